@@ -1,0 +1,38 @@
+"""Privacy-preserving group size release: noise, exact post-processing, certificates."""
+
+from pgsr import metrics
+from pgsr.budget import Budget, Ledger
+from pgsr.certificate import Certificate, certify
+from pgsr.errors import PgsrError
+from pgsr.estimate import Estimate
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement, Totals
+from pgsr.method import Method, PostProcess, Result, Status
+from pgsr.noise import Geometric
+from pgsr.problem import Problem
+from pgsr.random import Secure, Seeded
+from pgsr.views import View
+
+__all__ = [
+    "Budget",
+    "Certificate",
+    "CountOfCounts",
+    "Estimate",
+    "Geometric",
+    "Hierarchy",
+    "Ledger",
+    "Measurement",
+    "Method",
+    "PgsrError",
+    "PostProcess",
+    "Problem",
+    "Result",
+    "Secure",
+    "Seeded",
+    "Status",
+    "Totals",
+    "View",
+    "certify",
+    "metrics",
+]

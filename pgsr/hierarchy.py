@@ -1,0 +1,290 @@
+"""The public tree of regions."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pgsr.errors import HierarchyError
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """A tree of regions in level order: parents before children, siblings side by side.
+
+    Region 0 is the root, levels count from 0, all leaves lie on the last level. Because siblings are contiguous, a
+    level is a slice and a sum over children is one vectorised reduction.
+
+    Attributes:
+        paths: for every region its names from the root down, e.g. `("US", "GA")`; the identity of the region.
+        parent: index of the parent, -1 at the root; shape (regions,).
+        first_child: `children(r) == range(first_child[r], first_child[r + 1])`; shape (regions + 1,).
+        level_start: level l is `level_start[l] : level_start[l + 1]`; shape (levels + 1,).
+        order: position of each region in the caller's list, -1 where the caller did not list it; shape (regions,).
+        padded: regions that stand above a copy of themselves because their branch is short. They hold the same groups
+            as the copy, so they are never measured themselves; shape (regions,).
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> tree
+        Hierarchy(3 regions, levels 1 / 2)
+        >>> [tree.name(r) for r in tree.children(0)]
+        ['GA', 'MI']
+    """
+
+    paths: tuple[Path, ...]
+    parent: np.ndarray
+    first_child: np.ndarray
+    level_start: np.ndarray
+    order: np.ndarray
+    padded: np.ndarray
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]], *, pad_ragged: bool = False) -> "Hierarchy":
+        """The hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
+
+        Args:
+            paths: one sequence of names per region, from the root down. Names may repeat in different branches.
+            pad_ragged: repeat a leaf that lies above the last level downwards as a single child of itself. Such a
+                region is measured once, at its deepest copy.
+
+        Raises:
+            HierarchyError: an empty or repeated path, two roots, names that are not text or collide after Unicode
+                normalisation, or (without `pad_ragged`) leaves at different depths.
+
+        Example:
+            >>> Hierarchy.from_paths([("US", "GA"), ("US", "MI")]).paths
+            (('US',), ('US', 'GA'), ('US', 'MI'))
+        """
+        listed: dict[Path, int] = {}
+        for position, given in enumerate(paths):
+            path = _checked_path(given)
+            if path in listed:
+                raise HierarchyError(
+                    f"region {_show(path)} is listed twice (items {listed[path]} and {position}); list each region once"
+                )
+            listed[path] = position
+        if not listed:
+            raise HierarchyError("the hierarchy has no regions; give at least the root")
+        children: dict[Path, dict[Path, None]] = {}
+        for path in listed:
+            for depth in range(1, len(path) + 1):
+                region, above = path[:depth], path[: depth - 1]
+                children.setdefault(above, {}).setdefault(region)
+                children.setdefault(region, {})
+        roots = list(children[()])
+        if len(roots) > 1:
+            raise HierarchyError(
+                f"two roots, {_show(roots[0])} and {_show(roots[1])}; put them below one common first name"
+            )
+        return _assemble(roots[0], children, listed, pad_ragged)
+
+    @classmethod
+    def from_parents(
+        cls, names: Sequence[str], parents: Sequence[int], *, pad_ragged: bool = False
+    ) -> "Hierarchy":
+        """The hierarchy in which region i is called `names[i]` and lies directly below region `parents[i]`.
+
+        Args:
+            names: one name per region; siblings must differ, regions of different branches need not.
+            parents: index of each region's parent in the same list, -1 for the one root. Any order.
+            pad_ragged: as in `from_paths`.
+
+        Raises:
+            HierarchyError: no root or two, a region that is its own parent, an unknown parent, several parents, a
+                cycle, or any of the errors of `from_paths`.
+        """
+        names = list(names)
+        above = _checked_parents(names, list(parents))
+        paths: list[Path | None] = [None] * len(names)
+        for start in range(len(names)):
+            chain, node = [], start
+            while node >= 0 and paths[node] is None:
+                chain.append(node)
+                if len(chain) > len(names):
+                    raise HierarchyError(
+                        f"region {names[start]!r} never reaches the root: its parents form a cycle; break it"
+                    )
+                node = above[node]
+            prefix = () if node < 0 else paths[node]
+            assert prefix is not None
+            for node in reversed(chain):
+                prefix = (*prefix, names[node])
+                paths[node] = prefix
+        return cls.from_paths([path for path in paths if path is not None], pad_ragged=pad_ragged)
+
+    @property
+    def n_regions(self) -> int:
+        return len(self.paths)
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.level_start) - 1
+
+    @property
+    def leaves(self) -> slice:
+        return self.level(self.n_levels - 1)
+
+    @property
+    def n_inner(self) -> int:
+        """Regions with children: all but the last level; they come first."""
+        return int(self.level_start[-2])
+
+    def level(self, level: int) -> slice:
+        """The regions of one level."""
+        if not 0 <= level < self.n_levels:
+            raise HierarchyError(f"level {level} does not exist; levels run 0..{self.n_levels - 1}")
+        return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
+
+    def children(self, region: int) -> range:
+        return range(int(self.first_child[region]), int(self.first_child[region + 1]))
+
+    def name(self, region: int) -> str:
+        return self.paths[region][-1]
+
+    def index(self, path: Sequence[str]) -> int:
+        """The region with this path."""
+        try:
+            return self._index[tuple(path)]
+        except KeyError:
+            raise HierarchyError(f"no region {_show(tuple(path))}; regions are named by their path from the root") from None
+
+    @cached_property
+    def level_of(self) -> np.ndarray:
+        """Level of every region; shape (regions,)."""
+        return np.repeat(np.arange(self.n_levels), np.diff(self.level_start))
+
+    def sum_children(self, values: np.ndarray, level: int) -> np.ndarray:
+        """Sums over the children of every region of `level`, taken from rows of all regions; shape (of level, ...)."""
+        below = self.level(level + 1)
+        starts = self.first_child[self.level(level)] - below.start
+        return np.add.reduceat(values[below], starts, axis=0)
+
+    def sum_up(self, leaf_values: np.ndarray) -> np.ndarray:
+        """Values of all regions from those of the leaves by adding upwards; shape (regions, ...)."""
+        values = np.empty((self.n_regions, *leaf_values.shape[1:]), leaf_values.dtype)
+        values[self.leaves] = leaf_values
+        for level in range(self.n_levels - 2, -1, -1):
+            values[self.level(level)] = self.sum_children(values, level)
+        return values
+
+    @cached_property
+    def _index(self) -> dict[Path, int]:
+        return {path: region for region, path in enumerate(self.paths)}
+
+    def __repr__(self) -> str:
+        levels = " / ".join(f"{n:,}" for n in np.diff(self.level_start))
+        return f"Hierarchy({self.n_regions:,} regions, levels {levels})"
+
+
+def _checked_path(given: object) -> Path:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise HierarchyError(f"a region is a sequence of names from the root down, not {given!r}; write ('US', 'GA')")
+    path = tuple(_checked_name(name) for name in given)
+    if not path:
+        raise HierarchyError("a region has an empty path; the shortest is the root's, ('US',)")
+    return path
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise HierarchyError(
+            f"region id {name!r} is a {type(name).__name__}, not text; read ids as text, else '01001' becomes 1001"
+        )
+    if not name.strip():
+        raise HierarchyError("a region has an empty name; name every region")
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in name):
+        raise HierarchyError(f"region name {name!r} holds a control character; remove it")
+    return str(name)
+
+
+def _checked_parents(names: list[str], parents: list[object]) -> list[int]:
+    if len(names) != len(parents):
+        raise HierarchyError(f"{len(names)} names but {len(parents)} parents; give one parent per region")
+    above: list[int] = []
+    root = None
+    for name, parent in zip(names, parents, strict=True):
+        _checked_name(name)
+        if isinstance(parent, Sequence | np.ndarray) and not isinstance(parent, str):
+            raise HierarchyError(f"region {name!r} has several parents, {parent!r}; a region lies in exactly one")
+        if isinstance(parent, bool) or not isinstance(parent, int | np.integer):
+            raise HierarchyError(f"region {name!r} has parent {parent!r}; parents are positions in the list, -1 the root's")
+        if parent == len(above):
+            raise HierarchyError(f"region {name!r} is its own parent; the root's parent is -1")
+        if not -1 <= parent < len(names):
+            raise HierarchyError(
+                f"region {name!r} is an orphan: its parent {parent} is unknown; parents are positions 0..{len(names) - 1}"
+            )
+        if parent == -1 and root is not None:
+            raise HierarchyError(f"two roots, {root!r} and {name!r}; put them below one common region")
+        if parent == -1:
+            root = name
+        above.append(int(parent))
+    if names and root is None:
+        raise HierarchyError("no root: every region has a parent, so some form a cycle; give the root parent -1")
+    return above
+
+
+def _assemble(
+    root: Path, children: dict[Path, dict[Path, None]], listed: dict[Path, int], pad_ragged: bool
+) -> Hierarchy:
+    depth = max(map(len, listed))
+    short = [path for path in listed if not children[path] and len(path) < depth]
+    if short and not pad_ragged:
+        raise HierarchyError(
+            f"ragged hierarchy: {_show(short[0])} ends at level {len(short[0]) - 1}, others at level {depth - 1}; "
+            "give every branch the same depth, or pass pad_ragged=True"
+        )
+    padded: set[Path] = set()
+    for path in short:
+        while len(path) < depth:
+            copy = (*path, path[-1])
+            padded.add(path)
+            children[path] = {copy: None}
+            children[copy] = {}
+            path = copy
+    paths: list[Path] = [root]
+    parent, first_child, level_start = [-1], [], [0]
+    while level_start[-1] < len(paths):
+        start, end = level_start[-1], len(paths)
+        for region in range(start, end):
+            first_child.append(len(paths))
+            _check_siblings(children[paths[region]])
+            for child in children[paths[region]]:
+                paths.append(child)
+                parent.append(region)
+        level_start.append(end)
+    first_child.append(len(paths))
+    return Hierarchy(
+        tuple(paths),
+        _frozen(parent),
+        _frozen(first_child),
+        _frozen(level_start),
+        _frozen([listed.get(path, -1) for path in paths]),
+        _frozen([path in padded for path in paths], bool),
+    )
+
+
+def _check_siblings(siblings: Iterable[Path]) -> None:
+    seen: dict[str, str] = {}
+    for path in siblings:
+        name = unicodedata.normalize("NFC", path[-1])
+        if name in seen:
+            raise HierarchyError(
+                f"{path[-1]!r} is listed in two Unicode spellings below {_show(path[:-1])}; use one (NFC) throughout"
+            )
+        seen[name] = path[-1]
+
+
+def _frozen(values: list, dtype: type = np.int64) -> np.ndarray:
+    array = np.array(values, dtype)
+    array.flags.writeable = False
+    return array
+
+
+def _show(path: Path) -> str:
+    return " / ".join(map(repr, path))

@@ -1,0 +1,187 @@
+"""Groups counted by region and size: the truth, or a finished release."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from pgsr import memory
+from pgsr.errors import CountError
+from pgsr.hierarchy import Hierarchy
+
+LARGEST_TOTAL = 2**62
+"""Most groups a hierarchy may hold, so that no sum of counts can wrap in 64 bits."""
+
+
+class CountOfCounts:
+    """`counts[r, s]` groups of size s = 0..K in region r: integers, non-negative, adding up over the hierarchy.
+
+    Args:
+        hierarchy: the regions.
+        counts: shape (regions, K + 1), checked to add up, or (leaves, K + 1), summed upwards; in the order of
+            `hierarchy.paths`. NumPy or SciPy sparse; a sparse table stays sparse (K = 100,000 over 3,196 regions is
+            2.6 GB dense). K, the largest size, must be public: never derive it from the data.
+        name: the data set's name; research noise is keyed by it.
+
+    Raises:
+        CountError: wrong shape, or counts that are negative, fractional, not finite, not numbers, too large, or do
+            not add up; the message names the first region and size.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> truth.counts
+        array([[0, 3, 1, 2],
+               [0, 2, 0, 1],
+               [0, 1, 1, 1]])
+        >>> truth.totals
+        array([6, 3, 3])
+    """
+
+    def __init__(self, hierarchy: Hierarchy, counts: object, name: str = "") -> None:
+        if sparse.issparse(counts):
+            table = sparse.csr_array(counts)
+            table.sum_duplicates()
+            shape, values = table.shape, table.data
+            place = lambda i: (int(np.searchsorted(table.indptr, i, "right") - 1), int(table.indices[i]))  # noqa: E731
+        else:
+            table = _as_array(counts)
+            shape, values = table.shape, table.ravel()
+            place = lambda i: divmod(int(i), shape[1])  # noqa: E731
+        offset = _first_row(hierarchy, shape)
+        whole = _checked_integers(values, lambda i: _cell(hierarchy, place(i)[0] + offset, place(i)[1]))
+        if sparse.issparse(table):
+            table = sparse.csr_array((whole, table.indices, table.indptr), shape=shape)
+        else:
+            table = whole.reshape(shape)
+        _check_total(table[hierarchy.n_inner - offset :])
+        self.hierarchy = hierarchy
+        self.name = name
+        self._table = table if offset == 0 else _sum_up(hierarchy, table)
+        if offset == 0:
+            _check_adds_up(hierarchy, table)
+        if isinstance(self._table, np.ndarray):
+            self._table.flags.writeable = False
+
+    @property
+    def max_size(self) -> int:
+        """K, the largest size."""
+        return self._table.shape[1] - 1
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self._table)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """All counts as a dense array; shape (regions, K + 1), int64."""
+        if isinstance(self._table, np.ndarray):
+            return self._table
+        rows, cells = self._table.shape
+        memory.require(rows * cells * 8, f"a dense table of {rows:,} regions x {cells:,} sizes")
+        return self._table.toarray()
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Dense counts of regions start..stop-1, so that large sparse tables can be read in blocks."""
+        block = self._table[start:stop]
+        return block if isinstance(block, np.ndarray) else block.toarray()
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """Number of groups of every region; shape (regions,)."""
+        return np.asarray(self._table.sum(axis=1)).ravel()
+
+    def __repr__(self) -> str:
+        name = f"{self.name}: " if self.name else ""
+        return f"CountOfCounts({name}{self.hierarchy!r}, sizes 0..{self.max_size:,}, {int(self.totals[0]):,} groups)"
+
+
+def checked_counts(values: object, what: str) -> np.ndarray:
+    """`values` as int64, or a `CountError` that names the first entry that is not an integer below 2^62 in magnitude."""
+    array = _as_array(values)
+    return _checked_integers(array.ravel(), lambda i: f"{what}[{', '.join(map(str, np.unravel_index(i, array.shape)))}]",
+                             signed=True).reshape(array.shape)
+
+
+def _as_array(counts: object) -> np.ndarray:
+    try:
+        array = np.asarray(counts)
+    except ValueError:
+        raise CountError("the rows of counts differ in length; give every region the sizes 0..K") from None
+    if array.dtype == bool:
+        raise CountError("counts are booleans; give the number of groups of each size")
+    if array.dtype.kind not in "iuf":
+        raise CountError(f"counts have dtype {array.dtype}, not integers; convert the column to int64")
+    return array
+
+
+def _first_row(hierarchy: Hierarchy, shape: tuple[int, ...]) -> int:
+    n_leaves = hierarchy.n_regions - hierarchy.n_inner
+    if len(shape) != 2:
+        raise CountError(f"counts have {len(shape)} dimensions; give a table of regions x sizes")
+    if shape[1] < 2:
+        raise CountError(f"counts have {shape[1]} size columns; sizes run 0..K with K at least 1, size 0 included")
+    if shape[0] not in (hierarchy.n_regions, n_leaves):
+        raise CountError(
+            f"counts have {shape[0]} rows; give one per region ({hierarchy.n_regions}) or one per leaf ({n_leaves})"
+        )
+    return hierarchy.n_regions - shape[0]
+
+
+def _checked_integers(values: np.ndarray, place, signed: bool = False) -> np.ndarray:
+    def refuse(bad: np.ndarray, fault: str) -> None:
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise CountError(f"{place(first)} is {values[first]}: {fault}")
+
+    if values.dtype.kind == "f":
+        refuse(~np.isfinite(values), "not a finite number; fill missing counts with 0 if that is what they mean")
+        refuse(values != np.rint(values), "not a whole number; counts are integers")
+        refuse(np.abs(values) > 2.0**53, "too large for a float to hold exactly; give integers")
+    if not signed:
+        refuse(values < 0, "negative; counts start at 0")
+    refuse(values > LARGEST_TOTAL, "larger than 2^62; no count may be")
+    if signed and values.dtype.kind == "i":
+        refuse(values < -LARGEST_TOTAL, "smaller than -2^62; no count may be")
+    return values.astype(np.int64)
+
+
+def _cell(hierarchy: Hierarchy, region: int, size: int) -> str:
+    return f"count of region {' / '.join(hierarchy.paths[region])}, size {size}"
+
+
+def _check_total(leaf_counts) -> None:
+    if float(leaf_counts.astype(np.float64).sum()) >= LARGEST_TOTAL:
+        raise CountError("the counts of all leaves add up to more than 2^62; no release is that large")
+
+
+def _sum_up(hierarchy: Hierarchy, leaf_counts):
+    if isinstance(leaf_counts, np.ndarray):
+        return hierarchy.sum_up(leaf_counts)
+    levels = [sparse.csr_array(leaf_counts)]
+    for level in range(hierarchy.n_levels - 2, -1, -1):
+        here = hierarchy.level(level)
+        bounds = hierarchy.first_child[here.start : here.stop + 1] - here.stop
+        n_children = int(bounds[-1])
+        parents = sparse.csr_array((np.ones(n_children, np.int64), np.arange(n_children), bounds))
+        levels.insert(0, sparse.csr_array(parents @ levels[0]))
+    return sparse.csr_array(sparse.vstack(levels))
+
+
+def _check_adds_up(hierarchy: Hierarchy, table) -> None:
+    for level in range(hierarchy.n_levels - 1):
+        here = hierarchy.level(level)
+        for region in range(here.start, here.stop):
+            below = hierarchy.children(region)
+            off = np.asarray(table[below.start : below.stop].sum(axis=0)).ravel() - _row(table, region)
+            if off.any():
+                size = int(np.flatnonzero(off)[0])
+                have = int(_row(table, region)[size])
+                raise CountError(
+                    f"{_cell(hierarchy, region, size)} is {have}, but its children add up to {have + int(off[size])}; "
+                    "give leaf rows only, or mend the sums"
+                )
+
+
+def _row(table, region: int) -> np.ndarray:
+    return table[region] if isinstance(table, np.ndarray) else table[[region]].toarray().ravel()

@@ -1,0 +1,91 @@
+"""What post-processing may see: noisy values and public facts."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+
+from pgsr.errors import ProblemError
+from pgsr.hierarchy import Hierarchy
+from pgsr.views import View
+
+
+class Totals(StrEnum):
+    """Whose number of groups is public: every region's (Kuo et al.), or the root's alone (Fioretto and Van Hentenryck)."""
+
+    ROOT = "root"
+    REGIONS = "regions"
+
+    @classmethod
+    def parse(cls, value: "Totals | str") -> "Totals":
+        try:
+            return cls(value)
+        except ValueError:
+            raise ProblemError(f"totals={value!r} is unknown; use 'root' or 'regions'") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
+
+    Attributes:
+        hierarchy: the regions.
+        view: which vector of each region was measured.
+        values: shape (regions, K + 1), int64, any sign; for `View.RANKED` a tuple with one array per region. Rows of
+            regions that are not measured are 0.
+        max_size: K.
+        epsilon: exact epsilon spent per level, root first.
+        public: whose number of groups is public.
+        totals: number of groups, shape (regions,), or (1,) where only the root's is public.
+        secure: whether the noise came from `Secure`, so that a privacy claim is possible.
+        data_set: name of the data set.
+    """
+
+    hierarchy: Hierarchy
+    view: View
+    values: np.ndarray | tuple[np.ndarray, ...]
+    max_size: int
+    epsilon: tuple[Fraction, ...]
+    public: Totals
+    totals: np.ndarray
+    secure: bool
+    data_set: str = ""
+
+    @property
+    def root_total(self) -> int:
+        """Number of groups in the whole hierarchy."""
+        return int(self.totals[0])
+
+    @property
+    def region_totals(self) -> np.ndarray:
+        """Number of groups of every region; shape (regions,).
+
+        Raises:
+            ProblemError: only the root's total is public.
+        """
+        if self.public is Totals.ROOT:
+            raise ProblemError("only the root's total is public here; measure with Geometric(..., totals='regions')")
+        return self.totals
+
+    @property
+    def measured(self) -> np.ndarray:
+        """Which regions were measured: not those padded above their copy, nor on a level with epsilon 0."""
+        return measured_regions(self.hierarchy, self.epsilon)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The values of a rectangular view as one array; shape (regions, K + 1)."""
+        if not isinstance(self.values, np.ndarray):
+            raise ProblemError(f"{self.view!r} has one vector per region, of different lengths, not a matrix")
+        return self.values
+
+    def __repr__(self) -> str:
+        total = sum(self.epsilon, Fraction(0))
+        return f"Measurement({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
+
+
+def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.ndarray:
+    """Which regions get noise; shape (regions,), bool."""
+    spent = np.array([level > 0 for level in epsilon])
+    return spent[hierarchy.level_of] & ~hierarchy.padded

@@ -1,0 +1,98 @@
+"""What a method is and what it answers."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, runtime_checkable
+
+from pgsr.certificate import Certificate
+from pgsr.errors import NoEstimateError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Measurement
+from pgsr.problem import Problem
+
+
+class Status(Enum):
+    """How a solve ended; the value is a sentence."""
+
+    OPTIMAL = "proved optimal"
+    FEASIBLE = "feasible, not proved optimal"
+    RELAXED = "the continuous relaxation was solved and rounded"
+    INFEASIBLE = "no point satisfies the conditions"
+    UNSUPPORTED = "this method does not solve this problem"
+    NOT_INSTALLED = "a package is missing"
+    UNLICENSED = "the solver has no valid licence"
+    TOO_LARGE = "the problem exceeds the licence or the method"
+    TIMED_OUT = "the time limit was reached without an answer"
+    FAILED = "the answer failed our own checks, or the solver gave none"
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Wall time of the three parts of a solve, in seconds."""
+
+    formulate: float = 0.0
+    solve: float = 0.0
+    round: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.formulate + self.solve + self.round
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An answer that judges itself: its certificate was recomputed from problem and estimate alone.
+
+    Attributes:
+        status: how the solve ended.
+        certificate: objective, bound and violations; None without an estimate.
+        seconds: time to formulate, solve and round.
+        reason: a sentence that says why, where the status needs one.
+        answer: the estimate or None; `estimate` raises instead of returning None.
+    """
+
+    status: Status
+    reason: str = ""
+    answer: Estimate | None = None
+    certificate: Certificate | None = None
+    seconds: Seconds = field(default_factory=Seconds)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate.
+
+        Raises:
+            NoEstimateError: there is none; the message says why.
+        """
+        if self.answer is None:
+            raise NoEstimateError(f"no estimate, {self.status.value}: {self.reason}")
+        return self.answer
+
+    def __repr__(self) -> str:
+        parts = [self.status.name]
+        if self.certificate is not None:
+            parts.append(repr(self.certificate))
+        parts.append(f"{self.seconds.total:.3g} s")
+        if self.reason:
+            parts.append(self.reason)
+        return f"Result({', '.join(parts)})"
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Solves a stated problem. Specialised algorithms and solver models are the same thing to the caller."""
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the reason why this method does not solve this problem."""
+        ...
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        """Solve within `time_limit` seconds. What cannot be solved is a status with a reason, not an exception."""
+        ...
+
+
+@runtime_checkable
+class PostProcess(Protocol):
+    """Turns a measurement into an estimate that is not the optimum of one stated problem."""
+
+    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result: ...

@@ -1,0 +1,88 @@
+"""Errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pgsr.errors import CountError
+from pgsr.estimate import Estimate
+from pgsr.histogram import CountOfCounts
+
+_BLOCK_CELLS = 4_000_000
+
+
+def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
+    """Sum over sizes of |counts - true counts|; shape (regions,), in groups.
+
+    Source: Fioretto and Van Hentenryck 2019, section 8.
+    """
+    return _per_region(truth, estimate, lambda difference: np.abs(difference).sum(axis=1))
+
+
+def emd(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
+    """Earth mover's distance: fewest entities to add or remove to turn one histogram into the other; shape (regions,).
+
+        emd(H, H') = sum_s |Hc[s] - Hc'[s]|,  equal group totals.
+
+    Raises:
+        CountError: a region's estimated number of groups is not the true one. `cumulative_l1` and the error of the
+            totals are defined then, and mean something only together with K.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> tree = Hierarchy.from_parents(["all"], [-1])
+        >>> emd(CountOfCounts(tree, [[0, 100, 0, 0, 0, 0]]), CountOfCounts(tree, [[0, 0, 0, 0, 0, 100]]))
+        array([400])
+
+    Source: Kuo et al. 2018, section 3.2.
+    """
+    off = np.flatnonzero(total_error(truth, estimate))
+    if len(off):
+        region = " / ".join(truth.hierarchy.paths[off[0]])
+        raise CountError(
+            f"region {region} has another number of groups than the truth, so its earth mover's distance is not "
+            "defined; use metrics.cumulative_l1 and report metrics.total_error and K beside it"
+        )
+    return cumulative_l1(truth, estimate)
+
+
+def cumulative_l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
+    """Sum over sizes of |cumulative counts - true ones|; shape (regions,). Equals `emd` where the totals agree."""
+    return _per_region(truth, estimate, lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1))
+
+
+def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
+    """Estimated less true number of groups; shape (regions,)."""
+    error = _per_region(truth, estimate, lambda difference: difference.sum(axis=1))
+    return error if error.dtype.kind == "i" else np.where(np.abs(error) < 1e-6, 0.0, error)
+
+
+def level_means(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
+    """Mean over the regions of each level, root first (the convention of Kuo et al. 2018)."""
+    tree = truth.hierarchy
+    return [float(per_region[tree.level(level)].mean()) for level in range(tree.n_levels)]
+
+
+def level_sums(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
+    """Sum over the regions of each level, root first (the convention of Fioretto and Van Hentenryck 2019)."""
+    tree = truth.hierarchy
+    return [float(per_region[tree.level(level)].sum()) for level in range(tree.n_levels)]
+
+
+def _per_region(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce) -> np.ndarray:
+    return np.concatenate([reduce(block) for block in _differences(truth, estimate)])
+
+
+def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[np.ndarray]:
+    tree = truth.hierarchy
+    if estimate.hierarchy.paths != tree.paths or estimate.max_size != truth.max_size:
+        raise CountError(
+            f"the estimate ({estimate.hierarchy!r}, K = {estimate.max_size}) and the truth "
+            f"({tree!r}, K = {truth.max_size}) are of different regions or sizes"
+        )
+    values = None if isinstance(estimate, CountOfCounts) else estimate.as_counts
+    step = max(1, _BLOCK_CELLS // (truth.max_size + 1))
+    for start in range(0, tree.n_regions, step):
+        stop = min(start + step, tree.n_regions)
+        ours = estimate.rows(start, stop) if values is None else values[start:stop]  # type: ignore[union-attr]
+        yield ours - truth.rows(start, stop)

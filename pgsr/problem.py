@@ -1,0 +1,150 @@
+"""The post-processing problems: one fit of one view, and the papers' variants of it."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+
+from pgsr.errors import ProblemError
+from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Measurement, Totals
+from pgsr.views import View
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise the distance to noisy values y over all x that satisfy the stated conditions:
+
+        minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
+        subject to  integer:      x[r, i] integer
+                    nonnegative:  x[r, i] >= 0
+                    monotone:     x[r, i] <= x[r, i + 1]
+                    consistent:   x[r, i] = sum over children c of r of x[c, i]
+                    totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
+                                  number of groups
+
+    Every variant of the papers is one of the constructors below. Objectives include the constant: they are distances.
+
+    Attributes:
+        label: the papers' name.
+        measurement: y and the public facts.
+        norm: 1 or 2.
+        integer, nonnegative, monotone, consistent: which conditions hold.
+        totals: whose public total holds, or None.
+        weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
+    """
+
+    label: str
+    measurement: Measurement
+    norm: int = 2
+    integer: bool = True
+    nonnegative: bool = True
+    monotone: bool = False
+    consistent: bool = True
+    totals: Totals | None = Totals.ROOT
+    weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.norm not in (1, 2):
+            raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
+        tree, measured = self.hierarchy, self.measurement.measured
+        weights = measured.astype(np.int64) if self.weights is None else np.asarray(self.weights)
+        if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
+            raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
+        weights = np.where(measured, weights, 0).astype(np.int64)
+        if (weights[tree.leaves] == 0).any():
+            raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
+        object.__setattr__(self, "weights", weights)
+        if self.totals is Totals.REGIONS:
+            _ = self.measurement.region_totals
+
+    @classmethod
+    def naive(cls, measurement: Measurement) -> "Problem":
+        """Every region alone: counts projected onto {x >= 0 integer, sum x = G}. Kuo et al. 2018, section 4.1."""
+        _require(measurement, "naive", View.COUNTS)
+        return cls("naive", measurement, consistent=False, totals=Totals.REGIONS)
+
+    @classmethod
+    def isotonic(cls, measurement: Measurement, norm: int = 2) -> "Problem":
+        """Every region alone: the nearest non-decreasing vector (H_c, H_g). Kuo et al. 2018, sections 4.2 and 4.3."""
+        _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
+        label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
+        totals = Totals.REGIONS if measurement.public is Totals.REGIONS else None
+        return cls(label, measurement, norm=norm, monotone=True, consistent=False, totals=totals)
+
+    @classmethod
+    def mean_consistency(cls, measurement: Measurement) -> "Problem":
+        """Least squares under consistency alone, weighted by 1 / variance; signs and fractions are free. Hay et al. 2010."""
+        _require(measurement, "mean consistency", View.COUNTS, View.CUMULATIVE)
+        return cls(
+            "mean consistency",
+            measurement,
+            integer=False,
+            nonnegative=False,
+            totals=None,
+            weights=precision_weights(measurement),
+        )
+
+    @classmethod
+    def m_h(cls, measurement: Measurement, totals: Totals | str = Totals.ROOT) -> "Problem":
+        """M_H: the nearest consistent non-negative integer counts. Fioretto and Van Hentenryck 2019, section 5."""
+        _require(measurement, "M_H", View.COUNTS)
+        return cls("M_H", measurement, totals=Totals.parse(totals))
+
+    @classmethod
+    def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
+        """M_c: the nearest consistent monotone cumulative counts. Fioretto and Van Hentenryck 2019, section 8."""
+        _require(measurement, "M_c", View.CUMULATIVE)
+        return cls("M_c" if norm == 2 else "M_c L1", measurement, norm=norm, monotone=True, totals=Totals.parse(totals))
+
+    def relaxed(self) -> "Problem":
+        """The same problem without integrality (the papers' M^r before its rounding)."""
+        return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self.measurement.hierarchy
+
+    @property
+    def view(self) -> View:
+        return self.measurement.view
+
+    @property
+    def target(self) -> np.ndarray:
+        """y; shape (regions, K + 1), int64."""
+        return self.measurement.matrix
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights, never None; shape (regions,), int64."""
+        assert self.weights is not None
+        return self.weights
+
+    @property
+    def n_unknowns(self) -> int:
+        return self.hierarchy.n_regions * (self.measurement.max_size + 1)
+
+    @cached_property
+    def _text(self) -> str:
+        totals = f", totals={str(self.totals)!r}" if self.totals else ""
+        return f"Problem({self.label}{totals}, {self.n_unknowns:,} unknowns)"
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def precision_weights(measurement: Measurement) -> np.ndarray:
+    """Integers proportional to epsilon_level^2, so to 1 / variance of the noise; shape (regions,)."""
+    squares = [epsilon**2 for epsilon in measurement.epsilon]
+    scale = lcm(*(square.denominator for square in squares))
+    integers = [int(square * scale) for square in squares]
+    common = int(np.gcd.reduce([i for i in integers if i], dtype=object)) if any(integers) else 1
+    return np.array([Fraction(i, common).numerator for i in integers], np.int64)[measurement.hierarchy.level_of]
+
+
+def _require(measurement: Measurement, problem: str, *views: View) -> None:
+    if measurement.view not in views:
+        wanted = " or ".join(map(repr, views))
+        raise ProblemError(f"{problem} needs {wanted}, this measurement is of {measurement.view!r}; measure that view")

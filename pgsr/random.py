@@ -1,0 +1,101 @@
+"""Two sources of random bytes that are two types: one for publishing, one for research.
+
+Both drive the same sampler. `Secure` has no seed, and a release may claim privacy; `Seeded` repeats exactly, and its
+release must not. A stream belongs to one region of one measurement, so no two regions, levels or replicates share
+noise, while all methods and all epsilons see the same stream.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+
+@dataclass(frozen=True)
+class StreamId:
+    """Which noise: of which data set, view, level and region."""
+
+    data_set: str
+    view: str
+    level: int
+    path: tuple[str, ...]
+
+
+class ByteStream:
+    """Pseudo-random bytes of one 256-bit key: AES-256 in counter mode.
+
+    Example:
+        >>> ByteStream(bytes(32)).words(2)
+        array([2016462812, 2313428053], dtype=uint32)
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+    def words(self, n: int) -> np.ndarray:
+        """The next n uniform 32-bit words."""
+        return np.frombuffer(self._encryptor.update(bytes(4 * n)), "<u4")
+
+    def bits(self, n_bytes: int) -> int:
+        """The next 8 n_bytes bits as one integer."""
+        return int.from_bytes(self._encryptor.update(bytes(n_bytes)), "big")
+
+
+class Source(Protocol):
+    """Where noise comes from. `secure` says whether a release may claim privacy."""
+
+    @property
+    def secure(self) -> bool: ...
+
+    def stream(self, identity: StreamId) -> ByteStream: ...
+
+
+@dataclass(frozen=True)
+class Secure:
+    """Bytes for publishing: every stream has a fresh key from the operating system. There is no seed to give away."""
+
+    @property
+    def secure(self) -> bool:
+        return True
+
+    def stream(self, identity: StreamId) -> ByteStream:
+        del identity
+        return ByteStream(os.urandom(32))
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """Bytes for research: the same key, replicate and region always give the same noise.
+
+    Example:
+        >>> identity = StreamId("taxi", "counts", 0, ("Manhattan",))
+        >>> Seeded("demo").stream(identity).words(1) == Seeded("demo").stream(identity).words(1)
+        array([ True])
+    """
+
+    key: str | int
+    replicate: int = 0
+
+    @property
+    def secure(self) -> bool:
+        return False
+
+    def stream(self, identity: StreamId) -> ByteStream:
+        fields = [
+            "pgsr noise, version 1",
+            type(self.key).__name__,
+            str(self.key),
+            str(self.replicate),
+            identity.data_set,
+            identity.view,
+            str(identity.level),
+            *identity.path,
+        ]
+        digest = hashlib.sha256()
+        for text in fields:  # each with its length, so that no two lists of fields read alike
+            data = text.encode()
+            digest.update(len(data).to_bytes(8, "big") + data)
+        return ByteStream(digest.digest())
