@@ -3,11 +3,13 @@
 from pgsr import metrics
 from pgsr.budget import Budget, Ledger
 from pgsr.certificate import Certificate, certify
+from pgsr.comparison import Comparison, compare
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
+from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess, Result, Status
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
@@ -17,12 +19,14 @@ from pgsr.views import View
 __all__ = [
     "Budget",
     "Certificate",
+    "Comparison",
     "CountOfCounts",
     "Estimate",
     "Geometric",
     "Hierarchy",
     "Ledger",
     "Measurement",
+    "Mechanism",
     "Method",
     "PgsrError",
     "PostProcess",
@@ -34,5 +38,6 @@ __all__ = [
     "Totals",
     "View",
     "certify",
+    "compare",
     "metrics",
 ]

@@ -9,6 +9,10 @@ from pgsr.errors import BudgetError
 
 Number = int | str | Fraction | Decimal | float
 
+SMALLEST = Fraction(1, 10**9)
+LARGEST = Fraction(10**9)
+"""Limits of one epsilon: beyond them the noise drowns any count, or is never anything but zero."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -34,6 +38,8 @@ class Budget:
             BudgetError: epsilon or a share is malformed, or the shares do not fit.
         """
         total = exact(epsilon)
+        if n_levels < 1:
+            raise BudgetError(f"a budget over {n_levels} levels; a hierarchy has at least one")
         if shares is None:
             return cls((total / n_levels,) * n_levels)
         parts = tuple(exact(share, "share", zero=True) for share in shares)
@@ -76,8 +82,9 @@ class Ledger:
         """Spend `amount` on `what`.
 
         Raises:
-            BudgetError: less than `amount` is left; nothing is spent then.
+            BudgetError: less than `amount` is left, or it is no positive number; nothing is spent then.
         """
+        amount = exact(amount, f"the charge for {what}")
         if amount > self.left:
             raise BudgetError(
                 f"{what} would spend epsilon {amount}, and {self.left} of {self.epsilon} is left; lower its epsilon"
@@ -98,11 +105,34 @@ def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fracti
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '0.1' or '1/3'")
     try:
-        number = Fraction(repr(float(value)) if isinstance(value, float) else value)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise BudgetError(f"{what} is {value!r}, not a finite number; write '0.1' or '1/3'") from None
+        number = _fraction(value)
+    except (ArithmeticError, ValueError):
+        raise BudgetError(f"{what} is {_shown(value)}, not a finite number; write '0.1' or '1/3'") from None
     if number < 0 or (number == 0 and not zero):
-        raise BudgetError(f"{what} is {value}; it must be {'at least 0' if zero else 'greater than 0'}")
-    if 0 < number < Fraction(1, 10**9):
-        raise BudgetError(f"{what} is {value}, below 1e-9; noise that large drowns any count")
+        raise BudgetError(f"{what} is {_shown(value)}; it must be {'at least 0' if zero else 'greater than 0'}")
+    if 0 < number < SMALLEST:
+        raise BudgetError(f"{what} is {_shown(value)}, below 1e-9; noise that large drowns any count")
+    if number > LARGEST:
+        raise BudgetError(f"{what} is {_shown(value)}, above {LARGEST}; no noise is left to protect anything")
     return number
+
+
+def _fraction(value: Number) -> Fraction:
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    text = repr(float(value)) if isinstance(value, float) else str(value)
+    if "/" in text:
+        return Fraction(text)
+    decimal = Decimal(text)
+    if decimal and decimal.is_finite() and abs(decimal.adjusted()) > 30:
+        # Far outside every limit; Fraction would write out all digits of 1e999999999.
+        decimal = Decimal((decimal.as_tuple().sign, (1,), 30 if decimal.adjusted() > 0 else -30))
+    return Fraction(decimal)
+
+
+def _shown(value: Number) -> str:
+    try:
+        text = str(value) if isinstance(value, Fraction | Decimal) else repr(value).strip("'")
+    except ValueError:  # Python prints no integers beyond 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -1,7 +1,7 @@
 """Judging an answer from problem and estimate alone: objective, violations, bound, proof of optimality."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Certificate:
     def optimal(self) -> bool:
         """Feasible and, in exact integers, as good as the bound."""
         return self.feasible and self.bound is not None and self.objective == self.bound
+
+    def with_bound(self, bound: float, by: str) -> "Certificate":
+        """The same with a bound on somebody's word, whose name it carries."""
+        return replace(self, bound=bound, bound_by=by)
 
     def __repr__(self) -> str:
         violated = ", ".join(f"{n:,} {kind}" for kind, n in self.violations.items() if n) or "no violations"
@@ -134,8 +138,12 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     if problem.totals is not None:
         have = x[:, -1] if problem.view is View.CUMULATIVE else x.sum(axis=1)
         want = problem.measurement.totals
-        counts["totals"] = int(differs(have if problem.totals is Totals.REGIONS else have[:1],
-                                       want if problem.totals is Totals.REGIONS else want[:1]).sum())
+        counts["totals"] = int(
+            differs(
+                have if problem.totals is Totals.REGIONS else have[:1],
+                want if problem.totals is Totals.REGIONS else want[:1],
+            ).sum()
+        )
     if problem.monotone:
         counts["monotone"] = int((np.diff(x, axis=1) < (0 if exact else -1e-6)).sum())
     return counts

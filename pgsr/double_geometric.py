@@ -14,6 +14,7 @@ epsilon where epsilon / sensitivity belongs).
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import exp, expm1
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class DoubleGeometric:
         >>> noise = np.zeros(5, np.int64)
         >>> DoubleGeometric(Fraction(10)).add_to(noise, ByteStream(bytes(32)))
         >>> noise
-        array([ 28, -14, -11,   3,   3])
+        array([ 29,  -1,   2,  -1, -34])
     """
 
     scale: Fraction
@@ -52,20 +53,22 @@ class DoubleGeometric:
             raise BudgetError(f"noise scale {self.scale} is not positive")
         if self.scale > LARGEST_SCALE:
             raise BudgetError(
-                f"noise of scale {float(self.scale):,.0f} (sensitivity / epsilon per level) exceeds the largest supported, "
-                f"{LARGEST_SCALE:,}; give the level a larger epsilon"
+                f"noise of scale {float(self.scale):,.0f} (sensitivity / epsilon per level) exceeds the largest "
+                f"supported, {LARGEST_SCALE:,}; give the level a larger epsilon"
             )
 
     @property
     def variance(self) -> float:
         """2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
-        a = np.exp(-1 / float(self.scale))
-        return 2 * a / np.expm1(-1 / float(self.scale)) ** 2
+        t = -1 / float(self.scale)
+        return 2 * exp(t) / expm1(t) ** 2
 
     def add_to(self, values: np.ndarray, stream: ByteStream) -> None:
         """Add an independent draw to every entry of a contiguous int64 array, in place."""
         from pgsr.kernels.noise import add_noise
 
+        if not values.size:
+            return
         table = _table(self.scale)
         flat = values.reshape(-1)
         assert np.shares_memory(flat, values), "values must be contiguous"
@@ -108,7 +111,7 @@ class DoubleGeometric:
 
 @dataclass
 class _Uniform:
-    """A uniform number in [0, 1) of which the first n_bits are known: value / 2^n_bits <= U < (value + 1) / 2^n_bits."""
+    """A uniform U in [0, 1) of which the first n_bits are known: value / 2^n_bits <= U < (value + 1) / 2^n_bits."""
 
     value: int
     stream: ByteStream
@@ -137,7 +140,7 @@ def _table(scale: Fraction) -> _Table:
 
 
 def thresholds(scale: Fraction) -> list[int]:
-    """T_m = floor(2^31 P(|X| <= m)) for m = 0, 1, ... up to the first that equals 2^31 - 1. O(scale) big-integer steps."""
+    """T_m = floor(2^31 P(|X| <= m)), m = 0, 1, ... up to the first equal to 2^31 - 1. O(scale) big-integer steps."""
     precision = 128
     while True:
         table = _thresholds_at(scale, precision)
@@ -154,16 +157,16 @@ def _thresholds_at(scale: Fraction, precision: int) -> list[int] | None:
     table = []
     while True:
         tail_low = 2 * power_low * one // (one + high)
-        tail_high = -(-2 * power_high * one // (one + low))
+        tail_high = _divided_up(2 * power_high * one, one + low)
         t_low = ((one - tail_high) << _BITS) >> precision
-        t_high = ((one - tail_low) << _BITS) >> precision
+        t_high = min(((one - tail_low) << _BITS) >> precision, 2**_BITS - 1)  # P < 1, however little the tail
         if t_low != t_high:
             return None
         table.append(t_low)
         if t_low == 2**_BITS - 1:
             return table
         power_low = power_low * low >> precision
-        power_high = -(-power_high * high >> precision)
+        power_high = _shifted_up(power_high * high, precision)
 
 
 def probability_at_most(scale: Fraction, m: int, precision: int) -> tuple[int, int]:
@@ -171,7 +174,7 @@ def probability_at_most(scale: Fraction, m: int, precision: int) -> tuple[int, i
     one = 1 << precision
     low, high = exp_minus(1 / scale, precision)
     power_low, power_high = exp_minus((m + 1) / scale, precision)
-    return one + -(-2 * power_high * one // (one + low)) * -1, one - 2 * power_low * one // (one + high)
+    return one - _divided_up(2 * power_high * one, one + low), one - 2 * power_low * one // (one + high)
 
 
 def exp_minus(t: Fraction, precision: int) -> tuple[int, int]:
@@ -186,10 +189,18 @@ def exp_minus(t: Fraction, precision: int) -> tuple[int, int]:
     while term_high > 1:
         n += 1
         term_low = (term_low * y_low >> working) // n
-        term_high = -(-(-(-term_high * y_high >> working)) // n)
+        term_high = _divided_up(_shifted_up(term_high * y_high, working), n)
         low, high = (low - term_high, high - term_low) if n % 2 else (low + term_low, high + term_high)
     low, high = low - term_high - 1, high + term_high + 1  # the rest of an alternating series is below its last term
     for _ in range(squarings):
-        low, high = max(low, 0) ** 2 >> working, -(-(high**2) >> working)
+        low, high = max(low, 0) ** 2 >> working, _shifted_up(high**2, working)
     shift = working - precision
-    return low >> shift, -(-high >> shift)
+    return low >> shift, _shifted_up(high, shift)
+
+
+def _divided_up(a: int, b: int) -> int:
+    return (a + b - 1) // b
+
+
+def _shifted_up(a: int, bits: int) -> int:
+    return (a + (1 << bits) - 1) >> bits

@@ -17,6 +17,10 @@ class BudgetError(PgsrError, ValueError):
     """A privacy budget is malformed, does not add up, or is already spent."""
 
 
+class NoiseError(PgsrError, ValueError):
+    """A source of noise is malformed."""
+
+
 class ProblemError(PgsrError, ValueError):
     """A problem is stated on a measurement that does not fit it."""
 

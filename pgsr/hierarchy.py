@@ -24,7 +24,8 @@ class Hierarchy:
         parent: index of the parent, -1 at the root; shape (regions,).
         first_child: `children(r) == range(first_child[r], first_child[r + 1])`; shape (regions + 1,).
         level_start: level l is `level_start[l] : level_start[l + 1]`; shape (levels + 1,).
-        order: position of each region in the caller's list, -1 where the caller did not list it; shape (regions,).
+        order: position of each region in the caller's list, -1 where the caller did not list it; a padded region and
+            its copies have the position of the one that was listed; shape (regions,).
         padded: regions that stand above a copy of themselves because their branch is short. They hold the same groups
             as the copy, so they are never measured themselves; shape (regions,).
 
@@ -77,6 +78,7 @@ class Hierarchy:
                 children.setdefault(above, {}).setdefault(region)
                 children.setdefault(region, {})
         roots = list(children[()])
+        _check_siblings(roots)
         if len(roots) > 1:
             raise HierarchyError(
                 f"two roots, {_show(roots[0])} and {_show(roots[1])}; put them below one common first name"
@@ -84,9 +86,7 @@ class Hierarchy:
         return _assemble(roots[0], children, listed, pad_ragged)
 
     @classmethod
-    def from_parents(
-        cls, names: Sequence[str], parents: Sequence[int], *, pad_ragged: bool = False
-    ) -> "Hierarchy":
+    def from_parents(cls, names: Sequence[str], parents: Sequence[int], *, pad_ragged: bool = False) -> "Hierarchy":
         """The hierarchy in which region i is called `names[i]` and lies directly below region `parents[i]`.
 
         Args:
@@ -151,7 +151,9 @@ class Hierarchy:
         try:
             return self._index[tuple(path)]
         except KeyError:
-            raise HierarchyError(f"no region {_show(tuple(path))}; regions are named by their path from the root") from None
+            raise HierarchyError(
+                f"no region {_show(tuple(path))}; regions are named by their path from the root"
+            ) from None
 
     @cached_property
     def level_of(self) -> np.ndarray:
@@ -182,7 +184,7 @@ class Hierarchy:
 
 
 def _checked_path(given: object) -> Path:
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+    if isinstance(given, str) or not (isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim)):
         raise HierarchyError(f"a region is a sequence of names from the root down, not {given!r}; write ('US', 'GA')")
     path = tuple(_checked_name(name) for name in given)
     if not path:
@@ -212,12 +214,15 @@ def _checked_parents(names: list[str], parents: list[object]) -> list[int]:
         if isinstance(parent, Sequence | np.ndarray) and not isinstance(parent, str):
             raise HierarchyError(f"region {name!r} has several parents, {parent!r}; a region lies in exactly one")
         if isinstance(parent, bool) or not isinstance(parent, int | np.integer):
-            raise HierarchyError(f"region {name!r} has parent {parent!r}; parents are positions in the list, -1 the root's")
+            raise HierarchyError(
+                f"region {name!r} has parent {parent!r}; parents are positions in the list, -1 the root's"
+            )
         if parent == len(above):
             raise HierarchyError(f"region {name!r} is its own parent; the root's parent is -1")
         if not -1 <= parent < len(names):
             raise HierarchyError(
-                f"region {name!r} is an orphan: its parent {parent} is unknown; parents are positions 0..{len(names) - 1}"
+                f"region {name!r} is an orphan: its parent {parent} is unknown; parents are positions "
+                f"0..{len(names) - 1}"
             )
         if parent == -1 and root is not None:
             raise HierarchyError(f"two roots, {root!r} and {name!r}; put them below one common region")
@@ -241,12 +246,12 @@ def _assemble(
         )
     padded: set[Path] = set()
     for path in short:
-        while len(path) < depth:
-            copy = (*path, path[-1])
-            padded.add(path)
-            children[path] = {copy: None}
-            children[copy] = {}
-            path = copy
+        for copies in range(depth - len(path)):
+            upper = (*path, *path[-1:] * copies)
+            lower = (*upper, path[-1])
+            padded.add(upper)
+            children[upper], children[lower] = {lower: None}, {}
+            listed[lower] = listed[path]
     paths: list[Path] = [root]
     parent, first_child, level_start = [-1], [], [0]
     while level_start[-1] < len(paths):
@@ -274,9 +279,8 @@ def _check_siblings(siblings: Iterable[Path]) -> None:
     for path in siblings:
         name = unicodedata.normalize("NFC", path[-1])
         if name in seen:
-            raise HierarchyError(
-                f"{path[-1]!r} is listed in two Unicode spellings below {_show(path[:-1])}; use one (NFC) throughout"
-            )
+            where = f"below {_show(path[:-1])}" if path[1:] else "as the root"
+            raise HierarchyError(f"{path[-1]!r} is listed in two Unicode spellings {where}; use one (NFC) throughout")
         seen[name] = path[-1]
 
 

@@ -1,6 +1,8 @@
 """Groups counted by region and size: the truth, or a finished release."""
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,29 +41,21 @@ class CountOfCounts:
     """
 
     def __init__(self, hierarchy: Hierarchy, counts: object, name: str = "") -> None:
-        if sparse.issparse(counts):
-            table = sparse.csr_array(counts)
-            table.sum_duplicates()
-            shape, values = table.shape, table.data
-            place = lambda i: (int(np.searchsorted(table.indptr, i, "right") - 1), int(table.indices[i]))  # noqa: E731
+        if not isinstance(name, str):
+            raise CountError(f"the name is {name!r}, not text; it keys the noise, write {str(name)!r}")
+        check = _checked_sparse if sparse.issparse(counts) else _checked_dense
+        table: Any = check(hierarchy, counts)
+        n_missing = hierarchy.n_regions - table.shape[0]
+        _check_total(table[hierarchy.n_inner - n_missing :])
+        if n_missing:
+            table = _sum_up(hierarchy, table)
         else:
-            table = _as_array(counts)
-            shape, values = table.shape, table.ravel()
-            place = lambda i: divmod(int(i), shape[1])  # noqa: E731
-        offset = _first_row(hierarchy, shape)
-        whole = _checked_integers(values, lambda i: _cell(hierarchy, place(i)[0] + offset, place(i)[1]))
-        if sparse.issparse(table):
-            table = sparse.csr_array((whole, table.indices, table.indptr), shape=shape)
-        else:
-            table = whole.reshape(shape)
-        _check_total(table[hierarchy.n_inner - offset :])
+            _check_adds_up(hierarchy, table)
+        if isinstance(table, np.ndarray):
+            table.flags.writeable = False
         self.hierarchy = hierarchy
         self.name = name
-        self._table = table if offset == 0 else _sum_up(hierarchy, table)
-        if offset == 0:
-            _check_adds_up(hierarchy, table)
-        if isinstance(self._table, np.ndarray):
-            self._table.flags.writeable = False
+        self._table = table
 
     @property
     def max_size(self) -> int:
@@ -96,11 +90,39 @@ class CountOfCounts:
         return f"CountOfCounts({name}{self.hierarchy!r}, sizes 0..{self.max_size:,}, {int(self.totals[0]):,} groups)"
 
 
+def _checked_dense(hierarchy: Hierarchy, counts: object) -> np.ndarray:
+    array = _as_array(counts)
+    _check_shape(hierarchy, array.shape)
+    first = hierarchy.n_regions - array.shape[0]
+    return _checked_integers(
+        array.ravel(), lambda i: _cell(hierarchy, first + i // array.shape[1], i % array.shape[1])
+    ).reshape(array.shape)
+
+
+def _checked_sparse(hierarchy: Hierarchy, counts: Any) -> sparse.csr_array:
+    _check_kind(counts.dtype)
+    if counts.ndim == 2:
+        memory.require(32 * counts.shape[1], f"a row of {counts.shape[1]:,} sizes")
+    # Wide integers first: entries of one cell are added up below, and 300 groups in uint8 would wrap.
+    narrow = counts.dtype.kind in "iu" and counts.dtype.itemsize < 8
+    table: Any = sparse.csr_array(counts.astype(np.int64) if narrow else counts, copy=True)
+    _check_shape(hierarchy, table.shape)
+    table.sum_duplicates()
+    first = hierarchy.n_regions - table.shape[0]
+
+    def place(i: int) -> str:
+        return _cell(hierarchy, first + int(np.searchsorted(table.indptr, i, "right")) - 1, int(table.indices[i]))
+
+    table.data = _checked_integers(table.data, place)
+    return table
+
+
 def checked_counts(values: object, what: str) -> np.ndarray:
-    """`values` as int64, or a `CountError` that names the first entry that is not an integer below 2^62 in magnitude."""
+    """`values` as int64, or a `CountError` that names the first entry that is no integer below 2^62 in magnitude."""
     array = _as_array(values)
-    return _checked_integers(array.ravel(), lambda i: f"{what}[{', '.join(map(str, np.unravel_index(i, array.shape)))}]",
-                             signed=True).reshape(array.shape)
+    return _checked_integers(
+        array.ravel(), lambda i: f"{what}[{', '.join(map(str, np.unravel_index(i, array.shape)))}]", signed=True
+    ).reshape(array.shape)
 
 
 def _as_array(counts: object) -> np.ndarray:
@@ -108,14 +130,20 @@ def _as_array(counts: object) -> np.ndarray:
         array = np.asarray(counts)
     except ValueError:
         raise CountError("the rows of counts differ in length; give every region the sizes 0..K") from None
-    if array.dtype == bool:
-        raise CountError("counts are booleans; give the number of groups of each size")
-    if array.dtype.kind not in "iuf":
-        raise CountError(f"counts have dtype {array.dtype}, not integers; convert the column to int64")
+    if np.ma.is_masked(counts):
+        raise CountError("counts hold masked entries; fill missing counts with 0 if that is what they mean")
+    _check_kind(array.dtype)
     return array
 
 
-def _first_row(hierarchy: Hierarchy, shape: tuple[int, ...]) -> int:
+def _check_kind(dtype: np.dtype) -> None:
+    if dtype.kind == "b":
+        raise CountError("counts are booleans; give the number of groups of each size")
+    if dtype.kind not in "iuf":
+        raise CountError(f"counts have dtype {dtype}, not integers; convert the column to int64")
+
+
+def _check_shape(hierarchy: Hierarchy, shape: tuple[int, ...]) -> None:
     n_leaves = hierarchy.n_regions - hierarchy.n_inner
     if len(shape) != 2:
         raise CountError(f"counts have {len(shape)} dimensions; give a table of regions x sizes")
@@ -125,16 +153,17 @@ def _first_row(hierarchy: Hierarchy, shape: tuple[int, ...]) -> int:
         raise CountError(
             f"counts have {shape[0]} rows; give one per region ({hierarchy.n_regions}) or one per leaf ({n_leaves})"
         )
-    return hierarchy.n_regions - shape[0]
 
 
-def _checked_integers(values: np.ndarray, place, signed: bool = False) -> np.ndarray:
+def _checked_integers(values: np.ndarray, place: Callable[[int], str], signed: bool = False) -> np.ndarray:
     def refuse(bad: np.ndarray, fault: str) -> None:
         if bad.any():
             first = int(np.argmax(bad))
             raise CountError(f"{place(first)} is {values[first]}: {fault}")
 
     if values.dtype.kind == "f":
+        if values.dtype.itemsize < 8:
+            values = values.astype(np.float64)  # 2^53 overflows half precision
         refuse(~np.isfinite(values), "not a finite number; fill missing counts with 0 if that is what they mean")
         refuse(values != np.rint(values), "not a whole number; counts are integers")
         refuse(np.abs(values) > 2.0**53, "too large for a float to hold exactly; give integers")
@@ -150,15 +179,15 @@ def _cell(hierarchy: Hierarchy, region: int, size: int) -> str:
     return f"count of region {' / '.join(hierarchy.paths[region])}, size {size}"
 
 
-def _check_total(leaf_counts) -> None:
+def _check_total(leaf_counts: Any) -> None:
     if float(leaf_counts.astype(np.float64).sum()) >= LARGEST_TOTAL:
         raise CountError("the counts of all leaves add up to more than 2^62; no release is that large")
 
 
-def _sum_up(hierarchy: Hierarchy, leaf_counts):
+def _sum_up(hierarchy: Hierarchy, leaf_counts: Any) -> Any:
     if isinstance(leaf_counts, np.ndarray):
         return hierarchy.sum_up(leaf_counts)
-    levels = [sparse.csr_array(leaf_counts)]
+    levels: list[Any] = [sparse.csr_array(leaf_counts)]
     for level in range(hierarchy.n_levels - 2, -1, -1):
         here = hierarchy.level(level)
         bounds = hierarchy.first_child[here.start : here.stop + 1] - here.stop
@@ -168,7 +197,7 @@ def _sum_up(hierarchy: Hierarchy, leaf_counts):
     return sparse.csr_array(sparse.vstack(levels))
 
 
-def _check_adds_up(hierarchy: Hierarchy, table) -> None:
+def _check_adds_up(hierarchy: Hierarchy, table: Any) -> None:
     for level in range(hierarchy.n_levels - 1):
         here = hierarchy.level(level)
         for region in range(here.start, here.stop):
@@ -183,5 +212,5 @@ def _check_adds_up(hierarchy: Hierarchy, table) -> None:
                 )
 
 
-def _row(table, region: int) -> np.ndarray:
+def _row(table: Any, region: int) -> np.ndarray:
     return table[region] if isinstance(table, np.ndarray) else table[[region]].toarray().ravel()

@@ -8,11 +8,12 @@ import numpy as np
 
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import checked_counts
 from pgsr.views import View
 
 
 class Totals(StrEnum):
-    """Whose number of groups is public: every region's (Kuo et al.), or the root's alone (Fioretto and Van Hentenryck)."""
+    """Whose number of groups is public: every region's (Kuo et al.), the root's alone (Fioretto, Van Hentenryck)."""
 
     ROOT = "root"
     REGIONS = "regions"
@@ -51,6 +52,21 @@ class Measurement:
     totals: np.ndarray
     secure: bool
     data_set: str = ""
+
+    def __post_init__(self) -> None:
+        n_regions = self.hierarchy.n_regions
+        if isinstance(self.values, tuple):
+            if len(self.values) != n_regions:
+                raise ProblemError(f"{len(self.values)} ranked vectors for {n_regions} regions; give one per region")
+            return
+        values = np.asarray(self.values)
+        if values.shape != (n_regions, self.max_size + 1):
+            raise ProblemError(
+                f"noisy values have shape {values.shape}; {n_regions} regions and sizes 0..{self.max_size} need "
+                f"({n_regions}, {self.max_size + 1})"
+            )
+        if values.dtype != np.int64:
+            object.__setattr__(self, "values", checked_counts(values, "noisy value"))
 
     @property
     def root_total(self) -> int:

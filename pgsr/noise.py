@@ -9,6 +9,7 @@ import numpy as np
 from pgsr import memory
 from pgsr.budget import Budget, Ledger, Number, exact
 from pgsr.double_geometric import DoubleGeometric
+from pgsr.errors import ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions
 from pgsr.random import Source, StreamId
@@ -45,6 +46,12 @@ class Geometric:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "totals", Totals.parse(self.totals))
+        if not isinstance(self.view, View):
+            raise ProblemError(f"view={self.view!r} is unknown; use View.COUNTS, View.CUMULATIVE or View.RANKED")
+        if self.view is View.RANKED and self.totals is Totals.ROOT:
+            raise ProblemError(
+                "View.RANKED tells every region's number of groups by its length; use totals='regions' or another view"
+            )
 
     def budget(self, n_levels: int) -> Budget:
         """Epsilon per level of a hierarchy with this many levels."""
@@ -92,7 +99,9 @@ class Geometric:
             max_size=truth.max_size,
             epsilon=budget.levels,
             public=public,
-            totals=truth.totals if public is Totals.REGIONS else truth.totals[:1],
+            totals=(
+                truth.totals if public is Totals.REGIONS else truth.totals[:1]
+            ).copy(),  # no slice: it holds the rest
             secure=source.secure,
             data_set=truth.name,
         )

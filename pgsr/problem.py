@@ -76,7 +76,7 @@ class Problem:
 
     @classmethod
     def mean_consistency(cls, measurement: Measurement) -> "Problem":
-        """Least squares under consistency alone, weighted by 1 / variance; signs and fractions are free. Hay et al. 2010."""
+        """Least squares under consistency alone, weights 1 / variance, signs and fractions free. Hay et al. 2010."""
         _require(measurement, "mean consistency", View.COUNTS, View.CUMULATIVE)
         return cls(
             "mean consistency",
@@ -125,6 +125,13 @@ class Problem:
     @property
     def n_unknowns(self) -> int:
         return self.hierarchy.n_regions * (self.measurement.max_size + 1)
+
+    @property
+    def contradiction(self) -> str | None:
+        """Why no point satisfies the conditions, or None if some point does."""
+        if self.nonnegative and self.totals is not None and int(self.measurement.totals.min()) < 0:
+            return "no non-negative counts add up to a negative public total"
+        return None
 
     @cached_property
     def _text(self) -> str:

@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from pgsr.errors import NoiseError
+
 
 @dataclass(frozen=True)
 class StreamId:
@@ -29,7 +31,7 @@ class ByteStream:
 
     Example:
         >>> ByteStream(bytes(32)).words(2)
-        array([2016462812, 2313428053], dtype=uint32)
+        array([2025887196, 2307473570], dtype=uint32)
     """
 
     def __init__(self, key: bytes) -> None:
@@ -78,6 +80,11 @@ class Seeded:
 
     key: str | int
     replicate: int = 0
+
+    def __post_init__(self) -> None:
+        for value, kinds in ((self.key, (str, int)), (self.replicate, (int,))):
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise NoiseError(f"Seeded(key, replicate) takes a text or int key and an int replicate, not {value!r}")
 
     @property
     def secure(self) -> bool:

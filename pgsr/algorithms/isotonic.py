@@ -3,6 +3,7 @@
 import numpy as np
 
 from pgsr.errors import ProblemError
+from pgsr.kernels import threads_for
 
 
 def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -34,7 +35,10 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
 
     rows = np.ascontiguousarray(rows, np.int64)
     if rows.size and int(np.abs(rows).max()) * rows.shape[1] ** 2 >= 2**62:
-        raise ProblemError("values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes")
+        raise ProblemError(
+            "values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes"
+        )
     out = np.empty_like(rows)
-    isotonic_l2_rows(rows, np.asarray(lower, np.int64), np.asarray(upper, np.int64), out)
+    with threads_for(rows.size):
+        isotonic_l2_rows(rows, np.asarray(lower, np.int64), np.asarray(upper, np.int64), out)
     return out

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr import memory
 from pgsr.certificate import Multipliers, certify
 from pgsr.estimate import Estimate
+from pgsr.kernels import threads_for
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
@@ -28,11 +29,11 @@ class TreeProjection:
         subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 (integer),   sum_s x[root, s] = G.
 
     Every inner region pays its children a price per group, the dual of its consistency condition; a leaf at price p
-    takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices, so
-    Newton's method from the all-positive side decreases monotonically and ends after finitely many steps, each one pass
-    up and down the trees of all sizes at once. The integer optimum lies near: inside windows of a few counts around the
-    continuous one, unit steps are merged by cost (the paper's dynamic program on slopes), the root takes the cheapest G
-    over all sizes, and the exchange test proves the answer globally optimal; else the windows are widened.
+    takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices,
+    so Newton's method from the all-positive side decreases monotonically and ends after finitely many steps, each one
+    pass up and down the trees of all sizes at once. The integer optimum lies near: inside windows of a few counts
+    around the continuous one, unit steps are merged by cost (the paper's dynamic program on slopes), the root takes the
+    cheapest G over all sizes, and the exchange test proves the answer globally optimal; else the windows are widened.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, 5 to 10 of them, and as much
     for the integers. Memory: about 40 bytes per unknown.
@@ -67,10 +68,16 @@ class TreeProjection:
         reason = self.supports(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)
+        if problem.contradiction is not None:
+            return Result(Status.INFEASIBLE, problem.contradiction)
         largest = int(np.abs(problem.target).max()) * int(problem.w.max()) * problem.hierarchy.n_levels
         if largest > _LARGEST_VALUE:
             return Result(Status.TOO_LARGE, "counts times weights exceed 2^50; scale the weights down")
         memory.require(48 * problem.n_unknowns, repr(problem))
+        with threads_for(problem.n_unknowns):
+            return self._solve(problem, time_limit)
+
+    def _solve(self, problem: Problem, time_limit: float | None) -> Result:
         start = time.perf_counter()
         forest = _Forest.of(problem)
         optimum = forest.prices()
@@ -99,7 +106,7 @@ def _judged_relaxation(problem: Problem, forest: "_Forest", optimum: "_Prices", 
     if certificate.gap is not None and certificate.gap <= RELATIVE_GAP:
         return Result(Status.OPTIMAL, "", estimate, certificate, Seconds(solve=seconds))
     reason = f"the answer misses our tolerances: relative gap {certificate.gap}, {certificate!r}"
-    return Result(Status.FAILED, reason, estimate, certificate, Seconds(solve=seconds))
+    return Result(Status.FAILED, reason, None, certificate, Seconds(solve=seconds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +133,8 @@ class _Forest:
         tree = problem.hierarchy
         if tree.n_levels > 1:
             y = np.ascontiguousarray(problem.target.T)
-            return cls(problem, y, problem.w, tree.parent, tree.first_child, tree.n_inner)
+            # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
+            return cls(problem, y, problem.w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner)
         # A lone region becomes the only child of a region without weight, so that every tree has an inner region.
         y = np.stack([np.zeros_like(problem.target[0]), problem.target[0]], axis=1)
         w = np.array([0, problem.w[0]])
@@ -138,11 +146,14 @@ class _Forest:
 
         n_sizes = len(self.y)
         total = self.problem.measurement.root_total if self.problem.totals is not None else None
+        missing = 0 if total is None else total - int(self.y[:, 0].sum())
         gain, offset = np.zeros((2, n_sizes, self.n_inner))
         below = np.full((n_sizes, self.n_inner), np.inf)
         if total == 0:  # nobody may take anything; prices so low that nobody wants to
             root = -2.0 * float((np.abs(self.y).max(axis=0) * self.w).sum()) - 1.0
-            kernels.set_prices(self.y, self.w, self.parent, self.n_inner, root, gain, offset, below)
+            kernels.set_prices(
+                self.w, self.parent, self.n_inner, root, gain, -self.y[:, : self.n_inner].astype(float), below
+            )
             return _Prices(below, root)
         slope, intercept = np.empty((2, n_sizes))
         active = np.empty(n_sizes, np.int64)
@@ -155,8 +166,8 @@ class _Forest:
                 return _Prices(below, root)
             n_active = int(active.sum())
             if total is not None:
-                root = float((total - intercept.sum()) / slope.sum())
-            kernels.set_prices(self.y, self.w, self.parent, self.n_inner, root, gain, offset, below)
+                root = float((missing - intercept.sum()) / slope.sum())
+            kernels.set_prices(self.w, self.parent, self.n_inner, root, gain, offset, below)
 
     def multipliers(self, prices: _Prices) -> Multipliers:
         n_inner = self.problem.hierarchy.n_inner
@@ -189,7 +200,7 @@ class _Forest:
         return self._estimate(x)
 
     def _cheapest(self, low: np.ndarray, length: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
-        """Root counts per size: the total's worth of cheapest steps over all sizes, or all that pay where none is public."""
+        """Root counts per size: the cheapest steps over all sizes, up to the total or all that pay."""
         offered = np.arange(steps.shape[1]) < length[:, None]
         size, step = np.nonzero(offered)
         costs = steps[offered] + self.w[0] * (2 * (low[size] + step - self.y[size, 0]) + 1)

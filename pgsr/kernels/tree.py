@@ -12,41 +12,42 @@ import numpy as np
 def newton_pass(y, w, first_child, n_inner, prices, gain, offset, slope, intercept, active):
     """Upward pass: linear demands on the set of leaves that are positive at the current prices.
 
-    `prices[s, r]` is what inner region r pays its children. On that set the demand of region r is linear in the price
-    above it, gain * price + offset; `slope[s]` and `intercept[s]` are the root's, `active[s]` counts positive leaves.
+    `prices[s, r]` is what inner region r pays its children. On that set region r takes y + gain * price + offset at the
+    price above it: offsets are of the size of the noise, and counts enter as exact integers only, so no digits are lost
+    to counts of 1e9. `slope[s]` and `intercept[s]` are the root's, `active[s]` counts positive leaves.
     """
     for s in nb.prange(y.shape[0]):
         positive = 0
         for r in range(n_inner - 1, -1, -1):
+            residual = -y[s, r]
             total_gain = 0.0
             total_offset = 0.0
-            if first_child[r] >= n_inner:
-                for c in range(first_child[r], first_child[r + 1]):
+            for c in range(first_child[r], first_child[r + 1]):
+                if c >= n_inner:
                     rate = 0.5 / w[c]
                     if y[s, c] + rate * prices[s, r] > 0.0:
                         positive += 1
                         total_gain += rate
-                        total_offset += y[s, c]
-            else:
-                for c in range(first_child[r], first_child[r + 1]):
+                        residual += y[s, c]
+                else:
                     total_gain += gain[s, c]
                     total_offset += offset[s, c]
+                    residual += y[s, c]
             scale = 1.0 + 2.0 * w[r] * total_gain
             gain[s, r] = total_gain / scale
-            offset[s, r] = (total_offset + 2.0 * w[r] * total_gain * y[s, r]) / scale
+            offset[s, r] = (total_offset + residual) / scale
         slope[s] = gain[s, 0]
         intercept[s] = offset[s, 0]
         active[s] = positive
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def set_prices(y, w, parent, n_inner, root_price, gain, offset, prices):
+def set_prices(w, parent, n_inner, root_price, gain, offset, prices):
     """Downward pass: the prices that the linear demands of `newton_pass` imply for this price above the root."""
-    for s in nb.prange(y.shape[0]):
+    for s in nb.prange(prices.shape[0]):
         for r in range(n_inner):
             above = root_price if r == 0 else prices[s, parent[r]]
-            demand = gain[s, r] * above + offset[s, r]
-            prices[s, r] = above - 2.0 * w[r] * (demand - y[s, r])
+            prices[s, r] = above - 2.0 * w[r] * (gain[s, r] * above + offset[s, r])
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
@@ -91,12 +92,14 @@ def merge_steps(y, w, first_child, n_inner, prices, width, center, low, length, 
             high = min(total_low + n, floor + 1 + width)
             low[s, r] = lo
             length[s, r] = high - lo
-            order_statistics(buffer[:n], lo - total_low, high - total_low, np.int64(np.floor(prices[s, r])), steps[s, r])
+            order_statistics(
+                buffer[:n], lo - total_low, high - total_low, np.int64(np.floor(prices[s, r])), steps[s, r]
+            )
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
 def distribute(y, w, first_child, n_inner, prices, width, low, length, steps, x):
-    """Downward pass from x[s, 0]: a region's groups are its children's cheapest steps; equal ones go to the first child."""
+    """Downward pass from x[s, 0]: a region's groups are its children's cheapest steps, equal ones the first child's."""
     for s in nb.prange(y.shape[0]):
         for r in range(n_inner):
             # All steps below the dearest one taken are taken; of those equal to it as many as are still missing. A
@@ -158,7 +161,7 @@ def window_of_leaf(y, w, price, width):
 
 @nb.njit(cache=True, nogil=True)
 def order_statistics(values, first, last, guess, out):
-    """out[j] = the (first + j)-th smallest value, first + j < last: by counting if these lie near `guess`, else sorted."""
+    """out[j] = the (first + j)-th smallest value, first + j < last: counted near `guess` or sorted."""
     half = 64
     counts = np.zeros(2 * half + 1, np.int64)
     seen = 0

@@ -1,0 +1,45 @@
+# Every target sets up .venv first: Python >= 3.11, make and git are all that is needed.
+PYTHON ?= python3
+RUN := .venv/bin/python
+
+DATA ?= census
+SIZE ?= states
+EPSILON ?= 1
+SEED ?= compare
+
+.PHONY: compare test test-full lint bench notebook clean help
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
+	$(RUN) -m experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
+
+test: .venv/ready  ## the tests, at the counts that fit into continuous integration
+	$(RUN) -m pytest
+
+test-full: .venv/ready  ## the tests at their full counts (about half an hour)
+	PGSR_FULL=1 $(RUN) -m pytest
+
+lint: .venv/ready  ## style, types and the layers
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pyright
+	.venv/bin/lint-imports
+
+bench: .venv/ready  ## speed and memory at full size, each beside its peer (about five minutes)
+	$(RUN) -m experiments bench
+
+notebook: .venv/ready  ## open the first notebook
+	.venv/bin/jupyter lab notebooks/01_one_hierarchy.ipynb
+
+clean:  ## remove the virtual environment and the results
+	rm -rf .venv results
+
+.venv/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("pgsr needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; call make PYTHON=python3.12, say" if sys.version_info < (3, 11) else 0)'
+	@echo "setting up .venv (a minute or two) ..."
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install --quiet --require-hashes -r requirements.lock
+	@.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch .venv/ready

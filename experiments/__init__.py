@@ -1,0 +1,1 @@
+"""Experiments: each one file, a frozen description and what it prints, writes and draws."""

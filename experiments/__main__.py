@@ -1,0 +1,79 @@
+"""`python -m experiments`: the command line. Text becomes values here and nowhere else."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from experiments import bench as benchmarks
+from experiments.compare import CompareExperiment, Data, Size, write
+from experiments.tables import print_comparison
+from pgsr import PgsrError, View
+from pgsr.budget import exact
+
+app = typer.Typer(
+    help="Run the experiments of pgsr.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def experiments() -> None:
+    """Run the experiments of pgsr. Results go to the folder results/."""
+
+
+@app.command(
+    epilog="Examples:  python -m experiments compare  |  python -m experiments compare --data taxi --epsilon 1/10  |  "
+    "python -m experiments compare --size full"
+)
+def compare(
+    data: Annotated[
+        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names.")
+    ] = Data.CENSUS,
+    size: Annotated[Size, typer.Option(help="61 regions x 31 sizes, or 3,195 regions x 1,001 sizes.")] = Size.STATES,
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
+    seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
+    time_limit: Annotated[float | None, typer.Option(help="Seconds per arm; 30, or 600 at full size.", min=1)] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the table (Parquet) and the figure (PNG).")] = Path(
+        "results/compare"
+    ),
+) -> None:
+    """Exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
+    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit)
+    console = Console(width=None if Console().is_terminal else 150)
+    truth = experiment.truth()
+    levels = truth.hierarchy.n_levels
+    console.print(f"[bold]{truth!r}[/bold]", highlight=False)
+    scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
+    console.print(
+        f"epsilon {experiment.epsilon}, an equal share per level: noise scale {scales[0]} on counts, {scales[1]} on "
+        f"cumulative counts. Research noise (seed {seed!r}): no privacy claim.\n"
+        f"Every arm has a process of its own and at most {experiment.limit:g} s.",
+        highlight=False,
+    )
+    table = experiment.run(truth)
+    print_comparison(console, table)
+    parquet, png = write(table, out, experiment.name)
+    console.print(f"\ntable   {parquet}\nfigure  {png}", highlight=False)
+
+
+@app.command(epilog="Example:  python -m experiments bench --quick")
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip the solver that takes minutes and the largest size.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
+) -> None:
+    """Measure speed and memory at full size, each beside its peer in the same run."""
+    benchmarks.main(Console(width=None if Console().is_terminal else 150), out, quick)
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except PgsrError as error:
+        Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False)
+        raise SystemExit(2) from None

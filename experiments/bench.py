@@ -1,0 +1,196 @@
+"""Benchmarks: a command, not a test. Every figure stands beside its peer's from the same run."""
+
+import datetime
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+
+from experiments.tables import print_frame
+from models import Cvxpy
+from pgsr import Geometric, Method, Problem, Secure, Seeded, Status, View, certify
+from pgsr.algorithms import TreeProjection
+from pgsr.datasets import census_like
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.isolation import run_isolated
+from pgsr.random import Source, StreamId
+
+_BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
+
+
+@dataclass(frozen=True)
+class BenchRow:
+    """One measurement: median seconds after compilation, peak memory of its own process, and how it compares."""
+
+    name: str
+    size: str
+    seconds: float
+    peak_mb: float
+    result: str
+    peer: str = ""
+    ratio: float | None = None
+
+
+def main(console: Console, out: Path, quick: bool) -> None:
+    """Run all benchmarks, print a table and write the rows to `out`/<time>.json."""
+    rows: list[BenchRow] = []
+    for benchmark in _benchmarks(quick):
+        console.print(f"running {benchmark.__doc__}", highlight=False)
+        rows += benchmark(rows)
+        print_frame(console, _frame(rows), "Benchmarks so far")
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{datetime.datetime.now():%Y-%m-%dT%H-%M-%S}.json"
+    path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    console.print(f"\nrows  {path}", highlight=False)
+
+
+def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
+    return [draws, m_h, growth_quick if quick else growth, certificate] + ([] if quick else [relaxation])
+
+
+def draws(_: list[BenchRow]) -> list[BenchRow]:
+    """noise: 100 million exact draws at scale 60, one core"""
+    law, values = DoubleGeometric(Fraction(60)), np.ones(100_000_000, np.int64)
+    law.add_to(values[:1000], Secure().stream(_BENCH_STREAM))  # compile before the clock starts
+    n, p, generator = 10_000_000, 1 - np.exp(-1 / 60), np.random.default_rng(0)
+    numpy_seconds = _median(lambda: generator.geometric(p, n) - generator.geometric(p, n)) * len(values) / n
+    peer = f"differences of NumPy geometrics (inexact, insecure): {1e-6 * len(values) / numpy_seconds:,.0f} M/s"
+    rows = []
+    for name, source in (("noise_secure", Secure()), ("noise_seeded", Seeded("bench"))):
+        seconds = _median(partial(_draw, law, values, source))
+        speed = f"{1e-6 * len(values) / seconds:,.0f} M draws/s"
+        rows.append(BenchRow(name, "1e8 draws", seconds, 0.0, speed, peer, numpy_seconds / seconds))
+    return rows
+
+
+def m_h(_: list[BenchRow]) -> list[BenchRow]:
+    """m_h: certified integer optimum at 3,195 regions x 1,001 sizes"""
+    return [_measured(f"m_h eps={epsilon}", TreeProjection(), False, epsilon, 1000) for epsilon in ("0.1", "0.5", "1")]
+
+
+def growth(_: list[BenchRow]) -> list[BenchRow]:
+    """growth: certified integer optimum from 100 to 10,000 sizes, 3,195 regions"""
+    return _growth((100, 300, 1000, 3000, 10_000))
+
+
+def growth_quick(_: list[BenchRow]) -> list[BenchRow]:
+    """growth: certified integer optimum from 100 to 3,000 sizes, 3,195 regions"""
+    return _growth((100, 300, 1000, 3000))
+
+
+def certificate(_: list[BenchRow]) -> list[BenchRow]:
+    """certificate: recomputed from problem and estimate alone, 7.7 million cells"""
+    problem = _problem("1", 2400)
+    estimate = TreeProjection().solve(problem).estimate
+    seconds = _median(lambda: certify(problem, estimate))
+    optimal = "optimal" if certify(problem, estimate).optimal else "NOT optimal"
+    return [BenchRow("certificate", f"{problem.n_unknowns:,} unknowns", seconds, 0.0, optimal)]
+
+
+def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
+    """m_h_relaxed: the continuous relaxation by CVXPY and Clarabel (minutes)"""
+    ours = _measured("m_h_relaxed eps=1", TreeProjection(), True, "1", 1000)
+    theirs = _measured("m_h_relaxed eps=1", Cvxpy("CLARABEL"), True, "1", 1000, repeats=1)
+    integer = next(row for row in rows if row.name == "m_h eps=1")
+    peer = f"Cvxpy('CLARABEL') on the relaxation: {theirs.seconds:,.0f} s, {theirs.peak_mb:,.0f} MB, {theirs.result}"
+    return [
+        BenchRow(
+            "m_h_relaxed", ours.size, ours.seconds, ours.peak_mb, ours.result, peer, theirs.seconds / ours.seconds
+        ),
+        BenchRow(
+            "m_h",
+            integer.size,
+            integer.seconds,
+            integer.peak_mb,
+            integer.result,
+            peer,
+            theirs.seconds / integer.seconds,
+        ),
+    ]
+
+
+def _draw(law: DoubleGeometric, values: np.ndarray, source: Source) -> None:
+    law.add_to(values, source.stream(_BENCH_STREAM))
+
+
+def _growth(sizes: tuple[int, ...]) -> list[BenchRow]:
+    rows = [_measured(f"m_h growth {n:,} sizes", TreeProjection(), False, "1", n - 1) for n in sizes]
+    first = rows[0].seconds / sizes[0]
+    return [
+        BenchRow(
+            r.name,
+            r.size,
+            r.seconds,
+            r.peak_mb,
+            r.result,
+            "seconds per size, relative to 100 sizes",
+            r.seconds / n / first,
+        )
+        for r, n in zip(rows, sizes, strict=True)
+    ]
+
+
+def _problem(epsilon: str, max_size: int) -> Problem:
+    truth = census_like(regions="counties", max_size=max_size)
+    return Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("bench")))
+
+
+def _measured(name: str, method: Method, relaxed: bool, epsilon: str, max_size: int, repeats: int = 5) -> BenchRow:
+    """In a process of its own: build the problem, solve once to compile, then `repeats` times by the clock."""
+    outcome = run_isolated(partial(_solve, method, relaxed, epsilon, max_size, repeats))
+    if outcome.error:
+        raise RuntimeError(f"{name}: {outcome.error}")
+    size, seconds, result = outcome.value
+    return BenchRow(name, size, seconds, outcome.peak_bytes / 1e6, result)
+
+
+def _solve(method: Method, relaxed: bool, epsilon: str, max_size: int, repeats: int) -> tuple[str, float, str]:
+    warm = _problem(epsilon, 30)
+    problem = _problem(epsilon, max_size)
+    if relaxed:
+        warm, problem = warm.relaxed(), problem.relaxed()
+    method.solve(warm)
+    times, result = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = method.solve(problem)
+        times.append(time.perf_counter() - start)
+    assert result is not None
+    certificate = result.certificate
+    solved = result.status is Status.OPTIMAL and certificate is not None
+    text = f"{result.status.name}, objective {certificate.objective:,}" if solved and certificate else repr(result)
+    return f"{problem.n_unknowns:,} unknowns", median(times), text
+
+
+def _median(work: Callable[[], object], repeats: int = 3) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return median(times)
+
+
+def _frame(rows: list[BenchRow]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "name": row.name,
+                "size": row.size,
+                "seconds": f"{row.seconds:,.3f}",
+                "peak MB": f"{row.peak_mb:,.0f}" if row.peak_mb else "",
+                "result": row.result,
+                "peer": row.peer,
+                "ratio": "" if row.ratio is None else f"{row.ratio:,.2f}",
+            }
+            for row in rows
+        ]
+    )

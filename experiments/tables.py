@@ -1,0 +1,38 @@
+"""Tables for the terminal."""
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from pgsr import Comparison
+from pgsr.comparison_view import error_frame, notes, outcome_frame
+
+_STYLES = {"OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow"}
+_TEXT_COLUMNS = ("method", "problem", "status", "violations", "name", "peer")
+
+
+def print_comparison(console: Console, table: Comparison) -> None:
+    """Answers, errors against the truth, and the notes below."""
+    print_frame(console, outcome_frame(table), "Answers")
+    errors = error_frame(table)
+    if len(errors):
+        print_frame(console, errors, "Errors against the truth")
+    for note in notes(table):
+        head, _, rest = note.partition(": ")
+        console.print(f"[bold]{head}[/bold]: {rest}", highlight=False, soft_wrap=False)
+
+
+def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
+    for column in frame.columns:
+        left = column in _TEXT_COLUMNS
+        head = column.replace(", ", "\n")
+        table.add_column(head, justify="left" if left else "right", overflow="fold", no_wrap=column == "method")
+    for _, row in frame.iterrows():
+        cells = [str(value) for value in row]
+        table.add_row(*(f"[{_STYLES[cell]}]{cell}[/]" if cell in _STYLES else cell for cell in map(_escaped, cells)))
+    console.print(table)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", r"\[")

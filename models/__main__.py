@@ -1,0 +1,24 @@
+"""`python -m models`: which solvers this machine has."""
+
+from rich.console import Console
+from rich.table import Table
+
+from models.availability import solvers
+
+
+def main() -> None:
+    console = Console(width=None if Console().is_terminal else 150)
+    table = Table(title="Solvers behind models/", title_justify="left", title_style="bold", pad_edge=False)
+    for column in ("method", "solves", "package", "installed", "licence", "largest problem", "to do"):
+        table.add_column(column, overflow="fold")
+    for info in solvers():
+        installed = info.version if info.installed else "[red]no[/red]"
+        table.add_row(
+            info.method, info.solves, info.package, installed, info.licence, info.limit, info.remedy or "ready"
+        )
+    console.print(table)
+    console.print("pgsr.algorithms needs none of these: TreeProjection() solves M_H and M_H^r exactly at any size.")
+
+
+if __name__ == "__main__":
+    main()

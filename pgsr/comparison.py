@@ -1,0 +1,203 @@
+"""Methods side by side on the same noisy hierarchy."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from pgsr import metrics
+from pgsr.errors import ProblemError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.isolation import run_isolated
+from pgsr.measurement import Measurement
+from pgsr.method import Method, PostProcess, Result, Status
+from pgsr.noise import Geometric
+from pgsr.problem import Problem
+from pgsr.random import Seeded
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
+
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
+"""The statuses whose answer is shown and measured against the truth."""
+
+
+SOLVER_SHARE = 0.9
+"""Part of an arm's time that its solver is told, so that it can hand over its best answer before it is killed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One arm of a comparison.
+
+    Attributes:
+        method: label of the method.
+        problem: label of the problem or view it worked on; objectives compare only within one problem.
+        result: its result; failures are results too.
+        peak_bytes: most memory its process held.
+        errors: per kind ("l1", "emd", "cumulative_l1", "total_error") one number per level, root first; empty without
+            a truth or an estimate. "l1" and "total_error" are sums of magnitudes over a level's regions, the others
+            means; "emd" is there only if every region's total is right.
+    """
+
+    method: str
+    problem: str
+    result: Result
+    peak_bytes: int
+    errors: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        return self.result.status
+
+    @property
+    def reason(self) -> str:
+        return self.result.reason
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The rows of a comparison, as text, data frame, HTML or figure."""
+
+    rows: list[Row]
+    title: str
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per arm, numbers as numbers: seconds, megabytes, groups and entities.
+
+        `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column.
+        """
+        from pgsr.comparison_view import frame
+
+        return frame(self)
+
+    def plot(self) -> "Figure":
+        """Time by method, and error by level if a truth was given."""
+        from pgsr.comparison_view import plot
+
+        return plot(self)
+
+    def __str__(self) -> str:
+        from pgsr.comparison_view import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from pgsr.comparison_view import html
+
+        return html(self)
+
+
+def compare(
+    problem: Problem,
+    methods: Iterable[Arm],
+    time_limit: float | None = 60,
+    truth: CountOfCounts | None = None,
+    progress: bool = True,
+) -> Comparison:
+    """Run every arm in a process of its own and judge all answers alike.
+
+    Args:
+        problem: what plain methods solve.
+        methods: methods on `problem`, or triples (label, measurement or problem, method or post-process) for others on
+            the same truth.
+        time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
+        truth: for errors per level. Only this process sees it, never an arm.
+        progress: whether to show a progress bar.
+
+    Returns:
+        One row per arm, in order. An arm that cannot run is a row with its reason.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> from pgsr.algorithms import TreeProjection
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> problem = Problem.m_h(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo")))
+        >>> table = compare(problem, [TreeProjection()], truth=truth, progress=False)
+        >>> table.rows[0].status.name
+        'OPTIMAL'
+    """
+    arms = [_parsed(problem, arm) for arm in methods]
+    rows = []
+    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
+    for label, target, solver in bar:
+        bar.set_postfix_str(label)
+        result, peak = _run(target, solver, time_limit)
+        errors = _errors(truth, result) if truth is not None else {}
+        name = target.label if isinstance(target, Problem) else f"{target.view.value} view"
+        if result.certificate is not None:
+            name = result.certificate.problem
+        rows.append(Row(label, name, result, peak, errors))
+    return Comparison(rows, f"{problem!r}, {problem.measurement!r}")
+
+
+def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
+    if isinstance(arm, tuple):
+        label, target, solver = arm
+        wanted = Method if isinstance(target, Problem) else PostProcess
+        if not isinstance(solver, wanted):
+            raise ProblemError(
+                f"{label}: a problem is solved by a method, a measurement needs a post-process, not {solver!r}"
+            )
+        return label, target, solver
+    if not isinstance(arm, Method):
+        raise ProblemError(f"{arm!r} is not a method; give post-processes as (label, measurement, post-process)")
+    return repr(arm), problem, arm
+
+
+def _run(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> tuple[Result, int]:
+    if isinstance(solver, Method) and isinstance(target, Problem):
+        reason = solver.supports(target)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason), 0
+    limit = None if time_limit is None else time_limit * SOLVER_SHARE
+    outcome = run_isolated(
+        partial(_answer, target, solver, limit), partial(_answer, _toy(target), solver, limit), time_limit
+    )
+    if outcome.timed_out:
+        return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome.peak_bytes
+    if outcome.error:
+        return Result(Status.FAILED, outcome.error), outcome.peak_bytes
+    return outcome.value, outcome.peak_bytes
+
+
+def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
+    if isinstance(target, Problem):
+        assert isinstance(solver, Method)
+        return solver.solve(target, time_limit)
+    assert isinstance(solver, PostProcess)
+    return solver.apply(target, time_limit)
+
+
+def _toy(target: Measurement | Problem) -> Measurement | Problem:
+    """The same question about three regions, to import and compile before the clock starts."""
+    measurement = target.measurement if isinstance(target, Problem) else target
+    levels = len(measurement.epsilon)
+    paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
+    tree = Hierarchy.from_paths(paths)
+    counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
+    toy = Geometric(measurement.view, levels).measure(CountOfCounts(tree, counts), Seeded("toy"))
+    return replace(target, measurement=toy, weights=None) if isinstance(target, Problem) else toy
+
+
+def _errors(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:
+    if result.answer is None or result.status not in ANSWERED:
+        return {}
+    totals = metrics.total_error(truth, result.answer)
+    distance = metrics.level_means(truth, metrics.cumulative_l1(truth, result.answer))
+    errors = {
+        "l1": metrics.level_sums(truth, metrics.l1(truth, result.answer)),
+        "cumulative_l1": distance,
+        "total_error": metrics.level_sums(truth, np.abs(totals)),
+    }
+    return errors | ({"emd": distance} if not totals.any() else {})

@@ -1,0 +1,209 @@
+"""How a comparison looks: data frame, text, HTML and figure."""
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from pgsr.comparison import ANSWERED, Comparison, Row
+from pgsr.method import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+KINDS = ("integrality", "sign", "consistency", "totals", "monotone")
+
+# Okabe and Ito's palette, distinguishable with any colour vision.
+_COLOURS = {Status.OPTIMAL: "#009E73", Status.FEASIBLE: "#0072B2", Status.RELAXED: "#E69F00"}
+_OTHER_COLOUR = "#999999"
+_LEVEL_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+
+
+def frame(table: Comparison) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame([_record(row) for row in table.rows])
+
+
+def outcome_frame(table: Comparison) -> "pd.DataFrame":
+    """What each arm answered, as text for people."""
+    import pandas as pd
+
+    return pd.DataFrame([_outcome(row) for row in table.rows])
+
+
+def error_frame(table: Comparison) -> "pd.DataFrame":
+    """Errors against the truth per level, as text for people; empty without a truth."""
+    import pandas as pd
+
+    rows = [row for row in table.rows if row.errors]
+    if not rows:
+        return pd.DataFrame()
+    comparable = all("emd" in row.errors for row in rows)
+    distance = "emd" if comparable else "cumulative_l1"
+    heads = {"l1": "L1", "emd": "EMD", "cumulative_l1": "cum. L1", "total_error": "totals off"}
+    kinds = ["l1", distance] + ([] if comparable else ["total_error"])
+    return pd.DataFrame(
+        [
+            {"method": row.method}
+            | {
+                f"{heads[kind]}, level {level}": f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
+                for kind in kinds
+                for level, value in enumerate(row.errors[kind])
+            }
+            for row in rows
+        ]
+    )
+
+
+def notes(table: Comparison) -> list[str]:
+    """The reasons of arms that have one, and how to read the errors."""
+    lines = [f"{row.method}: {row.reason}" for row in table.rows if row.reason]
+    if any(row.errors for row in table.rows):
+        lines.append(READING)
+    return lines
+
+
+READING = (
+    "L1: groups counted at the wrong size, summed over the regions of a level. EMD: entities to add or remove to reach "
+    "the truth, mean over the regions of a level; where estimated totals differ from the true ones it is not defined, "
+    "and 'cum. L1' (the same sum) is shown with 'totals off', the groups by which totals are wrong. Not private."
+)
+
+
+def text(table: Comparison) -> str:
+    parts = [table.title, outcome_frame(table).to_string(index=False)]
+    errors = error_frame(table)
+    if len(errors):
+        parts.append(errors.to_string(index=False))
+    parts += [textwrap.fill(note, 120, subsequent_indent="  ") for note in notes(table)]
+    return "\n\n".join(parts)
+
+
+def html(table: Comparison) -> str:
+    from html import escape
+
+    parts = [f"<p>{escape(table.title)}</p>", outcome_frame(table).to_html(index=False)]
+    errors = error_frame(table)
+    if len(errors):
+        parts.append(errors.to_html(index=False))
+    return "".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in notes(table))
+
+
+def plot(table: Comparison) -> "Figure":
+    from matplotlib.figure import Figure
+
+    timed = [row for row in table.rows if row.result.seconds.total > 0]
+    scored = [row for row in table.rows if row.errors]
+    panels = 2 if scored else 1
+    figure = Figure(figsize=(6.2 * panels, 1.6 + 0.45 * len(table.rows)), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    _plot_times(axes[0], table.rows, timed)
+    if scored:
+        _plot_errors(axes[1], scored)
+    figure.suptitle("\n".join(textwrap.wrap(table.title, 60 * panels)), fontsize="medium")
+    return figure
+
+
+def _plot_times(axes, rows: list[Row], timed: list[Row]) -> None:
+    from matplotlib.patches import Patch
+
+    positions = {id(row): position for position, row in enumerate(rows)}
+    for row in timed:
+        colour = _COLOURS.get(row.status, _OTHER_COLOUR)
+        axes.barh(positions[id(row)], row.result.seconds.total, color=colour)
+        axes.annotate(
+            f" {_seconds(row.result.seconds.total)}", (row.result.seconds.total, positions[id(row)]), va="center"
+        )
+    for row in rows:
+        if row.result.seconds.total == 0:
+            axes.annotate(
+                f"  {row.status.name}", (0.01, positions[id(row)]), xycoords=("axes fraction", "data"), va="center"
+            )
+    axes.set_yticks(range(len(rows)), [row.method for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.set_xmargin(0.25)
+    axes.set_xlabel("time to formulate, solve and round (s, log scale)")
+    shown = [status for status in _COLOURS if any(row.status is status for row in timed)]
+    handles = [Patch(color=_COLOURS[status], label=status.value) for status in shown]
+    if any(row.status not in _COLOURS for row in timed):
+        handles.append(Patch(color=_OTHER_COLOUR, label="no accepted answer"))
+    axes.legend(handles=handles, fontsize="small", loc="upper center", bbox_to_anchor=(0.4, -0.18))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _plot_errors(axes, rows: list[Row]) -> None:
+    n_levels = len(rows[0].errors["l1"])
+    height = 0.8 / n_levels
+    for level in range(n_levels):
+        values = [row.errors["l1"][level] for row in rows]
+        positions = [place + (level - (n_levels - 1) / 2) * height for place in range(len(rows))]
+        name = "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
+        axes.barh(positions, values, height, color=_LEVEL_COLOURS[level % len(_LEVEL_COLOURS)], label=name)
+    axes.set_yticks(range(len(rows)), [row.method for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.set_xlabel("L1 error against the truth, summed over a level (groups, log scale)")
+    axes.legend(fontsize="small", ncols=n_levels, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _record(row: Row) -> dict[str, object]:
+    certificate, seconds = row.result.certificate, row.result.seconds
+    record: dict[str, object] = {
+        "method": row.method,
+        "problem": row.problem,
+        "status": row.status.name,
+        "objective": None if certificate is None else float(certificate.objective),
+        "objective_exact": None if certificate is None else str(certificate.objective),
+        "bound": None if certificate is None or certificate.bound is None else float(certificate.bound),
+        "bound_by": "" if certificate is None else certificate.bound_by,
+        "gap": None if certificate is None else certificate.gap,
+    }
+    for kind in KINDS:
+        record[f"violations_{kind}"] = None if certificate is None else certificate.violations.get(kind, 0)
+    record |= {
+        "formulate_s": seconds.formulate,
+        "solve_s": seconds.solve,
+        "round_s": seconds.round,
+        "peak_mb": row.peak_bytes / 1e6 if row.peak_bytes else None,
+        "reason": row.reason,
+    }
+    for kind, values in row.errors.items():
+        record |= {f"{kind}_level{level}": value for level, value in enumerate(values)}
+    return record
+
+
+def _outcome(row: Row) -> dict[str, str]:
+    certificate, seconds = row.result.certificate, row.result.seconds
+    shown = certificate if row.status in ANSWERED else None
+    violated = {} if shown is None else {kind: n for kind, n in shown.violations.items() if n}
+    return {
+        "method": row.method,
+        "problem": row.problem,
+        "status": row.status.name,
+        "objective": "" if shown is None else _number(shown.objective),
+        "bound": "" if shown is None or shown.bound is None else _number(shown.bound),
+        "gap": "" if shown is None else _gap(shown.gap),
+        "violations": "" if shown is None else ", ".join(f"{n:,} {kind}" for kind, n in violated.items()) or "none",
+        "formulate": _seconds(seconds.formulate),
+        "solve": _seconds(seconds.solve),
+        "round": _seconds(seconds.round),
+        "memory": f"{row.peak_bytes / 1e6:,.0f} MB" if row.peak_bytes else "",
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def _gap(gap: float | None) -> str:
+    if gap is None:
+        return ""
+    return "0" if gap == 0 else "< 1e-9" if abs(gap) < 1e-9 else f"{gap:.1e}"
+
+
+def _seconds(value: float) -> str:
+    if value == 0:
+        return ""
+    return f"{value:,.0f} s" if value >= 10 else f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"

@@ -1,0 +1,61 @@
+"""Household sizes of the Census of 2000, as published."""
+
+import os
+
+import numpy as np
+
+from pgsr.datasets.files import locate, read
+from pgsr.datasets.parameters import Regions, one_of
+from pgsr.datasets.table import count_of_counts
+from pgsr.histogram import CountOfCounts
+
+COUNTY_FILE = "census2000_county_hhsize.csv.gz"
+TRACT_FILE = "census2000_tract_hhsize.parquet"
+SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")
+"""The columns of households by size. The last holds those of 7 or more people."""
+
+
+def census2000(
+    regions: Regions | str = Regions.COUNTIES, folder: str | os.PathLike[str] | None = None
+) -> CountOfCounts:
+    """Households by size in the nation, 51 states, 3,141 counties and 65,322 tracts; K = 7, where 7 means 7 or more.
+
+    A group is a household, its size its people. The census publishes sizes 1 to 6 and one class of 7 or more, so size
+    7 here holds every larger household too: they are clipped, not left out. 105,480,101 households in all; no
+    household is empty, so size 0 has none. People in group quarters are not included; for a long tail of sizes see
+    `census_like`.
+
+    Args:
+        regions: "states", "counties" or "tracts": the last level, below the nation and the levels before.
+        folder: holds census2000_county_hhsize.csv.gz and census2000_tract_hhsize.parquet; by default the folder that
+            PGSR_DATA names.
+
+    Returns:
+        All regions x 8 sizes. Regions are named by their zero-padded codes: ("United States", "01", "01001",
+        "01001020100") is tract 0201.00 of Autauga County, Alabama. The data set is named "census2000/counties".
+
+    Raises:
+        DataError: unknown `regions`, no such folder or file, or a file with other columns.
+
+    Source:
+        U.S. Census Bureau, Census 2000 Summary File 1, table H13 (public domain).
+    """
+    regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES, Regions.TRACTS))
+    if regions is Regions.TRACTS:
+        columns = read(locate(TRACT_FILE, folder), text=["state", "county", "tract"], whole=SIZES)
+        # The published tract code repeats from county to county; the full code of 11 digits does not.
+        codes = zip(columns["state"], columns["county"], np.char.add(columns["county"], columns["tract"]), strict=True)
+    else:
+        columns = read(locate(COUNTY_FILE, folder), text=["state", "county"], whole=SIZES)
+        codes = zip(columns["state"], columns["county"], strict=True)
+    paths = [("United States", *map(str, path)) for path in codes]
+    if regions is Regions.STATES:
+        paths = [path[:2] for path in paths]
+    # Counties of one state share a leaf where states are the leaves.
+    leaf_of = {path: leaf for leaf, path in enumerate(dict.fromkeys(paths))}
+    leaf = np.array([leaf_of[path] for path in paths], np.int64)
+    n_groups = np.concatenate([columns[column] for column in SIZES])
+    size = np.repeat(np.arange(1, len(SIZES) + 1), len(paths))
+    return count_of_counts(
+        list(leaf_of), np.tile(leaf, len(SIZES)), size, n_groups, len(SIZES), f"census2000/{regions}"
+    )

@@ -1,0 +1,256 @@
+"""Census-like data of any number of groups, with a heavy tail, from published figures."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+import numpy as np
+
+from pgsr.datasets.census_figures import HOUSEHOLDS, State, states
+from pgsr.datasets.parameters import Regions, one_of, whole_number
+from pgsr.datasets.table import count_of_counts
+from pgsr.errors import DataError
+from pgsr.histogram import CountOfCounts
+from pgsr.rounding import largest_remainder
+
+N_TRACTS = 60_000
+LARGEST_SIZE = 10_000
+"""No group is larger; the largest size of Kuo et al. 2018, too."""
+SMALLEST_FACILITY = 8
+LARGEST_RATIO = 0.9
+"""Cap of the papers' ratio n_7+ / n_6: a little above the largest one below 1 (0.873, District of Columbia)."""
+N_OUTLIERS = 50
+"""Outliers of the papers' recipe per state."""
+
+
+class Tail(StrEnum):
+    """How groups of 7 and more are spread over sizes.
+
+    CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
+    PAPER: by the recipe of Kuo et al. 2018 and Fioretto and Van Hentenryck 2019.
+    """
+
+    CALIBRATED = "calibrated"
+    PAPER = "paper"
+
+
+def census_like(
+    regions: Regions | str = Regions.COUNTIES,
+    max_size: int = 1_000,
+    groups: int = HOUSEHOLDS,
+    seed: int = 0,
+    tail: Tail | str = Tail.CALIBRATED,
+) -> CountOfCounts:
+    """Households and group quarters by size and region: real totals of states, synthetic tail and geography below.
+
+    Published (see `census_figures`): the households of size 1 to 6 and of 7 or more of every state, and so the
+    proportions between states and between those classes. Synthetic: sizes above 6, and which county and tract a group
+    lies in. No group has size 0.
+
+    Tail "calibrated": the n_7+ households of 7 or more of a state have size 7 + G with G geometric,
+
+        P(size = k) = (1 - r) r^(k - 7),  r = (m - 7) / (m - 6),  k = 7, 8, ...,
+
+    so that their mean is m, which follows from published figures (8.03 in the nation, hence r = 0.51; by state 7.57 to
+    8.56 and 0.36 to 0.61). To these come facilities of group quarters (dormitories, prisons, nursing homes, barracks):
+    their sizes follow P(k) ~ k^-2 on 8..10,000, mean 54, and there are as many as house, in expectation, the people in
+    group quarters of the state. They are 0.14 % of all groups. Neither their number nor the exponent is published.
+
+    Tail "paper": n_7+ is taken as n_7; for k > 7, n_k ~ Binomial(n_{k-1}, r) with r = n_7+ / n_6 until none is left;
+    then 50 outliers per state of sizes uniform on 1..min(10,000, K) (fewer where they would exceed 1 % of all groups).
+    In California (1.02) and Hawaii (1.09) r is above 1 and the recipe diverges, so r is capped at 0.9. All states with
+    a large r get tails far above the truth: in California more than a quarter of the groups then have size 7 or more.
+
+    Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
+    (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
+    and sizes are drawn inside the classes 7 or more and facilities. Under "paper" the tail is drawn first, from n_7+
+    scaled so that the expected total is right, and sizes 1 to 6 share the rest by largest remainders.
+
+    Geography: a state has as many counties as in 2010; the j-th largest of n takes a share ~ (j + 1)^-1.2 of it. In a
+    state of 62 counties (the median) the largest then takes 18 % and the median one 0.4 / n, as in reality (medians, by
+    population in 2010: 18 % and 0.44 / n); with 254 counties, 15 % and 0.25 / n. Of the 60,000 tracts
+    every county gets one, and of the rest its share; the j-th largest of n takes a share ~ 1 / (j + n / 4) of its
+    county, so that the ninth decile is about 3 times the first, as in reality. Groups are shared out at random by these
+    shares, size by size.
+
+    With equal other arguments the tables are nested: those of counties are the sums of those of tracts, and so on. A
+    smaller `max_size` clips the same groups (outliers of "paper" apart, which depend on it).
+
+    Args:
+        regions: "divisions" (nation / 9 / 51), "states" (nation / 51), "counties" (nation / 51 / 3,143) or "tracts"
+            (nation / 51 / 3,143 / 60,000).
+        max_size: K; sizes above count as K. The table has sizes 0..K.
+        groups: number of groups in the nation; by default that of households in 2000.
+        seed: equal seeds, equal data.
+        tail: "calibrated" or "paper".
+
+    Returns:
+        All regions x (K + 1) sizes, sparse where a dense table would exceed 500 MB (tracts from K = 989). Its name
+        lists all arguments: "census-like/counties/K=1000/seed=0/calibrated/105480101".
+
+    Raises:
+        DataError: an unknown word, or a number that is not whole or too small.
+
+    Example:
+        >>> truth = census_like("states", max_size=20, groups=1_000_000)
+        >>> truth
+        CountOfCounts(census-like/states/K=20/seed=0/calibrated/1000000: Hierarchy(52 regions, levels 1 / 51),
+            sizes 0..20, 1,000,000 groups)
+        >>> truth.counts[0, :7]
+        array([     0, 257806, 325848, 165107, 141754,  65670,  24960])
+
+    Complexity: one binomial draw per county (or tract) and size that occurs in the region above it, for any `groups`.
+
+    Source: figures of the U.S. Census Bureau; recipe "paper" from the experiments of Kuo et al. 2018 (outliers up to
+    10,000) and Fioretto and Van Hentenryck 2019 (10 to 1,000).
+    """
+    regions = one_of("regions", regions, tuple(Regions))
+    tail = one_of("tail", tail, tuple(Tail))
+    max_size = whole_number("max_size", max_size, least=1)
+    groups = whole_number("groups", groups, least=1)
+    seed = whole_number("seed", seed, least=0)
+    by_state = _paper(groups, max_size, seed) if tail is Tail.PAPER else _calibrated(groups, seed)
+    region, size = np.nonzero(by_state)
+    cells = _Cells(region, size, by_state[region, size])
+    if regions in (Regions.COUNTIES, Regions.TRACTS):
+        counties = [county_shares(state.n_counties) for state in states()]
+        cells = cells.divide(counties, seed, _Draw.COUNTY)
+        if regions is Regions.TRACTS:
+            cells = cells.divide(map(tract_shares, _tracts_per_county(counties)), seed, _Draw.TRACT)
+    name = f"census-like/{regions}/K={max_size}/seed={seed}/{tail}/{groups}"
+    return count_of_counts(_leaves(regions), cells.region, cells.size, cells.n_groups, max_size, name)
+
+
+def county_shares(n: int) -> np.ndarray:
+    """Synthetic shares of the n counties of a state, largest first: the j-th ~ (j + 1)^-1.2; shape (n,).
+
+    Example:
+        >>> county_shares(3).round(2)
+        array([0.49, 0.3 , 0.21])
+    """
+    weights = (np.arange(1, n + 1) + 1.0) ** -1.2
+    return weights / weights.sum()
+
+
+def tract_shares(n: int) -> np.ndarray:
+    """Synthetic shares of the n tracts of a county, largest first: the j-th ~ 1 / (j + n / 4); shape (n,).
+
+    Example:
+        >>> tract_shares(3).round(2)
+        array([0.48, 0.3 , 0.22])
+    """
+    weights = 1 / (np.arange(1, n + 1) + n / 4)
+    return weights / weights.sum()
+
+
+class _Draw(IntEnum):
+    """What is drawn; a part of the seed, so that no two draws share random numbers."""
+
+    SIZES = 0
+    COUNTY = 1
+    TRACT = 2
+
+    def generator(self, seed: int, region: int) -> np.random.Generator:
+        return np.random.default_rng([seed, self, region])
+
+
+def _calibrated(groups: int, seed: int) -> np.ndarray:
+    """Groups by state and size; shape (51, 10,001)."""
+    facility = _power_law()
+    mean_facility = float(np.arange(len(facility)) @ facility)
+    classes = np.array([(*state.households, state.group_quarters / mean_facility) for state in states()])
+    shared = largest_remainder(classes.ravel() / classes.sum() * groups, groups).reshape(classes.shape)
+    counts = np.zeros((len(classes), LARGEST_SIZE + 1), np.int64)
+    counts[:, 1:7] = shared[:, :6]
+    for index, state in enumerate(states()):
+        generator = _Draw.SIZES.generator(seed, index)
+        counts[index] += generator.multinomial(shared[index, 6], _seven_or_more(state))
+        counts[index] += generator.multinomial(shared[index, 7], facility)
+    return counts
+
+
+def _seven_or_more(state: State) -> np.ndarray:
+    """Probability of every size given 7 or more: geometric with the state's published mean; shape (10,001,)."""
+    mean = state.mean_of_seven_or_more
+    sizes = np.arange(LARGEST_SIZE + 1)
+    weights = np.where(sizes >= 7, ((mean - 7) / (mean - 6)) ** np.maximum(sizes - 7.0, 0), 0)
+    return weights / weights.sum()
+
+
+def _power_law() -> np.ndarray:
+    """Probability of every size of a facility: ~ k^-2 on 8..10,000; shape (10,001,)."""
+    weights = np.zeros(LARGEST_SIZE + 1)
+    weights[SMALLEST_FACILITY:] = np.arange(SMALLEST_FACILITY, LARGEST_SIZE + 1) ** -2.0
+    return weights / weights.sum()
+
+
+def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
+    """Groups by state and size; shape (51, 10,001)."""
+    figures = np.array([state.households for state in states()])
+    least = 100 * len(figures)
+    if groups < least:
+        raise DataError(
+            f"groups={groups} leaves no room for an outlier in every state; give tail='paper' at least {least:,} groups"
+        )
+    n_outliers = min(N_OUTLIERS, groups // least)
+    ratio = np.minimum(figures[:, 6] / figures[:, 5], LARGEST_RATIO)
+    expected = figures[:, :6].sum() + (figures[:, 6] / (1 - ratio)).sum()
+    scale = (groups - n_outliers * len(figures)) / expected
+    counts = np.zeros((len(figures), LARGEST_SIZE + 1), np.int64)
+    for index in range(len(figures)):
+        generator = _Draw.SIZES.generator(seed, index)
+        left, size = round(scale * figures[index, 6]), 7
+        while left > 0 and size <= LARGEST_SIZE:
+            counts[index, size] = left
+            left, size = int(generator.binomial(left, ratio[index])), size + 1
+        outliers = generator.integers(1, min(LARGEST_SIZE, max_size), n_outliers, endpoint=True)
+        np.add.at(counts[index], outliers, 1)
+    small = figures[:, :6]
+    rest = groups - int(counts.sum())
+    counts[:, 1:7] += largest_remainder(small.ravel() / small.sum() * rest, rest).reshape(small.shape)
+    return counts
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """`n_groups[i]` groups of size `size[i]` in region `region[i]` of one level, sorted by region; none is 0."""
+
+    region: np.ndarray
+    size: np.ndarray
+    n_groups: np.ndarray
+
+    def divide(self, shares: Iterable[np.ndarray], seed: int, draw: _Draw) -> "_Cells":
+        """The same groups one level down: each goes to child j of its region r with probability `shares[r][j]`."""
+        first_child, parts = 0, []
+        for region, share in enumerate(shares):
+            start, stop = np.searchsorted(self.region, (region, region + 1))
+            # Multinomial, size by size: the same law as a draw per group, at a cost independent of their number.
+            drawn = draw.generator(seed, region).multinomial(self.n_groups[start:stop], share).T
+            child, cell = np.nonzero(drawn)
+            parts.append((first_child + child, self.size[start:stop][cell], drawn[child, cell]))
+            first_child += len(share)
+        return _Cells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _tracts_per_county(counties: Sequence[np.ndarray]) -> np.ndarray:
+    """How many of the 60,000 tracts each county has, state after state: one, and the rest by shares; shape (3,143,)."""
+    households = np.array([sum(state.households) for state in states()])
+    share = np.concatenate([n * within for n, within in zip(households, counties, strict=True)]) / households.sum()
+    rest = N_TRACTS - len(share)
+    return 1 + largest_remainder(share * rest, rest)
+
+
+def _leaves(regions: Regions) -> list[tuple[str, ...]]:
+    """Paths of the last level, in the order in which cells are drawn: states by the alphabet, then by rank."""
+    nation = "United States"
+    if regions is Regions.DIVISIONS:
+        return [(nation, state.division, state.name) for state in states()]
+    if regions is Regions.STATES:
+        return [(nation, state.name) for state in states()]
+    counties = [
+        (nation, state.name, f"{state.name} county {j}") for state in states() for j in range(1, state.n_counties + 1)
+    ]
+    if regions is Regions.COUNTIES:
+        return counties
+    tracts = _tracts_per_county([county_shares(state.n_counties) for state in states()])
+    return [(*county, f"tract {j}") for county, n in zip(counties, tracts, strict=True) for j in range(1, n + 1)]

@@ -1,0 +1,45 @@
+"""Taxi pickups in Manhattan, 2013: the real data set of Kuo et al. 2018."""
+
+import os
+
+import numpy as np
+
+from pgsr.datasets.files import locate, read
+from pgsr.datasets.parameters import whole_number
+from pgsr.datasets.table import count_of_counts
+from pgsr.histogram import CountOfCounts
+
+FILE = "kuo2018_taxi_nyc2013.parquet"
+
+
+def kuo_taxi(folder: str | os.PathLike[str] | None = None, max_size: int = 4_919) -> CountOfCounts:
+    """Pairs of a taxi and a neighbourhood it picked up in, counted by number of pickups: Manhattan / 2 halves / 28.
+
+    A group is a (taxi, neighbourhood tabulation area) pair, its size the pickups of that taxi there in 2013: 360,872
+    groups, 130,962,398 pickups, 3,128 distinct sizes. Halves are called "lower" (areas 0-17) and "upper" (18-27),
+    areas "NTA 0" to "NTA 27". No pair has size 0, by construction of the data.
+
+    Args:
+        folder: holds kuo2018_taxi_nyc2013.parquet; by default the folder that PGSR_DATA names.
+        max_size: K; larger sizes count as K. A release must fix K without looking: the default is the largest size of
+            this data set, convenient in experiments; the paper's experiments use 100,000.
+
+    Returns:
+        31 regions x (K + 1) sizes, named "kuo-taxi/K=4919".
+
+    Raises:
+        DataError: no such folder or file, a file with other columns, or a `max_size` that is no whole number from 1 up.
+
+    Source:
+        Kuo, Chiu, Kifer, Hay, Machanavajjhala 2018: data that its authors published with their code. It came
+        without a licence, so the project reads it and does not ship it.
+    """
+    max_size = whole_number("max_size", max_size, least=1)
+    cells = read(locate(FILE, folder), text=["half"], whole=["nta_index", "size", "n_groups"])
+    paths = [
+        ("Manhattan", str(half), f"NTA {area}") for half, area in zip(cells["half"], cells["nta_index"], strict=True)
+    ]
+    leaf_of = {path: leaf for leaf, path in enumerate(dict.fromkeys(paths))}
+    leaf = np.array([leaf_of[path] for path in paths], np.int64)
+    name = f"kuo-taxi/K={max_size}"
+    return count_of_counts(list(leaf_of), leaf, cells["size"], cells["n_groups"], max_size, name)

@@ -1,0 +1,54 @@
+"""What a caller may ask of a data set: regions and whole numbers."""
+
+import operator
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from pgsr.errors import DataError
+
+Member = TypeVar("Member", bound=StrEnum)
+
+
+class Regions(StrEnum):
+    """How finely a census data set divides the nation, by its finest level (`DIVISIONS`: by its middle one).
+
+    DIVISIONS: nation / 9 census divisions / 51 states (50 and the District of Columbia).
+    STATES: nation / 51 states.
+    COUNTIES: nation / 51 states / counties.
+    TRACTS: nation / 51 states / counties / tracts.
+    """
+
+    DIVISIONS = "divisions"
+    STATES = "states"
+    COUNTIES = "counties"
+    TRACTS = "tracts"
+
+
+def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
+    """The member of `valid` that `value` is or spells, or a `DataError` that lists them.
+
+    Example:
+        >>> one_of("regions", "states", [Regions.STATES, Regions.COUNTIES])
+        <Regions.STATES: 'states'>
+    """
+    for member in valid:
+        if value == member:
+            return member
+    raise DataError(f"{name}={value!r} is unknown; use {', '.join(repr(str(member)) for member in valid)}")
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """`value` as an int, or a `DataError` where it is no whole number or less than `least`.
+
+    Example:
+        >>> whole_number("max_size", 7, least=1)
+        7
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise DataError(f"{name}={value!r}; give a whole number from {least} up")
+    return number

@@ -1,0 +1,46 @@
+"""From listed cells to a `CountOfCounts`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+
+LARGEST_DENSE = 500_000_000
+"""Tables of more bytes than this stay sparse."""
+
+
+def count_of_counts(
+    leaves: Sequence[Sequence[str]], leaf: np.ndarray, size: np.ndarray, n_groups: np.ndarray, max_size: int, name: str
+) -> CountOfCounts:
+    """`n_groups[i]` groups of size `size[i]` in leaf `leaf[i]`; cells may repeat, sizes above K count as K.
+
+    Sizes are clipped, not dropped: dropping would make the number of groups depend on the entities, and with it the
+    sensitivity.
+
+    Args:
+        leaves: path of every leaf from the root down.
+        leaf: positions in `leaves`; shape (cells,), as `size` and `n_groups`.
+        size: sizes from 0 up.
+        n_groups: how many groups the cell holds.
+        max_size: K.
+        name: the data set's name.
+
+    Example:
+        >>> leaves = [("NY", "A"), ("NY", "B")]
+        >>> count_of_counts(leaves, np.array([0, 1]), np.array([1, 9]), np.array([4, 2]), 3, "taxis").counts
+        array([[0, 4, 0, 2],
+               [0, 4, 0, 0],
+               [0, 0, 0, 2]])
+    """
+    tree = Hierarchy.from_paths(leaves)
+    # The hierarchy puts siblings side by side, so its leaves may come in another order than the list.
+    row = np.empty(len(leaves), np.int64)
+    row[tree.order[tree.leaves]] = np.arange(len(leaves))
+    cells = (row[leaf], np.minimum(size, max_size))
+    counts = sparse.csr_array((n_groups, cells), shape=(len(leaves), max_size + 1))
+    if tree.n_regions * (max_size + 1) * counts.dtype.itemsize > LARGEST_DENSE:
+        return CountOfCounts(tree, counts, name)
+    return CountOfCounts(tree, counts.toarray(), name)

@@ -1,0 +1,133 @@
+"""Run a task in a process of its own: a hard time limit, its own peak memory, and no crash reaches the caller."""
+
+import contextlib
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import cloudpickle
+import psutil
+
+START_LIMIT = 120.0
+"""Seconds a child may take to import what it needs and to warm up."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task in a child process ended.
+
+    Attributes:
+        value: what it returned, or None.
+        error: a sentence if it raised or died, else "".
+        timed_out: whether it was killed at its limit.
+        peak_bytes: most memory the child held, 0 if unknown.
+    """
+
+    value: Any = None
+    error: str = ""
+    timed_out: bool = False
+    peak_bytes: int = 0
+
+
+def run_isolated(
+    task: Callable[[], Any], warm_up: Callable[[], Any] | None = None, time_limit: float | None = None
+) -> Outcome:
+    """Call `task` in a fresh Python process and kill it `time_limit` seconds after it started the task.
+
+    `warm_up` runs first and is not timed: imports and compilation belong there. Functions and classes defined in the
+    caller's own script or notebook are sent by value.
+    """
+    payload = cloudpickle.dumps((warm_up, task))
+    command = [sys.executable, "-c", "from pgsr.isolation import _child; _child()"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
+    with tempfile.TemporaryFile() as log:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+        ) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            messages: queue.Queue = queue.Queue()
+            threading.Thread(target=_listen, args=(child.stdout, messages), daemon=True).start()
+            # A child that dies while it is fed is reported below, by its exit.
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.write(payload)
+                child.stdin.close()
+            try:
+                outcome = _next(messages, START_LIMIT)
+                if outcome == "ready":
+                    outcome = _next(messages, time_limit)
+            except queue.Empty:
+                outcome = Outcome(timed_out=True, peak_bytes=peak_memory(child.pid))
+            finally:
+                child.kill()
+        if isinstance(outcome, Outcome):
+            return outcome
+        log.seek(0)
+        lines = log.read().decode(errors="replace").strip().splitlines()
+        last_words = f": {lines[-1]}" if lines else ""
+        return Outcome(error=f"the process died with exit code {child.returncode}{last_words}")
+
+
+def peak_memory(pid: int | None = None) -> int:
+    """Most resident memory of a process so far, in bytes.
+
+    Linux's VmHWM, because a child's `ru_maxrss` starts at its parent's; elsewhere the memory held now.
+    """
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    try:
+        return psutil.Process(pid).memory_info().rss
+    except psutil.Error:
+        return 0
+
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+def _next(messages: queue.Queue, seconds: float | None) -> Any:
+    return messages.get(timeout=seconds)
+
+
+def _listen(pipe: IO[bytes], messages: queue.Queue) -> None:
+    """Put every message of the child on the queue, and None when it ends."""
+    while True:
+        head = pipe.read(8)
+        if len(head) < 8:
+            messages.put(None)
+            return
+        messages.put(pickle.loads(pipe.read(struct.unpack(">Q", head)[0])))
+
+
+def _child() -> None:
+    # Solvers print to standard output; keep that away from the messages.
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    warm_up, task = cloudpickle.loads(sys.stdin.buffer.read())
+    if warm_up is not None:
+        # Whatever is wrong will be wrong again in the task, and is reported there.
+        with contextlib.suppress(Exception):
+            warm_up()
+    _send(pipe, "ready")
+    try:
+        outcome = Outcome(value=task())
+    except Exception as error:
+        text = str(error).strip().splitlines()
+        outcome = Outcome(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
+    _send(pipe, Outcome(outcome.value, outcome.error, False, peak_memory()))
+
+
+def _send(pipe: IO[bytes], message: Any) -> None:
+    data = cloudpickle.dumps(message)
+    pipe.write(struct.pack(">Q", len(data)) + data)
+    pipe.flush()

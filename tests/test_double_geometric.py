@@ -1,0 +1,384 @@
+"""The sampler of the double geometric law against independent computations of the law."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp
+
+import mpmath
+import numpy as np
+import pytest
+from instances import scale
+from mpmath import iv, mp
+from scipy import stats
+
+from pgsr import PgsrError, Seeded
+from pgsr.double_geometric import LARGEST_SCALE, DoubleGeometric, _table, exp_minus, probability_at_most, thresholds
+from pgsr.errors import BudgetError
+from pgsr.random import ByteStream, StreamId
+
+REJECT = 1e-9
+WORD_BITS = 31
+
+# epsilon, sensitivity, levels; the noise of a level has scale sensitivity * levels / epsilon.
+SETTINGS = [
+    ("1", 1, 1),
+    ("1", 2, 1),
+    ("1", 2, 2),
+    ("1", 1, 3),
+    ("1", 2, 3),
+    ("0.5", 1, 2),
+    ("0.5", 2, 3),
+    ("0.1", 1, 1),
+    ("0.1", 2, 2),
+    ("0.1", 1, 3),
+    ("0.1", 2, 3),
+    ("0.2", 2, 3),
+    ("0.01", 1, 1),
+    ("0.01", 2, 2),
+    ("0.01", 2, 3),
+    ("1/3", 2, 7),
+    ("2", 1, 1),
+    ("3.7", 2, 4),
+    ("10", 1, 1),
+    ("25", 2, 1),
+]
+
+
+def noise_scale(epsilon: str, sensitivity: int, levels: int) -> Fraction:
+    return sensitivity * levels / Fraction(epsilon)
+
+
+def independent_thresholds(law_scale: Fraction) -> list[int]:
+    """floor(2^31 P(|X| <= m)) in mpmath's interval arithmetic, up to the first that equals 2^31 - 1."""
+    iv.prec = 200
+    a = iv.exp(-iv.mpf(law_scale.denominator) / iv.mpf(law_scale.numerator))
+    tail = iv.mpf(2) ** (WORD_BITS + 1) * a / (1 + a)  # 2^31 P(|X| > 0)
+    found = []
+    while not found or found[-1] != 2**WORD_BITS - 1:
+        value = 2**WORD_BITS - tail
+        low, high = int(mpmath.floor(value.a)), int(mpmath.floor(value.b))
+        assert low == high, "the interval is too wide to tell the threshold"
+        found.append(low)
+        tail *= a
+    return found
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
+def test_thresholds_and_guide_equal_an_interval_computation(setting: tuple[str, int, int]) -> None:
+    law_scale = noise_scale(*setting)
+    expected = np.array(independent_thresholds(law_scale))
+    assert np.array_equal(thresholds(law_scale), expected)
+    # guide[c] = number of thresholds below c * 2^15, here by counting the thresholds of every cell.
+    guide = np.cumsum(np.bincount(expected >> 15, minlength=2**16)) - np.bincount(expected >> 15, minlength=2**16)
+    table = _table(law_scale)
+    assert np.array_equal(table.thresholds, expected)
+    assert np.array_equal(table.guide, guide)
+
+
+def test_settings_are_twenty_different_ones() -> None:
+    assert len({noise_scale(*setting) for setting in SETTINGS}) >= 18
+    assert len(set(SETTINGS)) == 20
+
+
+@pytest.mark.parametrize("precision", [32, 128, 700])
+def test_intervals_enclose_the_truth(precision: int) -> None:
+    """Both integer intervals hold the exact value and are a few units wide."""
+    with mp.workprec(precision + 400):
+        for law_scale in (Fraction(1, 50), Fraction(1, 2), Fraction(1), Fraction(60), Fraction(10**5, 3)):
+            for m in (0, 1, 7, 100):
+                t = (m + 1) / law_scale
+                low, high = exp_minus(t, precision)
+                exact = mp.exp(-mp.mpf(t.numerator) / t.denominator) * mp.mpf(2) ** precision
+                assert low <= exact <= high
+                assert high - low <= 8
+                low, high = probability_at_most(law_scale, m, precision)
+                a = mp.exp(-mp.mpf(law_scale.denominator) / law_scale.numerator)
+                assert low <= (1 - 2 * a ** (m + 1) / (1 + a)) * mp.mpf(2) ** precision <= high
+                assert high - low <= 16
+
+
+# Forced ties and overflows
+
+
+class Script:
+    """A byte stream of prescribed words, followed by prescribed bits and then by zeros."""
+
+    def __init__(self, words: list[int], chunks: list[int]) -> None:
+        self._words, self._chunks = words, list(chunks)
+
+    def words(self, n: int) -> np.ndarray:
+        taken, self._words = self._words[:n], self._words[n:]
+        assert len(taken) == n, "more words drawn than values"
+        return np.array(taken, np.uint32)
+
+    def bits(self, n_bytes: int) -> int:
+        assert n_bytes == 8
+        return self._chunks.pop(0) if self._chunks else 0
+
+
+def exact_size(law_scale: Fraction, first_bits: int, chunks: list[int]) -> int:
+    """The smallest m with U < 1 - 2 a^(m+1) / (1 + a), in closed form with 1,200 bits; U's bits end in zeros."""
+    value = first_bits
+    for chunk in chunks:
+        value = value << 64 | chunk
+    n_bits = WORD_BITS + 64 * len(chunks)
+    with mp.workprec(1200):
+        s = mp.mpf(law_scale.numerator) / law_scale.denominator
+        u = mp.mpf(value) / mp.mpf(2) ** n_bits
+        x = s * mp.log(2 / ((1 + mp.exp(-1 / s)) * (1 - u)))  # U < P(|X| <= m) exactly if m + 1 > x
+        nearest = mp.nint(x)
+        assert abs(x - nearest) > mp.mpf(2) ** -900, "U is too close to a step of the law for 1,200 bits"
+        return max(0, int(mp.floor(x)))
+
+
+def step_bits(law_scale: Fraction, m: int, n_bits: int) -> int:
+    """floor(2^n_bits P(|X| <= m))."""
+    with mp.workprec(n_bits + 200):
+        s = mp.mpf(law_scale.numerator) / law_scale.denominator
+        return int(mp.floor((1 - 2 * mp.exp(-(m + 1) / s) / (1 + mp.exp(-1 / s))) * mp.mpf(2) ** n_bits))
+
+
+def split_bits(value: int, n_chunks: int) -> tuple[int, list[int]]:
+    """The first 31 bits and the chunks of 64 bits that follow."""
+    chunks = [value >> 64 * (n_chunks - 1 - i) & (2**64 - 1) for i in range(n_chunks)]
+    return value >> 64 * n_chunks, chunks
+
+
+def forced_cases(rng: np.random.Generator, law_scale: Fraction, n: int) -> list[tuple[int, list[int]]]:
+    """First bits and further bits: random ties, ties for 31 + 64 k bits one unit around the step, and overflows."""
+    table = independent_thresholds(law_scale)
+    cases = []
+    for i in range(n):
+        m = int(rng.integers(len(table)))
+        chunks = [int(c) for c in rng.integers(0, 2**64, 3, dtype=np.uint64)]
+        kind = i % 4
+        if kind == 0:
+            cases.append((table[m], chunks))
+        elif kind == 1:  # equal to the step in all known bits, or one unit of the last chunk beside it
+            n_chunks = int(rng.integers(1, 4))
+            at = step_bits(law_scale, m, WORD_BITS + 64 * n_chunks) + int(rng.integers(-1, 2))
+            cases.append(split_bits(min(at, 2 ** (WORD_BITS + 64 * n_chunks) - 1), n_chunks))
+        elif kind == 2:  # beyond the table: a tail of up to 200 further bits
+            chunks = [2**64 - 1] * int(rng.integers(0, 3)) + chunks[:1]
+            cases.append((2**WORD_BITS - 1, chunks))
+        else:  # the same first bits and all further bits 0
+            cases.append((table[m], []))
+    return cases
+
+
+FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fraction(60)]
+
+
+@pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
+def test_forced_ties_and_overflows_equal_the_exact_law(law_scale: Fraction) -> None:
+    rng = np.random.default_rng(11)
+    law = DoubleGeometric(law_scale)
+    n_beyond = 0
+    for first_bits, chunks in forced_cases(rng, law_scale, scale(400, 2_000)):
+        size = exact_size(law_scale, first_bits, chunks)
+        assert law.decide(first_bits, Script([], chunks)) == size
+        n_beyond += size >= len(thresholds(law_scale))
+        for sign in (0, 1):
+            values = np.array([10_000], np.int64)
+            law.add_to(values, Script([sign << WORD_BITS | first_bits], chunks))
+            assert values[0] == 10_000 + (-size if sign else size)
+    assert n_beyond >= scale(50, 250), "no case left the table"
+
+
+def test_ordinary_words_equal_the_exact_law() -> None:
+    """Words just below and above a threshold, and random ones, in one array with a tie in the middle."""
+    law_scale = Fraction(7, 3)
+    rng = np.random.default_rng(12)
+    table = independent_thresholds(law_scale)
+    near = [t + d for t in table for d in (-1, 1) if 0 <= t + d < 2**WORD_BITS]
+    first = [u for u in [*near, *(int(u) for u in rng.integers(0, 2**WORD_BITS, 500))] if u not in table]
+    first.insert(7, table[3])
+    signs = rng.integers(0, 2, len(first))
+    values = np.arange(len(first))
+    words = [int(s) << WORD_BITS | u for s, u in zip(signs, first, strict=True)]
+    DoubleGeometric(law_scale).add_to(values, Script(words, [123]))
+    sizes = [exact_size(law_scale, u, [123] if i == 7 else [0]) for i, u in enumerate(first)]
+    assert np.array_equal(values - np.arange(len(first)), np.where(signs == 1, -1, 1) * sizes)
+
+
+def test_zero_has_no_sign() -> None:
+    for word in (0, 1 << WORD_BITS):
+        values = np.zeros(1, np.int64)
+        DoubleGeometric(Fraction(1)).add_to(values, Script([word], []))
+        assert values[0] == 0
+
+
+def test_long_arrays_are_drawn_in_blocks() -> None:
+    """Past one block of words every value still gets its own word."""
+    n = 2**18 + 1000
+    values = np.zeros(n, np.int64)
+    DoubleGeometric(Fraction(60)).add_to(values, ByteStream(bytes(32)))
+    table = np.array(independent_thresholds(Fraction(60)))
+    words = ByteStream(bytes(32)).words(2**18)
+    u, negative = words & (2**31 - 1), words >> 31
+    sizes = np.searchsorted(table, u)
+    decided = table[sizes] != u
+    assert np.array_equal(values[: 2**18][decided], np.where(negative == 1, -sizes, sizes)[decided])
+    assert not np.array_equal(values[2**18 :], values[:1000])
+    assert values[2**18 :].any()
+
+
+def test_matrix_is_filled_in_place() -> None:
+    flat, matrix = np.zeros(12, np.int64), np.zeros((3, 4), np.int64)
+    DoubleGeometric(Fraction(5)).add_to(flat, ByteStream(bytes(32)))
+    DoubleGeometric(Fraction(5)).add_to(matrix, ByteStream(bytes(32)))
+    assert np.array_equal(matrix.ravel(), flat)
+    assert flat.any()
+
+
+def test_counts_near_2_to_the_62_do_not_wrap_or_round() -> None:
+    start = 2**62 - 10**9
+    values = np.full(1000, start)
+    noise = np.zeros(1000, np.int64)
+    DoubleGeometric(Fraction(60)).add_to(values, ByteStream(bytes(32)))
+    DoubleGeometric(Fraction(60)).add_to(noise, ByteStream(bytes(32)))
+    assert [int(v) - start for v in values] == noise.tolist()
+    assert noise.any()
+
+
+# Goodness of fit
+
+
+def p_value(draws: np.ndarray, law_scale: float) -> float:
+    """Smallest p-value of a chi-square test over about 100 bins (0 alone) and a z-test of the mean of |X|."""
+    a = exp(-1 / law_scale)
+    n = len(draws)
+
+    def beyond(m: np.ndarray) -> np.ndarray:  # P(X > m), m >= 0
+        return a ** (m + 1.0) / (1 + a)
+
+    edges = np.unique(np.round(law_scale * -np.log(np.linspace(1, 0, 50, endpoint=False))).astype(int))
+    edges = edges[n * beyond(edges) >= 20]
+    upper = -np.diff(beyond(edges), append=0.0)  # P(edges[i] < X <= edges[i + 1]), the last one open
+    expected = n * np.concatenate([upper[::-1], [(1 - a) / (1 + a)], upper])
+    assert abs(expected.sum() - n) < 1e-6 * n
+    place = np.searchsorted(edges, np.abs(draws), "left")  # 0 for 0, i + 1 for (edges[i], edges[i + 1]]
+    seen = np.bincount(np.sign(draws) * place + len(edges), minlength=len(expected))
+    chi_square = ((seen - expected) ** 2 / expected).sum()
+
+    mean = 2 * a / (1 - a * a)
+    z = (np.abs(draws).mean() - mean) / np.sqrt((2 * a / (1 - a) ** 2 - mean**2) / n)
+    return float(min(stats.chi2.sf(chi_square, len(expected) - 1), 2 * stats.norm.sf(abs(z))))
+
+
+FIT_SCALES = [Fraction(1), Fraction(2), Fraction(60), Fraction(20, 3), Fraction(1000)]
+N_DRAWS = 10_000_000
+N_MUTANT_DRAWS = scale(1_000_000, 10_000_000)  # what one million draws reject, ten million do
+
+
+@pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
+def test_fit(law_scale: Fraction) -> None:
+    draws = np.zeros(N_DRAWS, np.int64)
+    DoubleGeometric(law_scale).add_to(draws, Seeded("fit").stream(StreamId("", "counts", 0, (str(law_scale),))))
+    assert p_value(draws, float(law_scale)) > REJECT
+
+
+def two_geometrics(rng: np.random.Generator, law_scale: float, n: int) -> np.ndarray:
+    """The law itself, as the difference of two geometric variables."""
+    p = 1 - exp(-1 / law_scale)
+    return rng.geometric(p, n) - rng.geometric(p, n)
+
+
+def zero_twice(rng: np.random.Generator, law_scale: float, n: int) -> np.ndarray:
+    """A sign on a geometric size, where +0 and -0 are both kept."""
+    return (rng.geometric(1 - exp(-1 / law_scale), n) - 1) * rng.choice([-1, 1], n)
+
+
+Draw = Callable[[np.random.Generator, float, int], np.ndarray]
+
+MUTANTS: dict[str, Draw] = {
+    "zero twice": zero_twice,
+    "scale + 1 %": lambda rng, s, n: two_geometrics(rng, 1.01 * s, n),
+    "scale - 1 %": lambda rng, s, n: two_geometrics(rng, 0.99 * s, n),
+    "sensitivity 1 for 2": lambda rng, s, n: two_geometrics(rng, s / 2, n),
+}
+SMALL_SCALE_MUTANTS: dict[str, Draw] = {
+    "rounded Laplace": lambda rng, s, n: np.rint(rng.laplace(0, s, n)).astype(np.int64),
+    "half a step to the right": lambda rng, s, n: two_geometrics(rng, s, n) + rng.integers(0, 2, n),
+}
+
+
+@pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
+def test_fit_accepts_the_law_from_elsewhere(law_scale: Fraction) -> None:
+    draws = two_geometrics(np.random.default_rng(13), float(law_scale), N_MUTANT_DRAWS)
+    assert p_value(draws, float(law_scale)) > REJECT
+
+
+@pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_fit_rejects_mutants(mutant: str, law_scale: Fraction) -> None:
+    draws = MUTANTS[mutant](np.random.default_rng(14), float(law_scale), N_MUTANT_DRAWS)
+    assert p_value(draws, float(law_scale)) < REJECT
+
+
+@pytest.mark.parametrize("law_scale", FIT_SCALES[:2], ids=str)
+@pytest.mark.parametrize("mutant", SMALL_SCALE_MUTANTS)
+def test_fit_rejects_mutants_of_small_scale(mutant: str, law_scale: Fraction) -> None:
+    """At large scales these two change the law by less than the draws can show."""
+    draws = SMALL_SCALE_MUTANTS[mutant](np.random.default_rng(15), float(law_scale), N_MUTANT_DRAWS)
+    assert p_value(draws, float(law_scale)) < REJECT
+
+
+# Numbers of the law
+
+
+def mean_size(law_scale: Fraction) -> float:
+    """E|X| = sum over m of P(|X| > m), from the sampler's thresholds."""
+    return sum(1 - t / 2**WORD_BITS for t in thresholds(law_scale))
+
+
+@pytest.mark.parametrize(
+    ("law_scale", "zero", "variance", "size"), [(1, 0.462117, 1.841347, 0.850918), (2, 0.244919, 7.835396, 1.919035)]
+)
+def test_worked_noise_numbers(law_scale: int, zero: float, variance: float, size: float) -> None:
+    """epsilon 1 at sensitivity 1 and 2."""
+    law = DoubleGeometric(Fraction(law_scale))
+    assert thresholds(law.scale)[0] / 2**WORD_BITS == pytest.approx(zero, abs=5e-7)
+    assert law.variance == pytest.approx(variance, abs=5e-7)
+    assert mean_size(law.scale) == pytest.approx(size, abs=1e-6)
+
+
+def test_printed_normaliser_is_not_ours() -> None:
+    """With epsilon where epsilon / sensitivity belongs, as some papers print, the law would sum to 1.886819."""
+    zero_as_printed = (1 - exp(-1)) / (1 + exp(-1))
+    ours = thresholds(Fraction(2))[0] / 2**WORD_BITS
+    assert zero_as_printed / ours == pytest.approx(1.886819, abs=5e-7)
+
+
+@pytest.mark.parametrize("law_scale", [Fraction(1, 3), Fraction(6), Fraction(1000)], ids=str)
+def test_variance(law_scale: Fraction) -> None:
+    tails = (1 - t / 2**WORD_BITS for t in thresholds(law_scale))
+    assert DoubleGeometric(law_scale).variance == pytest.approx(
+        sum((2 * m + 1) * tail for m, tail in enumerate(tails)), rel=1e-4
+    )
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("law_scale", [Fraction(0), Fraction(-1)])
+def test_scale_must_be_positive(law_scale: Fraction) -> None:
+    with pytest.raises(BudgetError, match="not positive"):
+        DoubleGeometric(law_scale)
+
+
+def test_scale_beyond_the_table_is_refused() -> None:
+    DoubleGeometric(Fraction(LARGEST_SCALE))
+    with pytest.raises(PgsrError, match="give the level a larger epsilon"):
+        DoubleGeometric(Fraction(LARGEST_SCALE) + Fraction(1, 10))
+
+
+def test_tiny_scale_adds_almost_no_noise() -> None:
+    """exp(-500): the table has one entry, and only the bits beyond it can move a count."""
+    law = DoubleGeometric(Fraction(1, 500))
+    values = np.zeros(10_000, np.int64)
+    law.add_to(values, ByteStream(bytes(32)))
+    assert not values.any()
+    assert law.decide(2**WORD_BITS - 1, Script([], [2**64 - 1] * 12)) == exact_size(
+        law.scale, 2**WORD_BITS - 1, [2**64 - 1] * 12
+    )

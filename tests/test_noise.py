@@ -1,0 +1,333 @@
+"""Measurements: truth plus the noise of the region's own stream, and nothing else of the truth."""
+
+import dataclasses
+import pickle
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Secure, Seeded, Totals, View
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.errors import ProblemError
+from pgsr.random import ByteStream, StreamId
+from pgsr.views import counts_of_ranked, cumulative, ranked
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+
+def small_truth() -> CountOfCounts:
+    return CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]], name="small")
+
+
+def vector(view: View, counts: np.ndarray) -> np.ndarray:
+    return {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view](counts)
+
+
+def noise_of(measurement: Measurement, truth: CountOfCounts) -> list[np.ndarray]:
+    return [
+        values - vector(measurement.view, counts)
+        for values, counts in zip(measurement.values, truth.counts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("view", View)
+def test_values_are_truth_plus_the_noise_of_the_region(view: View) -> None:
+    """Recomputed region by region: scale sensitivity / epsilon of the level, stream of data set, view, level, path."""
+    rng = np.random.default_rng(51)
+    source = Seeded("recomputed", 4)
+    for i in range(scale(30, 500)):
+        tree = random_tree(rng)
+        truth = random_truth(rng, tree, name=f"set {i}")
+        weights = rng.integers(1, 5, tree.n_levels)
+        shares = [Fraction(int(w), int(weights.sum())) for w in weights]
+        measured = Geometric(view, epsilon="0.7", shares=shares).measure(truth, source)
+        assert measured.epsilon == tuple(Fraction(7, 10) * share for share in shares)
+        for region, path in enumerate(tree.paths):
+            level = len(path) - 1
+            expected = vector(view, truth.counts[region])
+            law = DoubleGeometric(view.sensitivity / measured.epsilon[level])
+            law.add_to(expected, source.stream(StreamId(truth.name, view.value, level, path)))
+            assert np.array_equal(measured.values[region], expected)
+            assert np.asarray(measured.values[region]).dtype == np.int64
+
+
+def test_golden_measurement() -> None:
+    """If these numbers change, every published experiment does."""
+    counts = Geometric(View.COUNTS, epsilon="1").measure(small_truth(), Seeded("golden"))
+    assert counts.matrix.tolist() == [[29, 6, 5, -1], [-2, 5, -2, 2], [2, 0, 7, -4]]
+    running = Geometric(View.CUMULATIVE, epsilon="1/2", shares=("1/4", "3/4")).measure(
+        small_truth(), Seeded("golden", 2)
+    )
+    assert running.matrix.tolist() == [[2, 3, -15, 12], [1, -3, 2, 10], [3, 2, 2, 2]]
+    sizes = Geometric(View.RANKED, epsilon=0.5).measure(small_truth(), Seeded(7))
+    assert [row.tolist() for row in sizes.values] == [[-1, -3, -2, -26, 5, 1], [2, 1, 2], [1, -7, 11]]
+
+
+def test_golden_digest_of_a_larger_measurement() -> None:
+    rng = np.random.default_rng(52)
+    tree = Hierarchy.from_paths([("r", f"m{i % 5}", f"l{i}") for i in range(40)])
+    truth = CountOfCounts(tree, rng.integers(0, 9, (40, 501)), name="larger")
+    matrix = Geometric(View.COUNTS, epsilon="0.1").measure(truth, Seeded("golden")).matrix
+    assert (
+        sha256(matrix.astype("<i8").tobytes()).hexdigest()
+        == "5950a4bbea4bcfe19a69a0bf24cf02c45d86938e71b0396949b20509f0cc8f88"
+    )
+
+
+@pytest.mark.parametrize("view", View)
+def test_same_stream_same_noise_whatever_the_truth(view: View) -> None:
+    """Noise depends on the key, not on the counts; so methods and data versions can be compared on the same draws."""
+    rng = np.random.default_rng(53)
+    tree = random_tree(rng, n_levels=3)
+    truth = random_truth(rng, tree, name="same")
+    leaves = truth.counts[tree.leaves]
+    moved = CountOfCounts(tree, leaves[:, ::-1], name="same")  # other sizes, the same numbers of groups
+    noise = Geometric(view, epsilon="0.2")
+    ours, theirs = (noise_of(noise.measure(t, Seeded("key")), t) for t in (truth, moved))
+    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    again = noise.measure(truth, Seeded("key"))
+    assert all(np.array_equal(a, b) for a, b in zip(noise_of(again, truth), ours, strict=True))
+
+
+def test_epsilon_scales_the_same_draws() -> None:
+    """The uniform numbers are those of the stream: a smaller epsilon never makes a draw smaller or turns its sign."""
+    truth = random_truth(np.random.default_rng(54), TREE, max_size=300)
+    loud, quiet = (Geometric(View.COUNTS, epsilon=e).measure(truth, Seeded("key")).matrix for e in ("0.1", "1"))
+    loud, quiet = loud - truth.counts, quiet - truth.counts
+    assert (np.abs(loud) >= np.abs(quiet)).all()
+    assert (loud * quiet >= 0).all()
+    assert (loud != quiet).any()
+
+
+@pytest.mark.parametrize("view", View)
+def test_other_measurements_have_other_noise(view: View) -> None:
+    """Replicates, keys, data sets and views never repeat a draw pattern."""
+    counts = np.full((2, 100), 2)
+    seen = set()
+    n_measurements = 0
+    for name in ("a", "b"):
+        truth = CountOfCounts(TREE, counts, name=name)
+        for source in (Seeded("key"), Seeded("key", 1), Seeded("key", 2), Seeded("other"), Secure(), Secure()):
+            rows = noise_of(Geometric(view, epsilon="0.1").measure(truth, source), truth)
+            seen |= {row[:100].tobytes() for row in rows}
+            n_measurements += 1
+    assert len(seen) == n_measurements * TREE.n_regions
+
+
+def test_views_do_not_share_noise() -> None:
+    truth = CountOfCounts(TREE, np.full((2, 100), 2))
+    rows = [noise_of(Geometric(view, epsilon="0.1").measure(truth, Seeded("key")), truth)[0][:100] for view in View]
+    signs = {np.sign(row).tobytes() for row in rows}
+    assert len(signs) == 3
+
+
+def test_padded_regions_are_not_measured() -> None:
+    """A short branch is measured once, at its deepest copy; the copies above it would be noise on the same groups."""
+    tree = Hierarchy.from_paths([("a", "b"), ("a", "c", "d"), ("a", "c", "e")], pad_ragged=True)
+    truth = CountOfCounts(tree, np.full((3, 200), 5))
+    asked = []
+
+    class Recording:
+        secure = False
+
+        def stream(self, identity: StreamId) -> ByteStream:
+            asked.append(identity.path)
+            return Seeded("key").stream(identity)
+
+    for view in View:
+        asked.clear()
+        measured = Geometric(view, epsilon="1").measure(truth, Recording())
+        assert sorted(asked) == sorted(path for path in tree.paths if path != ("a", "b"))
+        padded = tree.index(("a", "b"))
+        assert measured.measured.tolist() == [region != padded for region in range(tree.n_regions)]
+        assert not np.asarray(measured.values[padded]).any()
+        assert measured.values[tree.index(("a", "b", "b"))].any()
+
+
+def test_levels_without_epsilon_are_not_measured() -> None:
+    truth = small_truth()
+    for view in View:
+        measured = Geometric(view, epsilon="1", shares=(0, 1)).measure(truth, Seeded("key"))
+        assert measured.measured.tolist() == [False, True, True]
+        assert measured.epsilon == (0, 1)
+        assert not np.asarray(measured.values[0]).any()
+
+
+def test_single_child_is_drawn_independently_of_its_parent() -> None:
+    tree = Hierarchy.from_paths([("a", "a", "a")])
+    truth = CountOfCounts(tree, np.full((1, 100), 3))
+    noise = noise_of(Geometric(View.COUNTS, epsilon="0.3").measure(truth, Seeded("key")), truth)
+    assert len({row.tobytes() for row in noise}) == 3
+
+
+def test_empty_region_is_measured() -> None:
+    """Leaving it out would tell that it is empty (its number of groups may not be public)."""
+    truth = CountOfCounts(TREE, np.array([[5] * 50, [0] * 50]))
+    for view in (View.COUNTS, View.CUMULATIVE):
+        measured = Geometric(view, epsilon="0.1").measure(truth, Seeded("key"))
+        assert measured.measured.all()
+        assert measured.matrix[2].any()
+        assert measured.region_totals.tolist() == [250, 250, 0]
+
+
+def test_ranked_is_ragged() -> None:
+    """One vector per region, as long as its public number of groups, empty for an empty region."""
+    truth = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 0, 0, 0]])
+    measured = Geometric(View.RANKED, epsilon=1).measure(truth, Seeded("key"))
+    assert isinstance(measured.values, tuple)
+    assert [len(row) for row in measured.values] == [3, 3, 0] == measured.region_totals.tolist()
+    with pytest.raises(ProblemError, match="one vector per region, of different lengths, not a matrix"):
+        _ = measured.matrix
+
+
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_root_totals_hide_those_of_regions(view: View) -> None:
+    truth = small_truth()
+    measured = Geometric(view, epsilon=1, totals="root").measure(truth, Seeded("key"))
+    assert measured.public is Totals.ROOT
+    assert measured.totals.tolist() == [6]
+    assert measured.root_total == 6
+    with pytest.raises(ProblemError, match="only the root's total is public here; measure with Geometric"):
+        _ = measured.region_totals
+    assert measured.totals.base is None or measured.totals.base.size == 1  # a slice would carry the others along
+
+
+def test_ranked_needs_public_totals_of_regions() -> None:
+    """The length of a region's vector is its number of groups, so `totals='root'` cannot be kept."""
+    with pytest.raises(PgsrError, match="totals"):
+        Geometric(View.RANKED, epsilon=1, totals="root").measure(small_truth(), Seeded("key"))
+
+
+def reachable_arrays(item: Any) -> list[np.ndarray]:
+    """All arrays in the fields of a dataclass, with the arrays they are slices of."""
+    if isinstance(item, np.ndarray):
+        return [item] if item.base is None else [item, *reachable_arrays(item.base)]
+    if isinstance(item, tuple | list):
+        return [array for part in item for array in reachable_arrays(part)]
+    if dataclasses.is_dataclass(item):
+        return [array for field in dataclasses.fields(item) for array in reachable_arrays(getattr(item, field.name))]
+    return []
+
+
+@pytest.mark.parametrize("view", View)
+def test_a_measurement_holds_no_truth(view: View) -> None:
+    """No field is the truth or shares memory with it, and no array in it equals a table of the truth."""
+    rng = np.random.default_rng(55)
+    truth = random_truth(rng, random_tree(rng, n_levels=3), max_size=40, name="secret")
+    measured = Geometric(view, epsilon="0.1").measure(truth, Seeded("key"))
+    assert not any(isinstance(getattr(measured, f.name), CountOfCounts) for f in dataclasses.fields(measured))
+    for array in reachable_arrays(measured):
+        assert not np.shares_memory(array, truth.counts)
+        assert array.shape != truth.counts.shape or not np.array_equal(array, truth.counts)
+        assert array.shape != truth.counts.shape or not np.array_equal(array, cumulative(truth.counts))
+    assert b"CountOfCounts" not in pickle.dumps(measured)
+
+
+def test_changing_a_measurement_does_not_reach_the_truth() -> None:
+    truth = small_truth()
+    measured = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("key"))
+    for array in (measured.matrix, measured.totals):
+        if array.flags.writeable:
+            array[:] = 99
+    assert truth.totals.tolist() == [6, 3, 3]
+    assert truth.counts.tolist() == [[0, 3, 1, 2], [0, 2, 0, 1], [0, 1, 1, 1]]
+
+
+def test_measuring_leaves_the_truth_alone() -> None:
+    truth = small_truth()
+    before = truth.counts.copy()
+    for view in View:
+        Geometric(view, epsilon=1).measure(truth, Seeded("key"))
+    assert np.array_equal(truth.counts, before)
+
+
+def test_sparse_truth_measures_alike() -> None:
+    from scipy import sparse
+
+    rng = np.random.default_rng(56)
+    truth = random_truth(rng, random_tree(rng, n_levels=3), name="t")
+    thin = CountOfCounts(truth.hierarchy, sparse.csr_array(truth.counts), name="t")
+    for view in View:
+        ours, theirs = (Geometric(view, epsilon=1).measure(t, Seeded("key")).values for t in (truth, thin))
+        assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("view", View)
+def test_privacy_loss_of_neighbours_is_epsilon(view: View) -> None:
+    """log P(values | truth) - log P(values | neighbour), in exact multiples of epsilon: at most 1, and reached.
+
+    The densest form of the claim: one region per level changes, each by its sensitivity at most, and the levels'
+    losses |change| / scale add up to epsilon as fractions.
+    """
+    rng = np.random.default_rng(57)
+    noise = Geometric(view, epsilon="0.3")
+    largest = Fraction(0)
+    for _ in range(scale(50, 1_000)):
+        tree = random_tree(rng, n_levels=3)
+        truth = random_truth(rng, tree, max_size=4)
+        leaves = truth.counts[tree.leaves].copy()
+        movable = np.argwhere(leaves[:, :-1])
+        if not len(movable):
+            continue
+        leaf, size = movable[rng.integers(len(movable))]
+        leaves[leaf, size : size + 2] += [-1, 1]
+        other = CountOfCounts(tree, leaves)
+        ours, theirs = (noise.measure(t, Seeded("frozen")) for t in (truth, other))  # equal noise: only truths differ
+        loss = Fraction(0)
+        for region in range(tree.n_regions):
+            change = int(np.abs(ours.values[region] - theirs.values[region]).sum())
+            loss += change / noise.law(ours.epsilon[tree.level_of[region]]).scale
+        assert loss <= Fraction(3, 10)
+        largest = max(largest, loss)
+    assert largest == Fraction(3, 10)
+
+
+def test_noise_is_integer_at_any_size() -> None:
+    """2^60 + 1 stays odd: no float touches a count."""
+    truth = CountOfCounts(TREE, [[2**60 + 1, 0], [0, 2**60 + 1]])
+    measured = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("key"))
+    small = CountOfCounts(TREE, [[1, 0], [0, 1]])
+    noise = Geometric(View.COUNTS, epsilon=1).measure(small, Seeded("key")).matrix - small.counts
+    assert measured.matrix.dtype == np.int64
+    assert measured.matrix.tolist() == (truth.counts + noise).tolist()
+    assert noise.any()
+
+
+def test_a_claim_of_privacy_needs_secure_bytes() -> None:
+    assert Geometric(View.COUNTS, epsilon=1).measure(small_truth(), Secure()).secure
+    assert not Geometric(View.COUNTS, epsilon=1).measure(small_truth(), Seeded("key")).secure
+
+
+def test_unknown_totals_are_refused() -> None:
+    with pytest.raises(ProblemError, match="totals='leaves' is unknown; use 'root' or 'regions'"):
+        Geometric(View.COUNTS, epsilon=1, totals="leaves")
+
+
+@pytest.mark.parametrize("view", ["counts", None, 2], ids=repr)
+def test_unknown_views_are_refused(view: Any) -> None:
+    """As text too, unless it is understood."""
+    try:
+        noise = Geometric(view, epsilon=1)
+    except PgsrError as refused:
+        assert "View" in str(refused)  # noqa: PT017
+        return
+    assert isinstance(noise.view, View)
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    """The name keys the noise; a number would fail only when the first byte is drawn, after the budget is charged."""
+    with pytest.raises(PgsrError):
+        CountOfCounts(TREE, [[1, 2], [3, 4]], name=2024)  # type: ignore[arg-type]
+
+
+def test_sizes_clip_at_the_public_maximum() -> None:
+    """Groups above K count as K, and the measurement knows only K."""
+    counts = [counts_of_ranked(np.array(sizes), 3) for sizes in ([1, 2, 90], [3, 4, 5])]
+    measured = Geometric(View.COUNTS, epsilon=1).measure(CountOfCounts(TREE, counts), Seeded("key"))
+    assert measured.matrix.shape == (3, 4)
+    assert measured.max_size == 3
+    assert measured.region_totals.tolist() == [6, 3, 3]
