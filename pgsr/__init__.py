@@ -4,7 +4,7 @@ from pgsr import metrics
 from pgsr.budget import Budget, Ledger
 from pgsr.certificate import Certificate, certify
 from pgsr.comparison import Comparison, compare
-from pgsr.errors import PgsrError
+from pgsr.errors import PgsrError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -31,6 +31,7 @@ __all__ = [
     "PgsrError",
     "PostProcess",
     "Problem",
+    "ProblemError",
     "Result",
     "Secure",
     "Seeded",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from pgsr import metrics
 from pgsr.errors import ProblemError

@@ -8,14 +8,26 @@ from pgsr.method import Status
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 KINDS = ("integrality", "sign", "consistency", "totals", "monotone")
 
-# Okabe and Ito's palette, distinguishable with any colour vision.
-_COLOURS = {Status.OPTIMAL: "#009E73", Status.FEASIBLE: "#0072B2", Status.RELAXED: "#E69F00"}
-_OTHER_COLOUR = "#999999"
-_LEVEL_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+# Okabe and Ito's palette, distinguishable with any colour vision, and a marker each for print in black and white.
+_LOOKS: dict[Status | None, tuple[str, str, str]] = {
+    Status.OPTIMAL: ("#009E73", "o", "proved optimal"),
+    Status.FEASIBLE: ("#0072B2", "s", "feasible, not proved"),
+    Status.RELAXED: ("#E69F00", "D", "relaxed, then rounded"),
+    None: ("#999999", "x", "no accepted answer"),
+}
+_LEVEL_LOOKS = (
+    ("#0072B2", "o"),
+    ("#E69F00", "s"),
+    ("#009E73", "^"),
+    ("#CC79A7", "D"),
+    ("#56B4E9", "v"),
+    ("#D55E00", "P"),
+)
 
 
 def frame(table: Comparison) -> "pd.DataFrame":
@@ -92,60 +104,67 @@ def html(table: Comparison) -> str:
 def plot(table: Comparison) -> "Figure":
     from matplotlib.figure import Figure
 
-    timed = [row for row in table.rows if row.result.seconds.total > 0]
     scored = [row for row in table.rows if row.errors]
     panels = 2 if scored else 1
-    figure = Figure(figsize=(6.2 * panels, 1.6 + 0.45 * len(table.rows)), layout="constrained")
-    axes = figure.subplots(1, panels, squeeze=False)[0]
-    _plot_times(axes[0], table.rows, timed)
+    figure = Figure(figsize=(6.4 * panels, 1.9 + 0.36 * len(table.rows)), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False, sharey=True)[0]
+    _plot_times(axes[0], table.rows)
     if scored:
-        _plot_errors(axes[1], scored)
-    figure.suptitle("\n".join(textwrap.wrap(table.title, 60 * panels)), fontsize="medium")
+        _plot_errors(axes[1], table.rows)
+    figure.suptitle("\n".join(textwrap.wrap(table.title, 65 * panels)), fontsize="medium")
     return figure
 
 
-def _plot_times(axes, rows: list[Row], timed: list[Row]) -> None:
-    from matplotlib.patches import Patch
-
-    positions = {id(row): position for position, row in enumerate(rows)}
-    for row in timed:
-        colour = _COLOURS.get(row.status, _OTHER_COLOUR)
-        axes.barh(positions[id(row)], row.result.seconds.total, color=colour)
-        axes.annotate(
-            f" {_seconds(row.result.seconds.total)}", (row.result.seconds.total, positions[id(row)]), va="center"
-        )
-    for row in rows:
-        if row.result.seconds.total == 0:
-            axes.annotate(
-                f"  {row.status.name}", (0.01, positions[id(row)]), xycoords=("axes fraction", "data"), va="center"
-            )
+def _plot_times(axes: "Axes", rows: list[Row]) -> None:
+    for place, row in enumerate(rows):
+        seconds = row.result.seconds.total
+        if seconds > 0:
+            colour, marker, _ = _LOOKS[row.status if row.status in _LOOKS else None]
+            axes.plot(seconds, place, marker, color=colour, markersize=8)
+            axes.annotate(_seconds(seconds), (seconds, place), (8, 0), textcoords="offset points", va="center")
+        else:
+            where = (0.02, place)
+            axes.annotate(row.status.name, where, xycoords=("axes fraction", "data"), va="center", color="#555555")
     axes.set_yticks(range(len(rows)), [row.method for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
+    _finish(axes, "time to formulate, solve and round (s)")
+    axes.margins(x=0.3)
+    shown = {row.status if row.status in _LOOKS else None for row in rows if row.result.seconds.total > 0}
+    _legend(axes, [(look[0], look[1], look[2]) for status, look in _LOOKS.items() if status in shown])
+
+
+def _plot_errors(axes: "Axes", rows: list[Row]) -> None:
+    from matplotlib.ticker import LogFormatter
+
+    n_levels = max(len(row.errors.get("l1", ())) for row in rows)
+    looks = [(*_LEVEL_LOOKS[level % len(_LEVEL_LOOKS)], _level_name(level, n_levels)) for level in range(n_levels)]
+    for place, row in enumerate(rows):
+        for level, error in enumerate(row.errors.get("l1", ())):
+            axes.plot(error, place, looks[level][1], color=looks[level][0], markersize=8)
+    _finish(axes, "L1 error against the truth, summed over a level (groups)")
+    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.4)))
+    _legend(axes, looks)
+
+
+def _level_name(level: int, n_levels: int) -> str:
+    return "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
+
+
+def _finish(axes: "Axes", label: str) -> None:
     axes.set_xscale("log")
-    axes.set_xmargin(0.25)
-    axes.set_xlabel("time to formulate, solve and round (s, log scale)")
-    shown = [status for status in _COLOURS if any(row.status is status for row in timed)]
-    handles = [Patch(color=_COLOURS[status], label=status.value) for status in shown]
-    if any(row.status not in _COLOURS for row in timed):
-        handles.append(Patch(color=_OTHER_COLOUR, label="no accepted answer"))
-    axes.legend(handles=handles, fontsize="small", loc="upper center", bbox_to_anchor=(0.4, -0.18))
+    axes.set_xlabel(f"{label}, log scale")
+    axes.grid(axis="both", color="#e5e5e5")
+    axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _plot_errors(axes, rows: list[Row]) -> None:
-    n_levels = len(rows[0].errors["l1"])
-    height = 0.8 / n_levels
-    for level in range(n_levels):
-        values = [row.errors["l1"][level] for row in rows]
-        positions = [place + (level - (n_levels - 1) / 2) * height for place in range(len(rows))]
-        name = "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
-        axes.barh(positions, values, height, color=_LEVEL_COLOURS[level % len(_LEVEL_COLOURS)], label=name)
-    axes.set_yticks(range(len(rows)), [row.method for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xscale("log")
-    axes.set_xlabel("L1 error against the truth, summed over a level (groups, log scale)")
-    axes.legend(fontsize="small", ncols=n_levels, loc="upper center", bbox_to_anchor=(0.5, -0.18))
-    axes.spines[["top", "right"]].set_visible(False)
+def _legend(axes: "Axes", looks: list[tuple[str, str, str]]) -> None:
+    """Above the panel, where it hides nothing."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=c, marker=m, linestyle="", markersize=8, label=name) for c, m, name in looks]
+    axes.legend(handles=handles, ncols=2 if len(handles) == 4 else 3, fontsize="small", frameon=False, loc="lower left",
+                bbox_to_anchor=(0, 1))  # fmt: skip
 
 
 def _record(row: Row) -> dict[str, object]:

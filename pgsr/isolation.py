@@ -17,7 +17,7 @@ from typing import IO, Any
 import cloudpickle
 import psutil
 
-START_LIMIT = 120.0
+START_LIMIT = 60.0
 """Seconds a child may take to import what it needs and to warm up."""
 
 

@@ -1,0 +1,73 @@
+"""What a stranger relies on: light imports, README's snippet word for word, commands that answer."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False, **options)
+
+
+def test_import_is_light():
+    heavy = ("numba", "cvxpy", "gurobipy", "ortools", "highspy", "pandas", "matplotlib", "pyarrow")
+    done = run("-c", f"import sys, pgsr, models; print([name for name in {heavy} if name in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_core_needs_no_solver():
+    """With every solver package hidden, pgsr still solves."""
+    code = """
+import sys
+for name in ("cvxpy", "gurobipy", "ortools", "highspy", "clarabel", "osqp", "piqp", "scs"):
+    sys.modules[name] = None
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+from pgsr.algorithms import TreeProjection
+tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+noisy = Geometric(View.COUNTS, 1).measure(CountOfCounts(tree, [[0, 2], [1, 1]]), Seeded(1))
+print(TreeProjection().solve(Problem.m_h(noisy)).status.name)
+"""
+    assert run("-c", code).stdout.strip() == "OPTIMAL"
+
+
+def test_the_readme_snippet_runs_word_for_word(tmp_path):
+    snippet = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert snippet
+    script = tmp_path / "snippet.py"
+    script.write_text(snippet[1])
+    done = run(str(script), env={**os.environ, "MPLBACKEND": "agg"})
+    assert done.returncode == 0, done.stderr
+    assert "OPTIMAL" in done.stdout
+    assert "RELAXED" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [("-m", "models"), ("-m", "experiments", "--help"), ("-m", "experiments", "compare", "--help")]
+)
+def test_commands_answer(command):
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout) > 200
+
+
+def test_compare_end_to_end(tmp_path):
+    done = run("-m", "experiments", "compare", "--data", "flights", "--time-limit", "3", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "OPTIMAL" in done.stdout
+    assert "TOO_LARGE" in done.stdout
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".parquet", ".png"]
+
+
+def test_errors_at_the_command_line_are_sentences(tmp_path):
+    for arguments, word in [(["--epsilon", "-1"], "greater than 0"), (["--data", "taxi"], "PGSR_DATA")]:
+        environment = {name: value for name, value in os.environ.items() if name != "PGSR_DATA"}
+        done = run("-m", "experiments", "compare", *arguments, "--out", str(tmp_path), env=environment)
+        assert done.returncode == 2
+        assert word in done.stderr
+        assert "Traceback" not in done.stderr
