@@ -19,6 +19,9 @@ _NEVER = -(2**61)
 
 _LARGEST_SLOPE = 2**58
 
+_BLOCK_CELLS = 500_000
+"""Cells worked on at a time, so that temporary arrays stay in the cache."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -105,12 +108,15 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
     """sum w |x - y|^norm; an exact Python integer for an integer estimate."""
-    difference = estimate.values - problem.target
-    if difference.dtype.kind == "i":
-        per_region = _exact_row_sums(np.abs(difference), squared=problem.norm == 2)
-        return sum(int(w) * total for w, total in zip(problem.w, per_region, strict=True))
-    per_region = np.sum(difference**2 if problem.norm == 2 else np.abs(difference), axis=1)
-    return math.fsum(problem.w * per_region)
+    x, y, terms = estimate.values, problem.target, []
+    for block in _row_blocks(slice(0, len(y)), y.shape[1]):
+        difference = np.abs(x[block] - y[block])
+        if difference.dtype.kind == "i":
+            per_region = _exact_row_sums(difference, squared=problem.norm == 2)
+            terms += [int(w) * total for w, total in zip(problem.w[block], per_region, strict=True)]
+        else:
+            terms += list(problem.w[block] * np.sum(difference**problem.norm, axis=1))
+    return sum(terms) if x.dtype.kind == "i" else math.fsum(terms)
 
 
 def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
@@ -174,12 +180,28 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     region max L(children) <= min R(children), and across sizes max L(root) <= min R(root). Shown against exhaustive
     search by `tests/test_certificate.py::test_exchange_test_equals_brute_force`.
     """
-    tree, x = problem.hierarchy, np.asarray(estimate.values, np.int64)
-    slope = 2 * problem.w[:, None] * (x - problem.target)
+    n_sizes = problem.target.shape[1]
+    step = max(1, _BLOCK_CELLS // problem.hierarchy.n_regions)
+    dearest, cheapest = [], []
+    for start in range(0, n_sizes, step):
+        block = slice(start, min(start + step, n_sizes))
+        ends = _exchange_prices(problem, estimate.values[:, block], problem.target[:, block])
+        if ends is None:
+            return False
+        dearest.append(ends[0])
+        cheapest.append(ends[1])
+    if problem.totals is None:
+        return max(dearest) <= 0 <= min(cheapest)
+    return max(dearest) <= min(cheapest)
+
+
+def _exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
+    """Over some sizes: the largest L and the smallest R of the root, or None if an exchange below it pays."""
+    tree, w = problem.hierarchy, problem.w[:, None]
+    slope = 2 * w * (x - y)
     if np.abs(slope).max() * tree.n_levels > _LARGEST_SLOPE:
         raise ProblemError("weights times differences exceed 64-bit arithmetic; scale the weights down")
-    more = slope + problem.w[:, None]
-    less = np.subtract(slope, problem.w[:, None], out=slope)
+    more, less = slope + w, slope - w
     less[tree.leaves][x[tree.leaves] == 0] = _NEVER
     for level in range(tree.n_levels - 2, -1, -1):
         here, below = tree.level(level), tree.level(level + 1)
@@ -187,12 +209,10 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
         cheapest = np.minimum.reduceat(more[below], starts, axis=0)
         dearest = np.maximum.reduceat(less[below], starts, axis=0)
         if (dearest > cheapest).any():
-            return False
+            return None
         more[here] += cheapest
         less[here] += dearest
-    if problem.totals is None:
-        return bool(less[0].max() <= 0 <= more[0].min())
-    return bool(less[0].max() <= more[0].min())
+    return int(less[0].max()), int(more[0].min())
 
 
 def has_lagrangian_bound(problem: Problem) -> bool:
@@ -252,7 +272,7 @@ def _sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
 
 
 def _row_blocks(rows: slice, n_columns: int):
-    step = max(1, 1_000_000 // n_columns)
+    step = max(1, _BLOCK_CELLS // n_columns)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))
 
