@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 
 from experiments import bench as benchmarks
+from experiments import kuo_claims
 from experiments.compare import CompareExperiment, Data, Size, write
-from experiments.tables import print_comparison
+from experiments.tables import print_comparison, print_frame
 from pgsr import PgsrError, View
 from pgsr.budget import exact
 
@@ -69,6 +70,23 @@ def bench(
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
     benchmarks.main(Console(width=None if Console().is_terminal else 150), out, quick)
+
+
+@app.command(epilog="Example:  python -m experiments claims --replicates 10")
+def claims(
+    replicates: Annotated[int, typer.Option(help="Independent noise draws per figure.", min=2)] = 5,
+    out: Annotated[Path, typer.Option(help="Folder for the table (Parquet).")] = Path("results/claims"),
+) -> None:
+    """Check the claims of Kuo et al. 2018 on the data at hand (taxi needs the folder that PGSR_DATA names)."""
+    console = Console(width=None if Console().is_terminal else 150)
+    found = kuo_claims.frame(kuo_claims.findings(replicates))
+    print_frame(console, found, f"Earth mover's distance per region, level 0 / 1 / ..., mean of {replicates} runs")
+    console.print(
+        "holds or fails: at two standard errors of the difference; same noise for both sides.", highlight=False
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    found.to_parquet(out / "kuo_claims.parquet", index=False)
+    console.print(f"\ntable   {out / 'kuo_claims.parquet'}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,27 @@ from statistics import median
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from scipy import sparse
+from scipy.optimize import isotonic_regression, linprog
 
 from experiments.tables import print_frame
 from models import Cvxpy
-from pgsr import Geometric, Method, Problem, Secure, Seeded, Status, View, certify
-from pgsr.algorithms import TreeProjection
+from pgsr import (
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Mechanism,
+    Method,
+    Problem,
+    Secure,
+    Seeded,
+    Status,
+    View,
+    certify,
+    metrics,
+)
+from pgsr.algorithms import Matching, NoConsistency, TreeProjection, isotonic_l1
+from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.isolation import run_isolated
@@ -53,7 +69,8 @@ def main(console: Console, out: Path, quick: bool) -> None:
 
 
 def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
-    return [draws, m_h, growth_quick if quick else growth, certificate] + ([] if quick else [relaxation])
+    always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation]
+    return always if quick else [*always, root_ranked, relaxation]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
@@ -95,6 +112,38 @@ def certificate(_: list[BenchRow]) -> list[BenchRow]:
     return [BenchRow("certificate", f"{problem.n_unknowns:,} unknowns", seconds, 0.0, optimal)]
 
 
+def isotonic(_: list[BenchRow]) -> list[BenchRow]:
+    """isotonic regression: ours against HiGHS' linear program (L1) and SciPy (L2)"""
+    generator, rows = np.random.default_rng(0), []
+    y = np.sort(generator.integers(0, 10_000, 1_000_000)) + generator.integers(-60, 61, 1_000_000)
+    isotonic_l1(y[:1000], 0, 10_000), isotonic_l2_runs(y[:1000], 0, 10_000)
+    n_small = 5_000
+    small = _median(partial(isotonic_l1, y[:n_small], 0, 10_000))
+    program, theirs = _l1_by_linear_program(y[:n_small])
+    ours = int(np.abs(isotonic_l1(y[:n_small], -(10**9), 10**9) - y[:n_small]).sum())
+    agree = "same objective" if abs(ours - program) < 1e-6 * ours else f"objectives differ: {ours} and {program}"
+    peer = f"HiGHS on the linear program: {1e9 * theirs / n_small:,.0f} ns/cell, {agree}"
+    text = f"{1e9 * small / n_small:,.0f} ns/cell"
+    rows.append(BenchRow("isotonic_l1", f"{n_small:,} cells", small, 0.0, text, peer, theirs / small))
+    large = _median(partial(isotonic_l1, y, 0, 10_000))
+    rows.append(BenchRow("isotonic_l1", "1e6 cells", large, 0.0, f"{1e9 * large / len(y):,.0f} ns/cell"))
+    seconds = _median(partial(isotonic_l2_runs, y, 0, 10_000))
+    scipy_seconds = _median(partial(isotonic_regression, y.astype(float)))
+    peer = f"scipy.optimize.isotonic_regression (floats): {1e9 * scipy_seconds / len(y):,.0f} ns/cell"
+    text = f"{1e9 * seconds / len(y):,.0f} ns/cell"
+    return [*rows, BenchRow("isotonic_l2", "1e6 cells", seconds, 0.0, text, peer, scipy_seconds / seconds)]
+
+
+def nation(_: list[BenchRow]) -> list[BenchRow]:
+    """kuo_nation: noise, H_c L1, matching, back-substitution; 3,195 regions x 100,001 sizes"""
+    return [_once("kuo_nation", "3,195 regions x 100,001 sizes", _whole_nation)]
+
+
+def root_ranked(_: list[BenchRow]) -> list[BenchRow]:
+    """h_g_root: noise and isotonic regression of 240,000,000 ranked groups"""
+    return [_once("h_g_root", "240,000,000 groups", _ranked_root)]
+
+
 def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
     """m_h_relaxed: the continuous relaxation by CVXPY and Clarabel (minutes)"""
     ours = _measured("m_h_relaxed eps=1", TreeProjection(), True, "1", 1000)
@@ -119,6 +168,49 @@ def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
 
 def _draw(law: DoubleGeometric, values: np.ndarray, source: Source) -> None:
     law.add_to(values, source.stream(_BENCH_STREAM))
+
+
+def _once(name: str, size: str, work: Callable[[], tuple[float, str]]) -> BenchRow:
+    outcome = run_isolated(work)
+    if outcome.error:
+        raise RuntimeError(f"{name}: {outcome.error}")
+    seconds, text = outcome.value
+    return BenchRow(name, size, seconds, outcome.peak_bytes / 1e6, text)
+
+
+def _whole_nation() -> tuple[float, str]:
+    mechanism = Mechanism(Geometric(View.CUMULATIVE, 1), Matching())
+    mechanism.release(census_like(regions="counties", max_size=10, groups=10_000), Seeded("warm-up"))
+    return _released(mechanism, census_like(regions="counties", max_size=100_000))
+
+
+def _ranked_root() -> tuple[float, str]:
+    states = census_like(regions="states", max_size=100_000, groups=240_000_000)
+    root = CountOfCounts(Hierarchy.from_parents(["United States"], [-1]), states.rows(0, 1), "root")
+    mechanism = Mechanism(Geometric(View.RANKED, 1), NoConsistency())
+    mechanism.release(census_like(regions="states", max_size=10, groups=10_000), Seeded("warm-up"))
+    return _released(mechanism, root)
+
+
+def _released(mechanism: Mechanism, truth: CountOfCounts) -> tuple[float, str]:
+    start = time.perf_counter()
+    result = mechanism.release(truth, Seeded("bench"))
+    seconds = time.perf_counter() - start
+    errors = " / ".join(f"{error:,.1f}" for error in metrics.level_means(truth, metrics.emd(truth, result.estimate)))
+    return seconds, f"{result.status.name}, EMD per region {errors}"
+
+
+def _l1_by_linear_program(y: np.ndarray) -> tuple[float, float]:
+    """Objective and seconds of minimise sum t, t >= |x - y|, x non-decreasing, by SciPy's HiGHS."""
+    n, one = len(y), sparse.eye_array(len(y), format="csr")
+    steps = one[:-1] - one[1:]
+    above = sparse.vstack([
+        sparse.hstack([one, -one]), sparse.hstack([-one, -one]), sparse.hstack([steps, sparse.csr_array((n - 1, n))])
+    ])  # fmt: skip
+    right = np.concatenate([y, -y, np.zeros(n - 1)])
+    start = time.perf_counter()
+    answer = linprog(np.repeat([0.0, 1.0], n), above, right, bounds=(None, None), method="highs")
+    return float(answer.fun), time.perf_counter() - start
 
 
 def _growth(sizes: tuple[int, ...]) -> list[BenchRow]:

@@ -8,7 +8,19 @@ from pgsr import Comparison
 from pgsr.comparison_view import error_frame, notes, outcome_frame
 
 _STYLES = {"OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow"}
-_TEXT_COLUMNS = ("method", "problem", "status", "violations", "name", "peer")
+_TEXT_COLUMNS = (
+    "method",
+    "problem",
+    "status",
+    "violations",
+    "name",
+    "peer",
+    "claim",
+    "data",
+    "verdict",
+    "claimed better",
+    "other",
+)
 
 
 def print_comparison(console: Console, table: Comparison) -> None:

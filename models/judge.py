@@ -34,6 +34,7 @@ def judge_continuous(
     residual = primal_residual(program, z)
     # Not certificate.gap: that is for answers feasible to the last digit, this one is feasible to RESIDUAL.
     assert certificate.bound is not None
+    assert certificate.objective is not None
     gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
     if residual > RESIDUAL or abs(gap) > RELATIVE_GAP:
         reason = (

@@ -5,6 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pgsr.bounds import (
+    BLOCK_CELLS,
+    NEVER,
+    is_chain_optimal,
+    is_isotonic_problem,
+    is_region_exchange_optimal,
+    is_simplex_problem,
+    isotonic_bound,
+    row_blocks,
+    simplex_bound,
+    sum_below,
+)
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
@@ -13,14 +25,9 @@ from pgsr.views import View
 
 EXCHANGE_TEST = "exchange test"
 MULTIPLIERS = "Lagrangian bound"
-
-_NEVER = -(2**61)
-"""Stands for minus infinity: the saving of one unit less where there is none to take away."""
+CHAIN = "subgradient chain"
 
 _LARGEST_SLOPE = 2**58
-
-_BLOCK_CELLS = 500_000
-"""Cells worked on at a time, so that temporary arrays stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +36,15 @@ class Certificate:
 
     Attributes:
         problem: label of the problem that was judged; objectives of different problems are not comparable.
-        objective: distance to the noisy values; an exact integer for an integer estimate.
+        objective: distance to the noisy values, an exact integer for an integer estimate; None where no problem was
+            stated and only the conditions of a release were checked.
         bound: no feasible point has a smaller objective; None if nothing is known.
         bound_by: the argument that shows the bound, or "".
         violations: number of violated conditions by kind (integrality, sign, consistency, totals, monotone).
     """
 
     problem: str
-    objective: int | float
+    objective: int | float | None
     bound: int | float | None
     bound_by: str
     violations: dict[str, int]
@@ -48,7 +56,7 @@ class Certificate:
     @property
     def gap(self) -> float | None:
         """(objective - bound) / max(1, bound) of a feasible answer, else None: an infeasible one has no gap."""
-        if self.bound is None or not self.feasible:
+        if self.bound is None or self.objective is None or not self.feasible:
             return None
         return float(self.objective - self.bound) / max(1.0, float(self.bound))
 
@@ -64,6 +72,8 @@ class Certificate:
     def __repr__(self) -> str:
         violated = ", ".join(f"{n:,} {kind}" for kind, n in self.violations.items() if n) or "no violations"
         bound = "none" if self.bound is None else f"{_number(self.bound)} by {self.bound_by}"
+        if self.objective is None:
+            return f"Certificate({self.problem}: {violated})"
         return f"Certificate({self.problem}: objective {_number(self.objective)}, bound {bound}, {violated})"
 
 
@@ -71,12 +81,12 @@ class Certificate:
 class Multipliers:
     """Prices that a bound may use. They need no trust: any numbers give a valid bound.
 
-    In the Lagrangian of a consistent problem on counts,
+    In the Lagrangian of a consistent problem,
 
         sum w (x - y)^2 + sum over inner r, sizes s of consistency[r, s] (x[r, s] - sum over children x[c, s])
                         + root (G - sum_s x[root, s]),
 
-    `consistency[r, s]` is what one more group of size s below region r is paid, `root` what one more in the whole
+    `consistency[r, s]` is what one more unit of cell s below region r is paid, `root` what one more in the whole
     hierarchy is paid. Shapes (inner regions, K + 1) and a number (0 where no total is public).
     """
 
@@ -87,8 +97,9 @@ class Multipliers:
 def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
     """Recompute everything that can be said of `estimate` as an answer to `problem`.
 
-    An integer answer to M_H is proved optimal, or not, by the exchange test (`is_exchange_optimal`), in integers.
-    Otherwise `multipliers`, if offered, give a bound.
+    A feasible answer to M_H or to the naive problem is proved optimal, or not, by an exchange test, one to an isotonic
+    problem by the subgradient chain, all in exact integers. Otherwise a Lagrangian bound is given: of `multipliers`, if
+    offered, where regions are tied together; of multipliers derived from the estimate where each stands alone.
 
     Complexity: O(regions x sizes).
 
@@ -99,17 +110,17 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
     value = objective(problem, estimate)
     violated = violations(problem, estimate)
-    if not any(violated.values()) and has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
-        return Certificate(problem.label, value, value, EXCHANGE_TEST, violated)
-    if multipliers is not None and has_lagrangian_bound(problem):
-        return Certificate(problem.label, value, lagrangian_bound(problem, multipliers), MULTIPLIERS, violated)
-    return Certificate(problem.label, value, None, "", violated)
+    proof = "" if any(violated.values()) else _proof(problem, estimate)
+    if proof:
+        return Certificate(problem.label, value, value, proof, violated)
+    bound = _bound(problem, estimate, multipliers)
+    return Certificate(problem.label, value, bound, "" if bound is None else MULTIPLIERS, violated)
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
     """sum w |x - y|^norm; an exact Python integer for an integer estimate."""
     x, y, terms = estimate.values, problem.target, []
-    for block in _row_blocks(slice(0, len(y)), y.shape[1]):
+    for block in row_blocks(slice(0, len(y)), y.shape[1]):
         difference = np.abs(x[block] - y[block])
         if difference.dtype.kind == "i":
             per_region = _exact_row_sums(difference, squared=problem.norm == 2)
@@ -155,6 +166,28 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     return counts
 
 
+def _proof(problem: Problem, estimate: Estimate) -> str:
+    """The argument that shows a feasible answer to be optimal, or "" if none does."""
+    if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
+        return EXCHANGE_TEST
+    if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
+        return EXCHANGE_TEST
+    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
+        return CHAIN
+    return ""
+
+
+def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> float | None:
+    """The Lagrangian bound there is, or None."""
+    if multipliers is not None and has_lagrangian_bound(problem):
+        return lagrangian_bound(problem, multipliers)
+    if is_simplex_problem(problem):
+        return simplex_bound(problem, estimate)
+    if is_isotonic_problem(problem) and problem.norm == 2:
+        return isotonic_bound(problem, estimate)
+    return None
+
+
 def has_exchange_test(problem: Problem) -> bool:
     """Whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
     return (
@@ -181,7 +214,7 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     search by `tests/test_certificate.py::test_exchange_test_equals_brute_force`.
     """
     n_sizes = problem.target.shape[1]
-    step = max(1, _BLOCK_CELLS // problem.hierarchy.n_regions)
+    step = max(1, BLOCK_CELLS // problem.hierarchy.n_regions)
     dearest, cheapest = [], []
     for start in range(0, n_sizes, step):
         block = slice(start, min(start + step, n_sizes))
@@ -202,7 +235,7 @@ def _exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[in
     if np.abs(slope).max() * tree.n_levels > _LARGEST_SLOPE:
         raise ProblemError("weights times differences exceed 64-bit arithmetic; scale the weights down")
     more, less = slope + w, slope - w
-    less[tree.leaves][x[tree.leaves] == 0] = _NEVER
+    less[tree.leaves][x[tree.leaves] == 0] = NEVER
     for level in range(tree.n_levels - 2, -1, -1):
         here, below = tree.level(level), tree.level(level + 1)
         starts = tree.first_child[here] - below.start
@@ -216,13 +249,12 @@ def _exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[in
 
 
 def has_lagrangian_bound(problem: Problem) -> bool:
-    """Whether `lagrangian_bound` applies: consistent least squares on counts, with the root's total or none."""
+    """Whether `lagrangian_bound` applies: consistent least squares without order, a total at most at counts' root."""
     return (
-        problem.view is View.COUNTS
-        and problem.norm == 2
+        problem.norm == 2
         and problem.consistent
         and not problem.monotone
-        and problem.totals is not Totals.REGIONS
+        and (problem.totals is None or (problem.view is View.COUNTS and problem.totals is Totals.ROOT))
     )
 
 
@@ -242,7 +274,7 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
         prices[region] = prices[tree.parent[region]] if region else above
     terms = []
     for level in range(tree.n_levels):
-        for block in _row_blocks(tree.level(level), y.shape[1]):
+        for block in row_blocks(tree.level(level), y.shape[1]):
             paid = prices[tree.parent[block]] if level else np.broadcast_to(above, (1, y.shape[1]))
             net = (prices[block] if level < tree.n_levels - 1 else 0.0) - paid
             weight = np.maximum(w[block], 1)[:, None]  # where w = 0 net is 0, and so is d
@@ -252,29 +284,17 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
             if problem.nonnegative:
                 d = np.maximum(d, -y[block])
             magnitude = (weight * np.abs(d) + np.abs(net)) * np.abs(d)
-            terms.append(_sum_below((weight * d + net) * d, magnitude))
+            terms.append(sum_below((weight * d + net) * d, magnitude))
     residual = np.empty((tree.n_inner, y.shape[1]))
     for level in range(tree.n_levels - 1):
         here = tree.level(level)
         residual[here] = y[here] - tree.sum_children(y, level)
-    terms.append(_sum_below(prices * residual, np.abs(prices * residual)))
+    terms.append(sum_below(prices * residual, np.abs(prices * residual)))
     if problem.totals is not None:
         missing = root * float(problem.measurement.root_total - int(y[0].sum()))
         terms.append(missing - abs(missing) * 2e-16)
     total = math.fsum(terms)
     return total - abs(total) * 2e-16
-
-
-def _sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
-    """A number not above the exact sum, where each value was computed with a few roundings of its magnitude."""
-    slack = (math.log2(max(values.size, 2)) + 8) * 2.0**-53
-    return float(values.sum()) - slack * float(magnitudes.sum())
-
-
-def _row_blocks(rows: slice, n_columns: int):
-    step = max(1, _BLOCK_CELLS // n_columns)
-    for start in range(rows.start, rows.stop, step):
-        yield slice(start, min(start + step, rows.stop))
 
 
 def _exact_row_sums(magnitudes: np.ndarray, squared: bool) -> list[int]:

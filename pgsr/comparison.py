@@ -134,7 +134,7 @@ def compare(
         bar.set_postfix_str(label)
         result, peak = _run(target, solver, time_limit)
         errors = _errors(truth, result) if truth is not None else {}
-        name = target.label if isinstance(target, Problem) else f"{target.view.value} view"
+        name = target.label if isinstance(target, Problem) else f"{target.label} view"
         if result.certificate is not None:
             name = result.certificate.problem
         rows.append(Row(label, name, result, peak, errors))
@@ -186,7 +186,9 @@ def _toy(target: Measurement | Problem) -> Measurement | Problem:
     paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
     tree = Hierarchy.from_paths(paths)
     counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
-    toy = Geometric(measurement.view, levels).measure(CountOfCounts(tree, counts), Seeded("toy"))
+    toy = Geometric(measurement.view, levels, totals=measurement.public).measure(
+        CountOfCounts(tree, counts), Seeded("toy")
+    )
     return replace(target, measurement=toy, weights=None) if isinstance(target, Problem) else toy
 
 

@@ -17,7 +17,7 @@ KINDS = ("integrality", "sign", "consistency", "totals", "monotone")
 _LOOKS: dict[Status | None, tuple[str, str, str]] = {
     Status.OPTIMAL: ("#009E73", "o", "proved optimal"),
     Status.FEASIBLE: ("#0072B2", "s", "feasible, not proved"),
-    Status.RELAXED: ("#E69F00", "D", "relaxed, then rounded"),
+    Status.RELAXED: ("#E69F00", "D", "conditions relaxed"),
     None: ("#999999", "x", "no accepted answer"),
 }
 _LEVEL_LOOKS = (
@@ -169,12 +169,13 @@ def _legend(axes: "Axes", looks: list[tuple[str, str, str]]) -> None:
 
 def _record(row: Row) -> dict[str, object]:
     certificate, seconds = row.result.certificate, row.result.seconds
+    objective = None if certificate is None else certificate.objective
     record: dict[str, object] = {
         "method": row.method,
         "problem": row.problem,
         "status": row.status.name,
-        "objective": None if certificate is None else float(certificate.objective),
-        "objective_exact": None if certificate is None else str(certificate.objective),
+        "objective": None if objective is None else float(objective),
+        "objective_exact": None if objective is None else str(objective),
         "bound": None if certificate is None or certificate.bound is None else float(certificate.bound),
         "bound_by": "" if certificate is None else certificate.bound_by,
         "gap": None if certificate is None else certificate.gap,
@@ -201,7 +202,7 @@ def _outcome(row: Row) -> dict[str, str]:
         "method": row.method,
         "problem": row.problem,
         "status": row.status.name,
-        "objective": "" if shown is None else _number(shown.objective),
+        "objective": "" if shown is None or shown.objective is None else _number(shown.objective),
         "bound": "" if shown is None or shown.bound is None else _number(shown.bound),
         "gap": "" if shown is None else _gap(shown.gap),
         "violations": "" if shown is None else ", ".join(f"{n:,} {kind}" for kind, n in violated.items()) or "none",

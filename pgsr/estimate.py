@@ -1,8 +1,7 @@
 """What post-processing returns."""
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
@@ -17,19 +16,19 @@ class Estimate:
     Attributes:
         hierarchy: the regions.
         view: `View.COUNTS` or `View.CUMULATIVE`.
-        values: shape (regions, K + 1), int64 or float64.
+        values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays.
     """
 
     hierarchy: Hierarchy
     view: View
-    values: np.ndarray
+    values: Any
 
     @property
     def max_size(self) -> int:
         return self.values.shape[1] - 1
 
     @property
-    def as_counts(self) -> np.ndarray:
+    def as_counts(self) -> Any:
         """The values as counts per size, whatever they are; shape (regions, K + 1)."""
         return self.values if self.view is View.COUNTS else counts_of_cumulative(self.values)
 

@@ -4,8 +4,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pgsr.errors import HierarchyError
 
@@ -173,6 +175,17 @@ class Hierarchy:
         for level in range(self.n_levels - 2, -1, -1):
             values[self.level(level)] = self.sum_children(values, level)
         return values
+
+    def sum_up_sparse(self, leaf_values: sparse.csr_array) -> sparse.csr_array:
+        """`sum_up` for sparse rows."""
+        levels: list[Any] = [sparse.csr_array(leaf_values)]
+        for level in range(self.n_levels - 2, -1, -1):
+            here = self.level(level)
+            bounds = self.first_child[here.start : here.stop + 1] - here.stop
+            n_children = int(bounds[-1])
+            parents = sparse.csr_array((np.ones(n_children, np.int64), np.arange(n_children), bounds))
+            levels.insert(0, sparse.csr_array(parents @ levels[0]))
+        return sparse.csr_array(sparse.vstack(levels))
 
     @cached_property
     def _index(self) -> dict[Path, int]:

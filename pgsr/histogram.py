@@ -48,7 +48,7 @@ class CountOfCounts:
         n_missing = hierarchy.n_regions - table.shape[0]
         _check_total(table[hierarchy.n_inner - n_missing :])
         if n_missing:
-            table = _sum_up(hierarchy, table)
+            table = hierarchy.sum_up_sparse(table) if sparse.issparse(table) else hierarchy.sum_up(table)
         else:
             _check_adds_up(hierarchy, table)
         if isinstance(table, np.ndarray):
@@ -182,19 +182,6 @@ def _cell(hierarchy: Hierarchy, region: int, size: int) -> str:
 def _check_total(leaf_counts: Any) -> None:
     if float(leaf_counts.astype(np.float64).sum()) >= LARGEST_TOTAL:
         raise CountError("the counts of all leaves add up to more than 2^62; no release is that large")
-
-
-def _sum_up(hierarchy: Hierarchy, leaf_counts: Any) -> Any:
-    if isinstance(leaf_counts, np.ndarray):
-        return hierarchy.sum_up(leaf_counts)
-    levels: list[Any] = [sparse.csr_array(leaf_counts)]
-    for level in range(hierarchy.n_levels - 2, -1, -1):
-        here = hierarchy.level(level)
-        bounds = hierarchy.first_child[here.start : here.stop + 1] - here.stop
-        n_children = int(bounds[-1])
-        parents = sparse.csr_array((np.ones(n_children, np.int64), np.arange(n_children), bounds))
-        levels.insert(0, sparse.csr_array(parents @ levels[0]))
-    return sparse.csr_array(sparse.vstack(levels))
 
 
 def _check_adds_up(hierarchy: Hierarchy, table: Any) -> None:

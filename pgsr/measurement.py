@@ -13,17 +13,21 @@ from pgsr.views import View
 
 
 class Totals(StrEnum):
-    """Whose number of groups is public: every region's (Kuo et al.), the root's alone (Fioretto, Van Hentenryck)."""
+    """Whose number of groups is public: every region's (Kuo et al.), the root's alone (Fioretto, Van Hentenryck).
+
+    With NOISY it is nobody's: a part of the budget buys noisy totals of all regions, which are public from then on.
+    """
 
     ROOT = "root"
     REGIONS = "regions"
+    NOISY = "noisy"
 
     @classmethod
     def parse(cls, value: "Totals | str") -> "Totals":
         try:
             return cls(value)
         except ValueError:
-            raise ProblemError(f"totals={value!r} is unknown; use 'root' or 'regions'") from None
+            raise ProblemError(f"totals={value!r} is unknown; use 'root', 'regions' or 'noisy'") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +36,20 @@ class Measurement:
 
     Attributes:
         hierarchy: the regions.
-        view: which vector of each region was measured.
-        values: shape (regions, K + 1), int64, any sign; for `View.RANKED` a tuple with one array per region. Rows of
-            regions that are not measured are 0.
+        view: which vector of each region was measured; a tuple with one view per level where levels differ.
+        values: shape (regions, K + 1), int64, any sign; where some level is `View.RANKED` a tuple with one array per
+            region. Rows of regions that are not measured are 0, or empty.
         max_size: K.
         epsilon: exact epsilon spent per level, root first.
         public: whose number of groups is public.
         totals: number of groups, shape (regions,), or (1,) where only the root's is public.
         secure: whether the noise came from `Secure`, so that a privacy claim is possible.
         data_set: name of the data set.
+        totals_epsilon: exact epsilon spent on noisy totals, besides `epsilon`.
     """
 
     hierarchy: Hierarchy
-    view: View
+    view: View | tuple[View, ...]
     values: np.ndarray | tuple[np.ndarray, ...]
     max_size: int
     epsilon: tuple[Fraction, ...]
@@ -52,6 +57,7 @@ class Measurement:
     totals: np.ndarray
     secure: bool
     data_set: str = ""
+    totals_epsilon: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         n_regions = self.hierarchy.n_regions
@@ -84,6 +90,15 @@ class Measurement:
             raise ProblemError("only the root's total is public here; measure with Geometric(..., totals='regions')")
         return self.totals
 
+    def view_of(self, level: int) -> View:
+        """The view measured on this level."""
+        return self.view[level] if isinstance(self.view, tuple) else self.view
+
+    @property
+    def label(self) -> str:
+        """The view in words, or the views from the root down."""
+        return " x ".join(v.value for v in self.view) if isinstance(self.view, tuple) else self.view.value
+
     @property
     def measured(self) -> np.ndarray:
         """Which regions were measured: not those padded above their copy, nor on a level with epsilon 0."""
@@ -97,7 +112,7 @@ class Measurement:
         return self.values
 
     def __repr__(self) -> str:
-        total = sum(self.epsilon, Fraction(0))
+        total = sum(self.epsilon, self.totals_epsilon)
         return f"Measurement({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
 
 

@@ -16,7 +16,7 @@ class Status(Enum):
 
     OPTIMAL = "proved optimal"
     FEASIBLE = "feasible, not proved optimal"
-    RELAXED = "the continuous relaxation was solved and rounded"
+    RELAXED = "conditions were relaxed; the violations say which and how often"
     INFEASIBLE = "no point satisfies the conditions"
     UNSUPPORTED = "this method does not solve this problem"
     NOT_INSTALLED = "a package is missing"

@@ -1,8 +1,10 @@
 """Errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pgsr.errors import CountError
 from pgsr.estimate import Estimate
@@ -57,6 +59,20 @@ def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.
     return error if error.dtype.kind == "i" else np.where(np.abs(error) < 1e-6, 0.0, error)
 
 
+def omniscient(truth: CountOfCounts, level_epsilon: float) -> np.ndarray:
+    """Expected error of a reference that knows which sizes occur in which region; shape (regions,), in entities.
+
+        sqrt(2) / level_epsilon * number of sizes that occur.
+
+    A yardstick, not a bound: it spends no budget on finding the sizes, but measures each of them alone.
+
+    Source: Kuo et al. 2018, section 6 (constants restored: Laplace noise of standard deviation sqrt(2) / epsilon).
+    """
+    tree = truth.hierarchy
+    occurring = [np.count_nonzero(truth.rows(region, region + 1)) for region in range(tree.n_regions)]
+    return np.sqrt(2) / level_epsilon * np.array(occurring)
+
+
 def level_means(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
     """Mean over the regions of each level, root first (the convention of Kuo et al. 2018)."""
     tree = truth.hierarchy
@@ -80,9 +96,15 @@ def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> It
             f"the estimate ({estimate.hierarchy!r}, K = {estimate.max_size}) and the truth "
             f"({tree!r}, K = {truth.max_size}) are of different regions or sizes"
         )
-    values = None if isinstance(estimate, CountOfCounts) else estimate.as_counts
+    read = estimate.rows if isinstance(estimate, CountOfCounts) else _reader(estimate.as_counts)
     step = max(1, _BLOCK_CELLS // (truth.max_size + 1))
     for start in range(0, tree.n_regions, step):
         stop = min(start + step, tree.n_regions)
-        ours = estimate.rows(start, stop) if values is None else values[start:stop]  # type: ignore[union-attr]
-        yield ours - truth.rows(start, stop)
+        yield read(start, stop) - truth.rows(start, stop)
+
+
+def _reader(table: Any) -> Callable[[int, int], np.ndarray]:
+    """Dense blocks of rows of a table that may be sparse."""
+    if sparse.issparse(table):
+        return lambda start, stop: table[start:stop].toarray()
+    return lambda start, stop: table[start:stop]

@@ -9,7 +9,8 @@ import numpy as np
 from pgsr import memory
 from pgsr.budget import Budget, Ledger, Number, exact
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.errors import ProblemError
+from pgsr.errors import BudgetError, ProblemError
+from pgsr.group_totals import noisy_totals
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions
 from pgsr.random import Source, StreamId
@@ -23,11 +24,19 @@ class Geometric:
     Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
     sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
 
+    With `totals="noisy"` the table of groups is private too: neighbouring data sets then also differ by one empty group
+    (a group with s members is s + 1 such steps). Counts change by 2 at most as before. Cumulative counts are measured
+    from above, as numbers of groups larger than s, and ranked sizes from the largest down, padded with zeros to the
+    noisy total; an empty group changes neither, an entity one cell by one. Numbers of groups have sensitivity 1 per
+    level and get `totals_share` of epsilon (see `pgsr.group_totals`).
+
     Args:
-        view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1.
+        view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
+            `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc".
         epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
-        shares: part of epsilon per level, root first, adding up to exactly 1; equal parts if None.
-        totals: whose number of groups is public, "regions" (a public table of groups) or "root".
+        shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
+        totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
+        totals_share: part of epsilon for noisy totals.
 
     Example:
         >>> from pgsr import Hierarchy, Seeded
@@ -35,73 +44,115 @@ class Geometric:
         >>> Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
 
-    Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4.
+    Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
+    `tests/test_views.py::test_sensitivity_by_enumeration`, `tests/test_group_totals.py::test_sensitivities`.
     """
 
-    view: View
+    view: View | tuple[View, ...]
     epsilon: Number
     shares: Sequence[Number] | None = None
     totals: Totals | str = Totals.REGIONS
+    totals_share: Number = "1/10"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "totals", Totals.parse(self.totals))
-        if not isinstance(self.view, View):
-            raise ProblemError(f"view={self.view!r} is unknown; use View.COUNTS, View.CUMULATIVE or View.RANKED")
-        if self.view is View.RANKED and self.totals is Totals.ROOT:
+        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
+        views = self.view if isinstance(self.view, tuple) else (self.view,)
+        for view in views:
+            if not isinstance(view, View):
+                raise ProblemError(f"view={view!r} is unknown; use View.COUNTS, View.CUMULATIVE or View.RANKED")
+        if View.RANKED in views and self.totals is Totals.ROOT:
             raise ProblemError(
                 "View.RANKED tells every region's number of groups by its length; use totals='regions' or another view"
             )
+        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
+            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
     def budget(self, n_levels: int) -> Budget:
-        """Epsilon per level of a hierarchy with this many levels."""
-        return Budget.split(self.epsilon, n_levels, self.shares)
+        """Epsilon of the values per level of a hierarchy with this many levels."""
+        return Budget.split(exact(self.epsilon) - self.totals_epsilon, n_levels, self.shares)
 
-    def law(self, level_epsilon: Fraction) -> DoubleGeometric:
-        """The noise of a level that gets this epsilon."""
-        return DoubleGeometric(self.view.sensitivity / level_epsilon)
+    @property
+    def totals_epsilon(self) -> Fraction:
+        """Epsilon of all noisy totals together; 0 where totals are public."""
+        return exact(self.epsilon) * exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
 
     def measure(self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None) -> Measurement:
         """Noisy values of `truth`. Everything that can be refused is refused before the ledger is charged.
 
         Raises:
             BudgetError: the shares do not fit the hierarchy, the noise would be too large, or the ledger lacks epsilon.
+            ProblemError: as many views as levels are needed, or one.
             MemoryNeededError: the measurement does not fit.
         """
-        tree, n_sizes = truth.hierarchy, truth.max_size + 1
+        tree, public = truth.hierarchy, Totals.parse(self.totals)
+        views = self._views(tree.n_levels)
         budget = self.budget(tree.n_levels)
-        laws = [self.law(epsilon) if epsilon else None for epsilon in budget.levels]
-        n_cells = int(truth.totals.sum()) if self.view is View.RANKED else tree.n_regions * n_sizes
+        laws = [DoubleGeometric(v.sensitivity / e) if e else None for v, e in zip(views, budget.levels, strict=True)]
+        if public is Totals.NOISY:
+            DoubleGeometric(tree.n_levels / self.totals_epsilon)
+        ragged = View.RANKED in views
+        n_cells = tree.n_regions * (truth.max_size + 1) if not ragged else _ragged_cells(truth, views)
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
         if ledger is not None:
-            ledger.charge(budget.total, f"measuring {self.view.value}")
+            ledger.charge(exact(self.epsilon), f"measuring {' x '.join(v.value for v in dict.fromkeys(views))}")
 
+        totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
+        if public is Totals.NOISY:
+            totals = noisy_totals(truth, self.totals_epsilon, source)
         measured = measured_regions(tree, budget.levels)
         rows = [np.empty(0, np.int64)] * tree.n_regions
-        matrix = None if self.view is View.RANKED else np.zeros((tree.n_regions, n_sizes), np.int64)
+        matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
             level = int(tree.level_of[region])
             law = laws[level]
             if not measured[region] or law is None:
                 continue
             counts = truth.rows(region, region + 1)[0]
+            total = int(totals[region]) if public is Totals.NOISY else None
+            row = _vector(counts, views[level], total)
+            law.add_to(row, source.stream(StreamId(truth.name, views[level].value, level, tree.paths[region])))
+            if total is not None and views[level] is View.CUMULATIVE:
+                row = total - row  # measured from above
             if matrix is None:
-                row = rows[region] = ranked(counts)
+                rows[region] = row
             else:
-                row = matrix[region]
-                row[:] = cumulative(counts) if self.view is View.CUMULATIVE else counts
-            law.add_to(row, source.stream(StreamId(truth.name, self.view.value, level, tree.paths[region])))
-        public = Totals.parse(self.totals)
+                matrix[region] = row
         return Measurement(
             hierarchy=tree,
-            view=self.view,
+            view=views[0] if len(set(views)) == 1 else views,
             values=tuple(rows) if matrix is None else matrix,
             max_size=truth.max_size,
             epsilon=budget.levels,
             public=public,
-            totals=(
-                truth.totals if public is Totals.REGIONS else truth.totals[:1]
-            ).copy(),  # no slice: it holds the rest
+            totals=totals,
             secure=source.secure,
             data_set=truth.name,
+            totals_epsilon=self.totals_epsilon,
         )
+
+    def _views(self, n_levels: int) -> tuple[View, ...]:
+        if not isinstance(self.view, tuple):
+            return (self.view,) * n_levels
+        if len(self.view) != n_levels:
+            raise ProblemError(f"{len(self.view)} views for {n_levels} levels; give one view per level, or one for all")
+        return self.view
+
+
+def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
+    """A fresh array of the view's values; with a noisy total, cumulative counts from above and `total` ranked sizes."""
+    if view is View.COUNTS:
+        return counts.astype(np.int64, copy=True)
+    if view is View.CUMULATIVE:
+        return cumulative(counts) if total is None else int(counts.sum()) - cumulative(counts)
+    sizes = ranked(counts)
+    if total is None:
+        return sizes
+    return np.concatenate([np.zeros(max(0, total - len(sizes)), np.int64), sizes[max(0, len(sizes) - total) :]])
+
+
+def _ragged_cells(truth: CountOfCounts, views: tuple[View, ...]) -> int:
+    tree = truth.hierarchy
+    ranks = np.array([view is View.RANKED for view in views])[tree.level_of]
+    return int(np.where(ranks, truth.totals, truth.max_size + 1).sum())

@@ -57,6 +57,8 @@ class Problem:
         if (weights[tree.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
         object.__setattr__(self, "weights", weights)
+        if self.totals is Totals.NOISY:
+            raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
         if self.totals is Totals.REGIONS:
             _ = self.measurement.region_totals
 
@@ -71,7 +73,7 @@ class Problem:
         """Every region alone: the nearest non-decreasing vector (H_c, H_g). Kuo et al. 2018, sections 4.2 and 4.3."""
         _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
         label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
-        totals = Totals.REGIONS if measurement.public is Totals.REGIONS else None
+        totals = None if measurement.public is Totals.ROOT else Totals.REGIONS
         return cls(label, measurement, norm=norm, monotone=True, consistent=False, totals=totals)
 
     @classmethod
@@ -109,6 +111,7 @@ class Problem:
 
     @property
     def view(self) -> View:
+        assert isinstance(self.measurement.view, View), "constructors refuse mixed views"
         return self.measurement.view
 
     @property

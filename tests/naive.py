@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -41,9 +41,33 @@ def isotonic_l2(y: np.ndarray) -> list[Fraction]:
     return [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
 
 
+def simplex_projection(y: np.ndarray, total: int) -> list[Fraction]:
+    """The projection onto {x >= 0, sum x = total}: of all numbers of positive cells the one that fits, in fractions."""
+    for n_positive in range(1, len(y) + 1):
+        theta = Fraction(sum(sorted(y.tolist())[-n_positive:]) - total, n_positive)
+        x = [max(Fraction(0), value - theta) for value in y.tolist()]
+        if sum(x) == total:
+            return x
+    raise AssertionError("the projection always exists")
+
+
+def mean_consistency(tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weighted least squares in the leaves' values, by a dense solver; shape of y."""
+    below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
+    root = np.sqrt(w)[:, None]
+    return below @ np.linalg.lstsq(root * below, root * y, rcond=None)[0]
+
+
+def monotone_vectors(n: int, values: np.ndarray) -> np.ndarray:
+    """Every non-decreasing vector of length n with these (increasing) values; shape (vectors, n)."""
+    return np.array(list(combinations_with_replacement(values.tolist(), n))).reshape(-1, n)
+
+
 @lru_cache
 def _compositions(total: int, parts: int) -> np.ndarray:
     """All ways to write total as an ordered sum of non-negative integers."""
+    if parts == 1:
+        return np.array([[total]])
     bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), int).reshape(-1, parts - 1)
     edges = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), total + parts - 1)], axis=1)
     return np.diff(edges, axis=1) - 1

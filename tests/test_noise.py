@@ -280,7 +280,7 @@ def test_privacy_loss_of_neighbours_is_epsilon(view: View) -> None:
         loss = Fraction(0)
         for region in range(tree.n_regions):
             change = int(np.abs(ours.values[region] - theirs.values[region]).sum())
-            loss += change / noise.law(ours.epsilon[tree.level_of[region]]).scale
+            loss += change / (view.sensitivity / ours.epsilon[tree.level_of[region]])
         assert loss <= Fraction(3, 10)
         largest = max(largest, loss)
     assert largest == Fraction(3, 10)
@@ -303,7 +303,7 @@ def test_a_claim_of_privacy_needs_secure_bytes() -> None:
 
 
 def test_unknown_totals_are_refused() -> None:
-    with pytest.raises(ProblemError, match="totals='leaves' is unknown; use 'root' or 'regions'"):
+    with pytest.raises(ProblemError, match="totals='leaves' is unknown; use 'root', 'regions' or 'noisy'"):
         Geometric(View.COUNTS, epsilon=1, totals="leaves")
 
 

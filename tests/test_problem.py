@@ -59,8 +59,10 @@ def test_malformed_problems_are_refused():
             Problem("M_H", counts, weights=np.array(weights))
     with pytest.raises(PgsrError, match="norm 3"):
         Problem("M_H", counts, norm=3)
-    with pytest.raises(PgsrError, match="'root' or 'regions'"):
+    with pytest.raises(PgsrError, match="'root', 'regions' or 'noisy'"):
         Problem.m_h(counts, totals="all")
+    with pytest.raises(PgsrError, match="a problem is about the totals of 'root' or 'regions'"):
+        Problem.m_h(counts, totals="noisy")
     with pytest.raises(PgsrError, match="totals='regions'"):
         Problem.m_h(measure(View.COUNTS, totals="root"), totals="regions")
 

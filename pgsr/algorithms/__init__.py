@@ -1,7 +1,21 @@
 """Specialised exact algorithms. None of them needs a solver."""
 
-from pgsr.algorithms.isotonic import isotonic_l2
+from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.isotonic_fit import IsotonicFit
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
+from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.tree_projection import TreeProjection
 
-__all__ = ["IsotonicTreeProjection", "TreeProjection", "isotonic_l2"]
+__all__ = [
+    "BottomUp",
+    "IsotonicFit",
+    "IsotonicTreeProjection",
+    "Matching",
+    "Merge",
+    "NoConsistency",
+    "Optimum",
+    "TreeProjection",
+    "isotonic_l1",
+    "isotonic_l2",
+    "match_groups",
+]

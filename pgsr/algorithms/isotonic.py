@@ -1,9 +1,82 @@
 """Isotonic regression: the nearest non-decreasing vector."""
 
+from enum import StrEnum
+
 import numpy as np
 
 from pgsr.errors import ProblemError
 from pgsr.kernels import threads_for
+
+
+class Optimum(StrEnum):
+    """Which of the many L1 optima. All have the same distance to the noisy values, and different errors."""
+
+    SMALLEST = "smallest"
+    LARGEST = "largest"
+    MIDPOINT = "midpoint"
+
+
+def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimum.SMALLEST) -> np.ndarray:
+    """The nearest non-decreasing vector in absolute values, within bounds.
+
+        minimise    sum_i |x[i] - y[i]|
+        subject to  lower <= x[0] <= x[1] <= ... <= upper.
+
+    The slope trick gives the smallest optimum as integers; negating and reversing y gives the largest. The midpoint of
+    the two is an optimum as well; it may be half-integer. Clipping keeps an optimum optimal.
+
+    Args:
+        y: int64, shape (cells,).
+        optimum: which one.
+
+    Returns:
+        Shape (cells,), int64, or float64 for the midpoint.
+
+    Complexity: O(cells log cells).
+
+    Example:
+        >>> y = np.array([3, 1, 2, 5, 4])
+        >>> isotonic_l1(y, 0, 9), isotonic_l1(y, 0, 9, Optimum.LARGEST), isotonic_l1(y, 0, 9, Optimum.MIDPOINT)
+        (array([1, 1, 2, 4, 4]), array([2, 2, 2, 5, 5]), array([1.5, 1.5, 2. , 4.5, 4.5]))
+
+    Source: Kuo et al. 2018, section 4.3; the slope trick is folklore of isotonic median regression. Shown by
+    `tests/test_isotonic.py::test_l1_equals_brute_force`.
+    """
+    from pgsr.kernels.isotonic import l1_smallest
+
+    y = np.ascontiguousarray(y, np.int64)
+    if optimum is Optimum.MIDPOINT:
+        return (isotonic_l1(y, lower, upper) + isotonic_l1(y, lower, upper, Optimum.LARGEST)) / 2
+    out = np.empty_like(y)
+    if optimum is Optimum.SMALLEST:
+        l1_smallest(y, out)
+    else:
+        l1_smallest(-y[::-1], out)
+        out = -out[::-1]
+    return np.clip(out, lower, upper)
+
+
+def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray]:
+    """`isotonic_l2` of one long vector as runs: integer values, and how many cells have each; shapes (runs,).
+
+    Memory beyond y grows with the number of blocks only.
+    """
+    from pgsr.kernels.isotonic import l2_blocks
+
+    y = np.ascontiguousarray(y, np.int64)
+    _check_pooled(y)
+    total, count = l2_blocks(y)
+    value, rest = np.divmod(total, count)
+    up = (2 * rest > count) | ((2 * rest == count) & (value % 2 == 1))  # halves to even
+    return np.clip(value + up, lower, upper), count
+
+
+def _check_pooled(y: np.ndarray) -> None:
+    """Refuse a vector whose block sums times block counts could leave 64 bits."""
+    step = 1 << 20
+    largest = sum(float(np.abs(y[start : start + step]).sum(dtype=np.float64)) for start in range(0, len(y), step))
+    if largest * len(y) >= 2**62:
+        raise ProblemError("sums times counts exceed 2^62, so means cannot be compared in 64 bits; use fewer cells")
 
 
 def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

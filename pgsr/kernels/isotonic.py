@@ -31,3 +31,72 @@ def isotonic_l2_rows(rows, lower, upper, out):
             for _ in range(count[b]):
                 out[r, i] = value
                 i += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def l2_blocks(y):
+    """Sums and counts of the blocks of the isotonic regression of one vector; memory grows with the blocks alone."""
+    total = np.empty(1024, np.int64)
+    count = np.empty(1024, np.int64)
+    blocks = 0
+    for value in y:
+        if blocks == len(total):
+            total = np.concatenate((total, np.empty(blocks, np.int64)))
+            count = np.concatenate((count, np.empty(blocks, np.int64)))
+        block_total = np.int64(value)
+        block_count = np.int64(1)
+        while blocks > 0 and total[blocks - 1] * block_count >= block_total * count[blocks - 1]:
+            blocks -= 1
+            block_total += total[blocks]
+            block_count += count[blocks]
+        total[blocks] = block_total
+        count[blocks] = block_count
+        blocks += 1
+    return total[:blocks], count[:blocks]
+
+
+@nb.njit(cache=True, nogil=True)
+def l1_smallest(y, out):
+    """The smallest L1 isotonic regression of y, by the slope trick.
+
+    A max-heap holds the breakpoints of the left slopes of the optimal cost of the prefix as a function of its last
+    value; its top is that function's smallest minimiser. A backward running minimum turns minimisers into the fit.
+    """
+    n = len(y)
+    heap = np.empty(n + 1, np.int64)
+    size = 0
+    for i in range(n):
+        value = y[i]
+        # Push y[i] twice and drop the top; in one sweep where y[i] is below the top.
+        if size > 0 and heap[0] > value:
+            _sink(heap, size, value)
+        heap[size] = value
+        child = size
+        size += 1  # noqa: SIM113, the heap's size, not an index
+        while child > 0:
+            parent = (child - 1) >> 1
+            if heap[parent] >= value:
+                break
+            heap[child] = heap[parent]
+            child = parent
+        heap[child] = value
+        out[i] = heap[0]
+    for i in range(n - 2, -1, -1):
+        out[i] = min(out[i], out[i + 1])
+
+
+@nb.njit(cache=True, nogil=True)
+def _sink(heap, size, value):
+    """Replace the top by a smaller value."""
+    hole = 0
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= value:
+            break
+        heap[hole] = heap[child]
+        hole = child
+    heap[hole] = value

@@ -1,0 +1,39 @@
+"""The loops behind proofs of isotonic fits."""
+
+import numba as nb
+import numpy as np
+
+UNLIMITED = 2**61
+
+
+@nb.njit(cache=True, nogil=True)
+def chain_closes(low, high, joined, at_lower, at_upper):
+    """Whether multipliers mu[i] = mu[i - 1] - g[i] >= 0 with g[i] in [low[i], high[i]] exist that close the chain.
+
+    mu[i] = 0 unless joined[i], the first one starts from 0 unless `at_lower`, the last one is 0 unless `at_upper`.
+    [least, most] are the values that mu[i] can take.
+    """
+    n = len(low)
+    least = np.int64(0)
+    most = np.int64(UNLIMITED) if at_lower else np.int64(0)
+    for i in range(n):
+        least = max(np.int64(0), least - high[i])
+        most -= low[i]
+        if most < least:
+            return False
+        if not (joined[i] if i < n - 1 else at_upper):
+            if least > 0:
+                return False
+            most = np.int64(0)
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def chain_multipliers(slopes, apart, start):
+    """mu[i] = max(0, mu[i - 1] - slopes[i]) from mu[-1] = start, and 0 wherever apart[i]."""
+    multipliers = np.empty(len(slopes))
+    before = start
+    for i in range(len(slopes)):
+        before = 0.0 if apart[i] else max(0.0, before - slopes[i])
+        multipliers[i] = before
+    return multipliers

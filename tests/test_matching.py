@@ -1,0 +1,210 @@
+"""The matching against SciPy's assignment, the worked examples, and the four conditions of a release."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+from scipy.optimize import linear_sum_assignment
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
+from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
+from pgsr.algorithms.groups import Groups
+from pgsr.views import ranked
+
+
+def groups(sizes):
+    return Groups.pooled(np.array(sizes, int), np.ones(len(sizes), int))
+
+
+def expanded(match, parent, children):
+    """The pairs (parent's size, child's size) of a match, one per group."""
+    sizes = np.concatenate([child.size for child in children])
+    return np.repeat(np.stack([parent.size[match.top], sizes[match.bottom]]), match.count, axis=1)
+
+
+def test_cost_is_the_least_and_the_matching_a_bijection():
+    rng = np.random.default_rng(51)
+    for _ in range(scale(2_000, 100_000)):
+        lists = [rng.integers(0, 6, int(rng.integers(0, 5))) for _ in range(int(rng.integers(1, 5)))]
+        below = np.concatenate(lists)
+        if not len(below):
+            continue
+        above = np.clip(below + rng.integers(-2, 3, len(below)), 0, 6)
+        parent, children = groups(above), [groups(x) for x in lists]
+        match = match_groups(parent, children)
+        cost = np.abs(above[:, None] - below[None, :])
+        assert match.cost == cost[linear_sum_assignment(cost)].sum()
+        assert match.cost == np.abs(np.sort(above) - np.sort(below)).sum()
+        pairs = expanded(match, parent, children)
+        assert sorted(pairs[0]) == sorted(above)
+        assert sorted(pairs[1]) == sorted(below)
+        for child, mine in enumerate(lists):
+            own = match.child == child
+            taken = np.repeat(np.concatenate([c.size for c in children])[match.bottom[own]], match.count[own])
+            assert sorted(taken) == sorted(mine)
+
+
+def test_worked_example_e7():
+    parent = groups([1] * 300 + [2] * 100)
+    match = match_groups(parent, [groups([1] * 200), groups([1] * 100), groups([1] * 100)])
+    ones = match.top == 0
+    assert match.count[ones].tolist() == [150, 75, 75]
+    assert match.count[~ones].tolist() == [50, 25, 25]
+    simple = match_groups(groups([1] * 300), [groups([1] * 200), groups([2] * 100)])
+    assert simple.count.tolist() == [200, 100]
+
+
+def test_shares_are_proportional_within_one():
+    rng = np.random.default_rng(52)
+    for _ in range(scale(300, 5_000)):
+        counts = rng.integers(1, 50, int(rng.integers(2, 6)))
+        room = int(rng.integers(1, counts.sum()))
+        parent = Groups(np.array([1, 2]), np.array([room, counts.sum() - room]))
+        match = match_groups(parent, [Groups(np.array([1]), np.array([n])) for n in counts])
+        share = np.bincount(match.child[match.top == 0], match.count[match.top == 0], len(counts))
+        assert (np.abs(share - room * counts / counts.sum()) < 1).all()
+
+
+def test_worked_example_e8():
+    """Two leaves below a root, ranked views, epsilon 1 per level."""
+    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
+    values = tuple(np.array(v) for v in ([1, 1, 1, 2, 3, 5], [1, 1, 2], [1, 2, 6]))
+    measurement = Measurement(
+        tree, View.RANKED, values, 6, (naive.Fraction(1),) * 2, Totals.REGIONS, np.array([6, 3, 3]), False
+    )
+    released = Matching().apply(measurement).estimate.counts()
+    assert [ranked(row).tolist() for row in released.counts] == [[1, 1, 1, 2, 2, 6], [1, 1, 2], [1, 2, 6]]
+    parent, children = groups(values[0]), [groups(values[1]), groups(values[2])]
+    match = match_groups(parent, children)
+    assert match.cost == 2
+    state = _merged(measurement)
+    assert [s.groups.size.tolist() for s in state] == [[1, 2], [1, 2, 6]]
+    assert [np.round(1 / s.precision, 6).tolist() for s in state] == [[0.4, 1], [0.5, 1, 1]]
+
+
+def test_worked_example_e8_for_cumulative_variances():
+    from pgsr.algorithms.matching import _State
+
+    parent = _State(Groups(np.array([3]), np.array([1])), np.array([1 / 2]))
+    child = _State(Groups(np.array([4]), np.array([1])), np.array([1 / 8]))
+    merged = Matching()._merged(parent, [child])[0]
+    assert merged.groups.size.tolist() == [3]  # 3.2 rounded
+    assert 1 / merged.precision[0] == pytest.approx(1.6)
+
+
+def _merged(measurement):
+    from pgsr.algorithms.matching import _alone, _precision, _State
+
+    states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(_alone(IsotonicFit(), measurement))]
+    return Matching()._merged(states[0], states[1:])
+
+
+def test_worked_example_e9():
+    """Without noise the leaves come back, and the root is their sum."""
+    leaves = [[1, 1, 1, 2, 9], [1, 3, 3, 6]]
+    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
+    truth = CountOfCounts(tree, [np.bincount(sizes, minlength=10) for sizes in leaves])
+    for view in (View.CUMULATIVE, View.RANKED):
+        released = Mechanism(Geometric(view, 10**9), Matching()).release(truth, Seeded(0)).estimate.counts()
+        assert ranked(released.counts[0]).tolist() == [1, 1, 1, 1, 2, 3, 3, 6, 9]
+        assert (released.counts == truth.counts).all()
+
+
+POSTS = [Matching(), Matching(merge=Merge.AVERAGE), Matching(IsotonicFit(optimum="midpoint")), BottomUp(),
+         Matching(IsotonicFit(cumulative_norm=2, ranked_norm=1, optimum="largest"))]  # fmt: skip
+
+
+def test_every_release_meets_the_four_conditions():
+    """Integers, non-negative, public numbers of groups, adding up; with empty regions and single children."""
+    rng = np.random.default_rng(53)
+    for i in range(scale(600, 20_000)):
+        tree = random_tree(rng, max_regions=14)
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
+        view = tuple(rng.choice(np.array([View.CUMULATIVE, View.RANKED], object), tree.n_levels))
+        noise = Geometric(view, str(rng.choice(["0.05", "0.5", "3"])))
+        result = Mechanism(noise, POSTS[i % len(POSTS)]).release(truth, Seeded(1))
+        released = result.estimate.counts()
+        assert (released.totals == truth.totals).all()
+        assert result.certificate.feasible
+        assert (metrics.emd(truth, released) >= 0).all()
+
+
+def test_without_consistency_regions_do_not_add_up_and_it_says_so():
+    rng = np.random.default_rng(54)
+    tree = random_tree(rng, max_regions=14, n_levels=3)
+    truth = random_truth(rng, tree, max_size=8, max_count=30)
+    result = Mechanism(Geometric(View.CUMULATIVE, 1), NoConsistency()).release(truth, Seeded(1))
+    assert result.certificate.violations["consistency"] > 0
+    assert result.certificate.violations["totals"] == 0
+    assert "consistency" in result.reason
+    with pytest.raises(PgsrError, match="not a valid release"):
+        result.estimate.counts()
+
+
+def test_padded_regions_and_levels_without_budget_have_no_say():
+    tree = Hierarchy.from_paths([("US", "GA", "x"), ("US", "GA", "y"), ("US", "DC")], pad_ragged=True)
+    truth = CountOfCounts(tree, [[5, 2, 0], [1, 1, 3], [0, 4, 1]])
+    for shares in (None, ("1/2", "0", "1/2"), ("0", "0", "1"), ("0", "1/2", "1/2")):
+        for merge in Merge:
+            mechanism = Mechanism(Geometric(View.CUMULATIVE, 1, shares), Matching(merge=merge))
+            assert mechanism.release(truth, Seeded(3)).estimate.counts().totals.tolist() == truth.totals.tolist()
+    leaves_only = Geometric(View.CUMULATIVE, 1, ("0", "0", "1")).measure(truth, Seeded(3))
+    assert (Matching().apply(leaves_only).estimate.values == BottomUp().apply(leaves_only).estimate.values).all()
+
+
+def test_sizes_stay_within_the_public_range():
+    rng = np.random.default_rng(55)
+    truth = CountOfCounts(random_tree(rng, max_regions=9, n_levels=3), _counts_from(rng, 9, 3))
+    for view in (View.CUMULATIVE, View.RANKED):
+        fit = IsotonicFit(min_size=2)
+        released = Mechanism(Geometric(view, "0.1"), Matching(fit)).release(truth, Seeded(1)).estimate.counts()
+        assert not released.counts[:, :2].any()
+
+
+def _counts_from(rng, max_regions, n_levels):
+    tree = random_tree(np.random.default_rng(55), max_regions=max_regions, n_levels=n_levels)
+    return rng.integers(0, 9, (tree.n_regions - tree.n_inner, 7))
+
+
+def test_large_estimates_stay_sparse_and_equal_dense_ones(monkeypatch):
+    rng = np.random.default_rng(56)
+    truth = random_truth(rng, random_tree(rng, max_regions=14, n_levels=3), max_size=8)
+    mechanism = Mechanism(Geometric(View.CUMULATIVE, 1), Matching())
+    dense = mechanism.release(truth, Seeded(1))
+    monkeypatch.setattr("pgsr.algorithms.groups.DENSE_CELLS", 0)
+    thin = mechanism.release(truth, Seeded(1))
+    assert (thin.estimate.values.toarray() == dense.estimate.values).all()
+    assert thin.estimate.counts().is_sparse
+    assert metrics.emd(truth, thin.estimate).tolist() == metrics.emd(truth, dense.estimate).tolist()
+    assert thin.certificate == dense.certificate
+
+
+def test_malformed_requests_are_sentences():
+    rng = np.random.default_rng(57)
+    truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=4)
+    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
+    hidden = Geometric(View.CUMULATIVE, 1, totals="root").measure(truth, Seeded(1))
+    root_only = Geometric(View.CUMULATIVE, 1, shares=(1, 0)).measure(truth, Seeded(1))
+    for measurement, word in [(counts, "SimplexProjection"), (hidden, "totals='regions'"), (root_only, "last level")]:
+        with pytest.raises(PgsrError, match=word):
+            Matching().apply(measurement)
+    with pytest.raises(PgsrError, match="smallest, largest, midpoint"):
+        IsotonicFit(optimum="middle")
+    with pytest.raises(PgsrError, match="weighted, average"):
+        Matching(merge="mean")
+    with pytest.raises(PgsrError, match="above the largest size"):
+        Matching(IsotonicFit(min_size=5)).apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1)))
+    with pytest.raises(PgsrError, match="3 views for 2 levels"):
+        Geometric((View.CUMULATIVE,) * 3, 1).measure(truth, Seeded(1))
+    with pytest.raises(PgsrError, match="totals must add up"):
+        match_groups(groups([1, 2]), [groups([1])])
+
+
+def test_results_name_the_choice():
+    assert repr(Matching(IsotonicFit(optimum="midpoint"), "average")) == (
+        "Matching(IsotonicFit(optimum='midpoint'), merge='average')"
+    )
+    assert repr(BottomUp()) == "BottomUp()"
+    assert repr(replace(Matching(), merge=Merge.AVERAGE)) == "Matching(merge='average')"

@@ -1,0 +1,140 @@
+"""Projection onto simplices against exact fractions and exhaustive search, and the proofs of its optimality."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import Estimate, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, certify
+from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
+from pgsr.bounds import is_region_exchange_optimal, simplex_bound
+from pgsr.rounding import largest_remainder
+
+
+def naive_problem(rows, totals):
+    """The naive problem of one root with the other rows below it; totals need not add up."""
+    rows = np.asarray(rows)
+    names = [f"r{i}" for i in range(len(rows))]
+    tree = Hierarchy.from_parents(names, [-1] + [0] * (len(rows) - 1))
+    measurement = naive.measurement_of(tree, rows, 0)
+    return Problem.naive(replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals)))
+
+
+def test_worked_example():
+    """Fractions 1.6, 0.7, 0.7 with total 3 become 1, 1, 1."""
+    assert largest_remainder(np.array([1.6, 0.7, 0.7]), 3).tolist() == [1, 1, 1]
+    # Integer counts cannot give unequal fractions; the same total with equal ones: the first cell is rounded up.
+    assert simplex_projection(np.array([[2, 1, 1]]), np.array([3]), integer=True).tolist() == [[2, 1, 0]]
+
+
+def test_equals_exact_fractions():
+    rng = np.random.default_rng(31)
+    for _ in range(scale(2_000, 50_000)):
+        y = rng.integers(-6, 10, int(rng.integers(1, 9)))
+        total = int(rng.integers(0, 15))
+        exact = naive.simplex_projection(y, total)
+        real = simplex_projection(y[None], np.array([total]), integer=False)[0]
+        assert real == pytest.approx([float(value) for value in exact], abs=1e-12)
+        integers = simplex_projection(y[None], np.array([total]), integer=True)[0]
+        floors = [value.numerator // value.denominator for value in exact]
+        order = sorted(range(len(y)), key=lambda i: (floors[i] - exact[i], i))
+        for i in order[: total - sum(floors)]:
+            floors[i] += 1
+        assert integers.tolist() == floors
+
+
+def test_equals_brute_force():
+    """No other integers are nearer."""
+    rng = np.random.default_rng(32)
+    lone = Hierarchy.from_parents(["all"], [-1])
+    for _ in range(scale(1_000, 20_000)):
+        y = rng.integers(-3, 6, int(rng.integers(1, 5)))
+        total = int(rng.integers(0, 6))
+        best = ((naive.feasible_points(lone, len(y), total)[:, 0] - y) ** 2).sum(axis=1).min()
+        x = simplex_projection(y[None], np.array([total]), integer=True)[0]
+        assert (x >= 0).all()
+        assert x.sum() == total
+        assert ((x - y) ** 2).sum() == best
+
+
+def test_exchange_test_equals_brute_force():
+    rng = np.random.default_rng(33)
+    lone = Hierarchy.from_parents(["all"], [-1])
+    for _ in range(scale(400, 5_000)):
+        y = rng.integers(-3, 6, int(rng.integers(1, 5)))
+        total = int(rng.integers(0, 5))
+        problem = naive_problem([y], [total])
+        points = naive.feasible_points(lone, len(y), total)
+        values = ((points[:, 0] - y) ** 2).sum(axis=1)
+        for index in rng.choice(len(points), min(len(points), 10), replace=False):
+            estimate = Estimate(lone, View.COUNTS, points[index])
+            assert is_region_exchange_optimal(problem, estimate) == (values[index] == values.min())
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_any_estimate_gives_a_bound(integer):
+    rng = np.random.default_rng(34)
+    for _ in range(scale(500, 10_000)):
+        y = rng.integers(-3, 6, (3, int(rng.integers(1, 4))))
+        problem = naive_problem(y, rng.integers(0, 5, 3))
+        if not integer:
+            problem = problem.relaxed()
+        best = certify(problem, SimplexProjection().solve(problem).estimate).objective
+        wild = Estimate(problem.hierarchy, View.COUNTS, rng.normal(0, 3, y.shape))
+        assert simplex_bound(problem, wild) <= best + 1e-12
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_random_problems_are_solved_and_proved(integer):
+    rng = np.random.default_rng(35)
+    for i in range(scale(100, 1_000)):
+        truth = random_truth(rng, random_tree(rng), name=f"simplex {i}")
+        problem = Problem.naive(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("simplex")))
+        result = SimplexProjection().solve(problem if integer else problem.relaxed())
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.bound_by == ("exchange test" if integer else "Lagrangian bound")
+        assert result.certificate.feasible
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_counts_of_1e9_lose_no_digits(integer):
+    rng = np.random.default_rng(36)
+    truth = rng.integers(0, 10**9, (40, 500)) * (rng.random((40, 500)) < 0.5)
+    problem = naive_problem(truth + rng.integers(-20, 21, truth.shape), truth.sum(axis=1))
+    result = SimplexProjection().solve(problem if integer else problem.relaxed())
+    assert result.status is Status.OPTIMAL
+    assert abs(result.certificate.gap) < 1e-9
+
+
+def test_empty_regions_and_one_size():
+    problem = naive_problem([[5, -3, 2], [-1, -2, -3], [7, 7, 7]], [0, 0, 21])
+    assert SimplexProjection().solve(problem).estimate.values.tolist() == [[0, 0, 0], [0, 0, 0], [7, 7, 7]]
+    assert SimplexProjection().solve(problem.relaxed()).status is Status.OPTIMAL
+    one_size = naive_problem([[5], [-2]], [3, 10**12])
+    assert SimplexProjection().solve(one_size).estimate.values.tolist() == [[3], [10**12]]
+
+
+def test_a_total_far_from_the_counts():
+    result = SimplexProjection().solve(naive_problem([[0, 0, 1], [0, 0, -1]], [10**15, 2]))
+    assert result.estimate.values.sum(axis=1).tolist() == [10**15, 2]
+    assert result.status is Status.OPTIMAL
+
+
+def test_a_region_that_was_not_measured_is_projected_from_its_children():
+    rng = np.random.default_rng(37)
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "DC")], pad_ragged=True)
+    truth = random_truth(rng, tree, name="padded")
+    problem = Problem.naive(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("padded")))
+    result = SimplexProjection().solve(problem)
+    assert result.status is Status.OPTIMAL
+    copy = tree.index(("US", "DC"))
+    np.testing.assert_array_equal(result.estimate.values[copy], result.estimate.values[tree.first_child[copy]])
+
+
+def test_what_is_not_solved_says_why():
+    problem = naive_problem([[1, 2]], [3])
+    assert SimplexProjection().solve(replace(problem, consistent=True)).status is Status.UNSUPPORTED
+    assert SimplexProjection().solve(naive_problem([[1, 2]], [-3])).status is Status.INFEASIBLE
+    assert SimplexProjection().solve(naive_problem([[2**61, 2]], [3])).status is Status.TOO_LARGE
