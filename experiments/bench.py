@@ -202,7 +202,7 @@ def _released(mechanism: Mechanism, truth: CountOfCounts) -> tuple[float, str]:
 
 def _l1_by_linear_program(y: np.ndarray) -> tuple[float, float]:
     """Objective and seconds of minimise sum t, t >= |x - y|, x non-decreasing, by SciPy's HiGHS."""
-    n, one = len(y), sparse.eye_array(len(y), format="csr")
+    n, one = len(y), sparse.csr_array(sparse.eye_array(len(y)))
     steps = one[:-1] - one[1:]
     above = sparse.vstack([
         sparse.hstack([one, -one]), sparse.hstack([-one, -one]), sparse.hstack([steps, sparse.csr_array((n - 1, n))])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from models import Cvxpy, Flow, Gurobi, MathOpt
 from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, Seeded, View, compare
-from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 
@@ -63,13 +63,13 @@ class CompareExperiment:
 
     def arms(self, truth: CountOfCounts) -> list[Arm]:
         """Specialised, exact and relaxed; at full size only those that can."""
-        specialised = (
-            "IsotonicTreeProjection()  [M_c^dp]",
-            self.measure(truth, View.CUMULATIVE),
-            IsotonicTreeProjection(),
-        )
+        cumulative = self.measure(truth, View.CUMULATIVE)
+        specialised: list[Arm] = [
+            ("IsotonicTreeProjection()  [M_c^dp]", cumulative, IsotonicTreeProjection()),
+            ("Matching()  [Hc at every level]", cumulative, Matching()),
+        ]
         if self.size is Size.FULL:
-            return [TreeProjection(), specialised, Cvxpy("CLARABEL")]
+            return [TreeProjection(), *specialised, Cvxpy("CLARABEL")]
         return [
             TreeProjection(),
             Flow(),
@@ -78,7 +78,7 @@ class CompareExperiment:
             Cvxpy("OSQP"),
             MathOpt("GSCIP"),
             Gurobi(),
-            specialised,
+            *specialised,
         ]
 
     def run(self, truth: CountOfCounts) -> Comparison:

@@ -13,6 +13,7 @@ from pgsr.bounds import (
     is_region_exchange_optimal,
     is_simplex_problem,
     isotonic_bound,
+    isotonic_is_optimal,
     row_blocks,
     simplex_bound,
     sum_below,
@@ -21,7 +22,7 @@ from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.problem import Problem
-from pgsr.views import View
+from pgsr.views import View, ranked
 
 EXCHANGE_TEST = "exchange test"
 MULTIPLIERS = "Lagrangian bound"
@@ -106,6 +107,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     Raises:
         ProblemError: estimate and problem are of different shapes or views.
     """
+    if problem.view is View.RANKED:
+        return _certify_ranked(problem, estimate)
     if estimate.view is not problem.view or estimate.values.shape != problem.target.shape:
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
     value = objective(problem, estimate)
@@ -115,6 +118,25 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
         return Certificate(problem.label, value, value, proof, violated)
     bound = _bound(problem, estimate, multipliers)
     return Certificate(problem.label, value, bound, "" if bound is None else MULTIPLIERS, violated)
+
+
+def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
+    """Ranked problems are answered by integer counts: n groups of size s are n entries s of the ranked vector."""
+    measurement, counts = problem.measurement, estimate.values
+    if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != measurement.max_size:
+        raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
+    violated = {"integrality": 0, "sign": int((counts < 0).sum()), "totals": 0}
+    value, optimal = 0, True
+    for w, row, y in zip(problem.w, np.maximum(counts, 0), measurement.values, strict=True):
+        x = ranked(row)
+        if len(x) != len(y):
+            violated["totals"] += 1
+            continue
+        value += int(w) * _exact_row_sums(np.abs(x - y)[None], squared=problem.norm == 2)[0]
+        optimal = optimal and isotonic_is_optimal(x, y, 0, measurement.max_size, problem.norm)
+    if any(violated.values()) or not optimal:
+        return Certificate(problem.label, value, None, "", violated)
+    return Certificate(problem.label, value, value, CHAIN, violated)
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:

@@ -3,10 +3,10 @@
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import random_tree, random_truth, scale
 
-from pgsr import PgsrError
-from pgsr.algorithms import Optimum, isotonic_l1, isotonic_l2
+from pgsr import Estimate, Geometric, PgsrError, Problem, Seeded, Status, View, certify
+from pgsr.algorithms import Isotonic, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic import isotonic_l2_runs
 
 
@@ -83,3 +83,57 @@ def test_runs_equal_the_rows():
     assert np.repeat(*isotonic_l2_runs(long, 0, 1000)).tolist() == fit(long, 0, 1000)
     with pytest.raises(PgsrError, match="64 bits"):
         isotonic_l2_runs(np.full(4, 2**60), 0, 1)
+
+
+def isotonic_problem(rng, view, norm, totals="regions"):
+    tree = random_tree(rng, max_regions=6)
+    truth = random_truth(rng, tree, max_size=5)
+    return Problem.isotonic(
+        Geometric(view, "0.5", totals=totals).measure(truth, Seeded(int(rng.integers(10**9)))), norm
+    )
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("optimum", list(Optimum))
+@pytest.mark.parametrize(
+    ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
+)
+def test_the_method_proves_every_answer(view, totals, norm, optimum):
+    rng = np.random.default_rng(25)
+    for _ in range(scale(40, 1_000)):
+        problem = isotonic_problem(rng, view, norm, totals)
+        result = Isotonic(optimum).solve(problem)
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.optimal
+        if view is View.CUMULATIVE:
+            relaxed = Isotonic(optimum).solve(problem.relaxed())
+            assert relaxed.status is Status.OPTIMAL, relaxed
+            assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
+
+
+def test_a_worse_ranked_answer_loses_its_proof():
+    rng = np.random.default_rng(26)
+    for _ in range(scale(50, 1_000)):
+        problem = isotonic_problem(rng, View.RANKED, 2)
+        best = Isotonic().solve(problem)
+        counts = best.estimate.values.copy()
+        region = int(rng.integers(len(counts)))
+        if not counts[region].any():
+            continue
+        size = int(np.flatnonzero(counts[region])[0])
+        counts[region, size] -= 1
+        counts[region, (size + 3) % 6] += 1
+        worse = certify(problem, Estimate(problem.hierarchy, View.COUNTS, counts))
+        assert worse.optimal == (worse.objective == best.certificate.objective)
+        counts[region, 0] += 1
+        assert certify(problem, Estimate(problem.hierarchy, View.COUNTS, counts)).violations["totals"] == 1
+
+
+def test_the_method_refuses_other_problems():
+    rng = np.random.default_rng(27)
+    truth = random_truth(rng, random_tree(rng, max_regions=6), max_size=5)
+    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
+    assert Isotonic().solve(Problem.m_h(counts)).status is Status.UNSUPPORTED
+    assert Isotonic().solve(isotonic_problem(rng, View.RANKED, 2).relaxed()).status is Status.UNSUPPORTED
+    with pytest.raises(PgsrError, match="smallest, largest, midpoint"):
+        Isotonic("middle")

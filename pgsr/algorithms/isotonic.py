@@ -71,6 +71,16 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
     return np.clip(value + up, lower, upper), count
 
 
+def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """The real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
+    from pgsr.kernels.isotonic import l2_blocks
+
+    y = np.ascontiguousarray(y, np.int64)
+    _check_pooled(y)
+    total, count = l2_blocks(y)
+    return np.repeat(np.clip(total / count, lower, upper), count)
+
+
 def _check_pooled(y: np.ndarray) -> None:
     """Refuse a vector whose block sums times block counts could leave 64 bits."""
     step = 1 << 20

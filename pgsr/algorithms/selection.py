@@ -173,7 +173,8 @@ class ChosenByScore:
         P(X = k) ~ exp(-|k| eps2 / (2 L)),   X_i independent of each other and of all other noise.
 
     q is the earth mover's distance where totals agree, and counts a missing group of size s as s + 1. One entity
-    changes one cell of N by one in one region per level (so does an empty group, with noisy totals), so |q_i(D) - q_i(D')| <= L for a fixed answer.
+    changes one cell of N by one in one region per level, and so does an empty group where totals are noisy: for a fixed
+    answer |q_i(D) - q_i(D')| <= L.
 
     **Privacy loss: eps_1 + ... + eps_k + eps2** (k eps + eps2). The answers r = (r_1, ..., r_k) come from independent
     noise, so r is (sum eps_i)-private. Given r, fix every X_j but X_i. Scores and noise are integers, so i wins exactly
@@ -213,9 +214,9 @@ class ChosenByScore:
         >>> chosen.release(truth, Seeded("demo")).reason
         'candidate 2 of 2, chosen by noisy scores: Matching() on ranked'
 
-    Source: Kuo et al. 2018, algorithm selection, after Chaudhuri et al. 2011, whose theorem uses disjoint parts of the data;
-    report-noisy-max: Dwork and Roth 2014, section 3.3. The steps are shown by
-    `tests/test_selection.py::test_sensitivity_of_scores` and `test_noisy_choice_loses_its_epsilon`.
+    Source: Kuo et al. 2018, algorithm selection, after Chaudhuri et al. 2011, whose theorem uses disjoint parts of the
+    data; report-noisy-max: Dwork and Roth 2014, section 3.3. The steps are shown by
+    `tests/test_selection.py::test_sensitivity_of_scores` and `test_noisy_choice_loses_at_most_its_epsilon`.
     """
 
     candidates: Sequence[Mechanism]

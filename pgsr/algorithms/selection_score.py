@@ -49,13 +49,13 @@ def score(truth: CountOfCounts, estimate: Estimate) -> int | None:
     one per level, not by K + 1. An exact integer, for sums in floating point have no proved sensitivity.
 
     Returns:
-        The distance; None for values that are not finite, beyond 2^60, or of other regions or sizes, whatever the truth.
+        The distance; None, whatever the truth, for values not finite, beyond 2^60, or of other regions or sizes.
 
     Example:
         >>> from pgsr import Hierarchy, View
         >>> tree = Hierarchy.from_parents(["all"], [-1])
-        >>> truth, answer = CountOfCounts(tree, [[0, 100, 0, 0]]), np.array([[0, 0, 0, 99]])  # 99 grew by 2, one is lost
-        >>> score(truth, Estimate(tree, View.COUNTS, answer))
+        >>> truth = CountOfCounts(tree, [[0, 100, 0, 0]])
+        >>> score(truth, Estimate(tree, View.COUNTS, np.array([[0, 0, 0, 99]])))  # 99 groups grew by 2, one is lost
         200
 
     Source: Kuo et al. 2018, section 3.2. Sensitivity = number of levels:
