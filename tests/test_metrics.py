@@ -106,3 +106,9 @@ def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(metrics, "_BLOCK_CELLS", cells)
         blocks = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
         assert all(np.array_equal(a, b) for a, b in zip(whole, blocks, strict=True))
+
+
+def test_omniscient_reference_counts_the_sizes_that_occur() -> None:
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 0]])
+    assert metrics.omniscient(truth, 0.5) == pytest.approx(np.array([3, 2, 2]) * np.sqrt(2) / 0.5)
