@@ -8,7 +8,7 @@ from rich.console import Console
 
 from experiments import bench as benchmarks
 from experiments import kuo_claims
-from experiments.compare import CompareExperiment, Data, Size, write
+from experiments.compare import CompareExperiment, Data, Size, writable, write
 from experiments.tables import print_comparison, print_frame
 from pgsr import PgsrError, View
 from pgsr.budget import exact
@@ -45,6 +45,7 @@ def compare(
     """Exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
     experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit)
     console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
     truth = experiment.truth()
     levels = truth.hierarchy.n_levels
     console.print(f"[bold]{truth!r}[/bold]", highlight=False)
@@ -69,6 +70,7 @@ def bench(
     out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
+    writable(out)
     benchmarks.main(Console(width=None if Console().is_terminal else 150), out, quick)
 
 
@@ -79,12 +81,12 @@ def claims(
 ) -> None:
     """Check the claims of Kuo et al. 2018 on the data at hand (taxi needs the folder that PGSR_DATA names)."""
     console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
     found = kuo_claims.frame(kuo_claims.findings(replicates))
     print_frame(console, found, f"Earth mover's distance per region, level 0 / 1 / ..., mean of {replicates} runs")
     console.print(
         "holds or fails: at two standard errors of the difference; same noise for both sides.", highlight=False
     )
-    out.mkdir(parents=True, exist_ok=True)
     found.to_parquet(out / "kuo_claims.parquet", index=False)
     console.print(f"\ntable   {out / 'kuo_claims.parquet'}", highlight=False)
 
@@ -93,5 +95,5 @@ if __name__ == "__main__":
     try:
         app()
     except PgsrError as error:
-        Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False)
+        Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None

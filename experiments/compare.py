@@ -1,5 +1,7 @@
 """The main job: exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
 
+import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +13,7 @@ from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, See
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
+from pgsr.errors import DataError
 
 
 class Data(StrEnum):
@@ -53,7 +56,7 @@ class CompareExperiment:
 
     @property
     def name(self) -> str:
-        return f"{self.data}-{self.size}-epsilon-{str(self.epsilon).replace('/', '_')}-seed-{self.seed}"
+        return re.sub(r"[^\w.-]", "_", f"{self.data}-{self.size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
     def truth(self) -> CountOfCounts:
         return _TRUTHS[self.data, self.size]()
@@ -86,9 +89,22 @@ class CompareExperiment:
         return compare(problem, self.arms(truth), self.limit, truth)
 
 
+def writable(folder: Path) -> Path:
+    """The folder, made if need be.
+
+    Raises:
+        DataError: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
+
+
 def write(table: Comparison, folder: Path, name: str) -> tuple[Path, Path]:
     """The table as Parquet and its figure as PNG; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
     parquet, png = folder / f"{name}.parquet", folder / f"{name}.png"
     table.to_frame().to_parquet(parquet, index=False)
     table.plot().savefig(png, dpi=150)

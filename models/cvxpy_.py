@@ -11,6 +11,7 @@ from models.formulate import formulate, unsupported
 from models.judge import judge_continuous
 from models.optional import load, not_installed
 from models.program import Program
+from pgsr.checks import checked_limit
 from pgsr.errors import MethodError
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
@@ -52,6 +53,7 @@ class Cvxpy:
         return unsupported(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        time_limit = checked_limit(time_limit)
         reason = self.supports(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)

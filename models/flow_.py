@@ -9,6 +9,7 @@ import numpy as np
 from models.formulate import children_sums, unsupported
 from models.optional import load, not_installed
 from pgsr.certificate import certify, objective
+from pgsr.checks import checked_limit
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
@@ -42,6 +43,7 @@ class Flow:
         return unsupported(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        time_limit = checked_limit(time_limit)
         reason = self.supports(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)

@@ -10,6 +10,7 @@ import numpy as np
 from models.formulate import formulate, unsupported
 from models.judge import judge_continuous, judge_integer
 from models.optional import load, not_installed
+from pgsr.checks import checked_limit
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 
@@ -35,6 +36,7 @@ class Gurobi:
         return unsupported(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        time_limit = checked_limit(time_limit)
         reason = self.supports(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)

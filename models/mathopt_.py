@@ -11,6 +11,7 @@ from models.formulate import formulate, unsupported
 from models.judge import judge_integer
 from models.optional import load, not_installed
 from models.program import Program
+from pgsr.checks import checked_limit
 from pgsr.errors import MethodError
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
@@ -42,6 +43,7 @@ class MathOpt:
         return unsupported(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        time_limit = checked_limit(time_limit)
         reason = self.supports(problem)
         if reason is not None:
             return Result(Status.UNSUPPORTED, reason)

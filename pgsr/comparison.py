@@ -9,7 +9,9 @@ import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
-from pgsr.errors import ProblemError
+from pgsr.certificate import certify
+from pgsr.checks import checked_limit, require_kind
+from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.isolation import run_isolated
@@ -127,7 +129,15 @@ def compare(
         >>> table.rows[0].status.name
         'OPTIMAL'
     """
+    require_kind(problem, Problem, "the problem", "state one, for example Problem.m_h(measurement)")
+    if isinstance(methods, Method | PostProcess) or not isinstance(methods, Iterable):
+        raise ArgumentError(f"methods is {methods!r}; give a list, for example [TreeProjection()]")
     arms = [_parsed(problem, arm) for arm in methods]
+    if not arms:
+        raise ArgumentError("there is nothing to compare; give at least one method")
+    if truth is not None:
+        _check_truth(truth, arms)
+    time_limit = checked_limit(time_limit)
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
     for label, target, solver in bar:
@@ -143,13 +153,18 @@ def compare(
 
 def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
     if isinstance(arm, tuple):
+        if len(arm) != 3:
+            raise ArgumentError(f"{arm!r} is no arm; give (label, measurement or problem, method or post-process)")
         label, target, solver = arm
+        require_kind(target, (Measurement, Problem), f"{label}: the second entry", "give a measurement or a problem")
         wanted = Method if isinstance(target, Problem) else PostProcess
         if not isinstance(solver, wanted):
             raise ProblemError(
                 f"{label}: a problem is solved by a method, a measurement needs a post-process, not {solver!r}"
             )
         return label, target, solver
+    if isinstance(arm, type):
+        raise ArgumentError(f"an arm is the class {arm.__name__}; write {arm.__name__}(...)")
     if not isinstance(arm, Method):
         raise ProblemError(f"{arm!r} is not a method; give post-processes as (label, measurement, post-process)")
     return repr(arm), problem, arm
@@ -164,11 +179,38 @@ def _run(target: Measurement | Problem, solver: Method | PostProcess, time_limit
     outcome = run_isolated(
         partial(_answer, target, solver, limit), partial(_answer, _toy(target), solver, limit), time_limit
     )
+    if not outcome.started:
+        reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
+        return Result(Status.TIMED_OUT, reason), outcome.peak_bytes
     if outcome.timed_out:
         return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome.peak_bytes
     if outcome.error:
         return Result(Status.FAILED, outcome.error), outcome.peak_bytes
-    return outcome.value, outcome.peak_bytes
+    return _judged(target, outcome.value), outcome.peak_bytes
+
+
+def _judged(target: Measurement | Problem, value: object) -> Result:
+    """The result, once it is one and its status stands up to a certificate of our own."""
+    if not isinstance(value, Result):
+        return Result(Status.FAILED, f"the method returned {type(value).__name__}, not a Result")
+    if not isinstance(target, Problem) or value.answer is None or value.status not in ANSWERED:
+        return value
+    ours = certify(target, value.answer)
+    theirs = value.certificate
+    if theirs is not None and theirs.bound is not None and not ours.optimal:
+        ours = ours.with_bound(theirs.bound, theirs.bound_by)
+    if ours.feasible or value.status is Status.RELAXED:
+        return replace(value, certificate=ours)
+    broken = ", ".join(f"{n:,} {kind}" for kind, n in ours.violations.items() if n)
+    return Result(Status.FAILED, f"says {value.status.name}, but violates {broken}", None, ours, value.seconds)
+
+
+def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Problem, Method | PostProcess]]) -> None:
+    require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
+    for label, target, _ in arms:
+        measurement = target.measurement if isinstance(target, Problem) else target
+        if measurement.hierarchy.paths != truth.hierarchy.paths or measurement.max_size != truth.max_size:
+            raise ArgumentError(f"{label}: the truth has other regions or sizes than {measurement!r}")
 
 
 def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:

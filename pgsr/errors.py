@@ -5,6 +5,10 @@ class PgsrError(Exception):
     """Base of every error this package raises on purpose."""
 
 
+class ArgumentError(PgsrError, TypeError):
+    """An argument is of the wrong kind."""
+
+
 class HierarchyError(PgsrError, ValueError):
     """The regions do not form a tree."""
 

@@ -143,6 +143,9 @@ class Hierarchy:
         return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
 
     def children(self, region: int) -> range:
+        """The regions directly below one, as indices."""
+        if not 0 <= region < self.n_regions:
+            raise HierarchyError(f"region {region} does not exist; regions run 0..{self.n_regions - 1}")
         return range(int(self.first_child[region]), int(self.first_child[region + 1]))
 
     def name(self, region: int) -> str:

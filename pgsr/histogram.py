@@ -57,6 +57,26 @@ class CountOfCounts:
         self.name = name
         self._table = table
 
+    @classmethod
+    def from_listed(cls, hierarchy: Hierarchy, counts: object, name: str = "") -> "CountOfCounts":
+        """From rows in the order in which the caller listed the leaves, as in `Hierarchy.from_paths(leaves)`.
+
+        A hierarchy keeps siblings together, so its rows may be in another order than the caller's list.
+
+        Example:
+            >>> tree = Hierarchy.from_paths([("US", "GA", "Fulton"), ("US", "MI", "Wayne"), ("US", "GA", "Cobb")])
+            >>> CountOfCounts.from_listed(tree, [[1, 0], [2, 0], [3, 0]]).counts[:, 0]
+            array([6, 4, 2, 1, 3, 2])
+
+        Raises:
+            CountError: there is not one row per listed leaf.
+        """
+        rows = _as_array(counts)
+        order = hierarchy.order[hierarchy.leaves]
+        if len(rows) != len(order) or sorted(order) != list(range(len(order))):
+            raise CountError(f"{len(rows)} rows for {len(order)} leaves; list leaves alone, and give one row for each")
+        return cls(hierarchy, rows[order], name)
+
     @property
     def max_size(self) -> int:
         """K, the largest size."""

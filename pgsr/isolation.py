@@ -29,12 +29,14 @@ class Outcome:
         value: what it returned, or None.
         error: a sentence if it raised or died, else "".
         timed_out: whether it was killed at its limit.
+        started: whether it came as far as the task; False if imports and warm-up took longer than `START_LIMIT`.
         peak_bytes: most memory the child held, 0 if unknown.
     """
 
     value: Any = None
     error: str = ""
     timed_out: bool = False
+    started: bool = True
     peak_bytes: int = 0
 
 
@@ -61,12 +63,14 @@ def run_isolated(
             with contextlib.suppress(BrokenPipeError):
                 child.stdin.write(payload)
                 child.stdin.close()
+            started = False
             try:
-                outcome = _next(messages, START_LIMIT)
+                outcome = messages.get(timeout=START_LIMIT)
                 if outcome == "ready":
-                    outcome = _next(messages, time_limit)
+                    started = True
+                    outcome = messages.get(timeout=time_limit)
             except queue.Empty:
-                outcome = Outcome(timed_out=True, peak_bytes=peak_memory(child.pid))
+                outcome = Outcome(timed_out=True, started=started, peak_bytes=peak_memory(child.pid))
             finally:
                 child.kill()
         if isinstance(outcome, Outcome):
@@ -95,10 +99,6 @@ def peak_memory(pid: int | None = None) -> int:
 _ROOT = Path(__file__).resolve().parent.parent
 
 
-def _next(messages: queue.Queue, seconds: float | None) -> Any:
-    return messages.get(timeout=seconds)
-
-
 def _listen(pipe: IO[bytes], messages: queue.Queue) -> None:
     """Put every message of the child on the queue, and None when it ends."""
     while True:
@@ -124,7 +124,7 @@ def _child() -> None:
     except Exception as error:
         text = str(error).strip().splitlines()
         outcome = Outcome(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
-    _send(pipe, Outcome(outcome.value, outcome.error, False, peak_memory()))
+    _send(pipe, Outcome(outcome.value, outcome.error, peak_bytes=peak_memory()))
 
 
 def _send(pipe: IO[bytes], message: Any) -> None:

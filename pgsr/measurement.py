@@ -60,7 +60,10 @@ class Measurement:
     totals_epsilon: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "public", Totals.parse(self.public))
         n_regions = self.hierarchy.n_regions
+        if len(self.epsilon) != self.hierarchy.n_levels:
+            raise ProblemError(f"{len(self.epsilon)} epsilons for {self.hierarchy.n_levels} levels; give one per level")
         if isinstance(self.values, tuple):
             if len(self.values) != n_regions:
                 raise ProblemError(f"{len(self.values)} ranked vectors for {n_regions} regions; give one per region")

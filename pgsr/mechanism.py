@@ -1,11 +1,12 @@
 """A whole mechanism: the noise step, then post-processing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pgsr.budget import Ledger, exact
-from pgsr.errors import ProblemError
+from pgsr.checks import checked_limit, require_kind
+from pgsr.errors import ArgumentError, ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement
 from pgsr.method import Method, PostProcess, Result
@@ -37,6 +38,17 @@ class Mechanism:
     post: Method | PostProcess
     problem: Callable[[Measurement], Problem] | None = None
 
+    def __post_init__(self) -> None:
+        require_kind(self.noise, Geometric, "noise", "give Geometric(view, epsilon)")
+        require_kind(
+            self.post, (Method, PostProcess), "post", "give a method or post-process, such as TreeProjection()"
+        )
+        if self.problem is not None and not (callable(self.problem) and isinstance(self.post, Method)):
+            raise ArgumentError(
+                f"problem={self.problem!r}: give a constructor such as Problem.m_h, and only with a method; "
+                "a post-process states no problem"
+            )
+
     @property
     def epsilon(self) -> Fraction:
         """Total privacy loss of one release."""
@@ -45,11 +57,36 @@ class Mechanism:
     def release(
         self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None, time_limit: float | None = None
     ) -> Result:
-        """Measure `truth` and post-process."""
+        """Measure `truth` and post-process; the result holds the measurement.
+
+        Raises:
+            PgsrError: whatever `check` refuses, before the ledger is charged.
+        """
+        self.check(truth, source)
+        limit = checked_limit(time_limit)
         measurement = self.noise.measure(truth, source, ledger)
         if isinstance(self.post, Method):
-            return self.post.solve(self._stated(measurement), time_limit)
-        return self.post.apply(measurement, time_limit)
+            result = self.post.solve(self._stated(measurement), limit)
+        else:
+            result = self.post.apply(measurement, limit)
+        return replace(result, measurement=measurement)
+
+    def check(self, truth: CountOfCounts, source: Source) -> None:
+        """Raise whatever can be refused beforehand: by the noise step, or because post-processing cannot follow it.
+
+        Raises:
+            BudgetError, MemoryNeededError, ArgumentError: as `Geometric.check`.
+            ProblemError: the method or post-process does not work on this measurement; the message says why.
+        """
+        self.noise.check(truth, source)
+        blank = self.noise.blank(truth)
+        if isinstance(self.post, Method):
+            reason = self.post.supports(self._stated(blank))
+        else:
+            supports = getattr(self.post, "supports", None)
+            reason = supports(blank) if supports is not None else None
+        if reason is not None:
+            raise ProblemError(reason)
 
     def _stated(self, measurement: Measurement) -> Problem:
         if self.problem is not None:

@@ -49,6 +49,7 @@ class Result:
         seconds: time to formulate, solve and round.
         reason: a sentence that says why, where the status needs one.
         answer: the estimate or None; `estimate` raises instead of returning None.
+        measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
     """
 
     status: Status
@@ -56,6 +57,7 @@ class Result:
     answer: Estimate | None = None
     certificate: Certificate | None = None
     seconds: Seconds = field(default_factory=Seconds)
+    measurement: Measurement | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -75,6 +77,8 @@ class Result:
         parts.append(f"{self.seconds.total:.3g} s")
         if self.reason:
             parts.append(self.reason)
+        if self.measurement is not None and not self.measurement.secure:
+            parts.append("research noise: no privacy claim")
         return f"Result({', '.join(parts)})"
 
 
@@ -93,6 +97,9 @@ class Method(Protocol):
 
 @runtime_checkable
 class PostProcess(Protocol):
-    """Turns a measurement into an estimate that is not the optimum of one stated problem."""
+    """Turns a measurement into an estimate that is not the optimum of one stated problem.
+
+    It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent.
+    """
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result: ...

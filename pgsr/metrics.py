@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pgsr.budget import Number, exact
+from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
@@ -59,7 +61,7 @@ def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.
     return error if error.dtype.kind == "i" else np.where(np.abs(error) < 1e-6, 0.0, error)
 
 
-def omniscient(truth: CountOfCounts, level_epsilon: float) -> np.ndarray:
+def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:
     """Expected error of a reference that knows which sizes occur in which region; shape (regions,), in entities.
 
         sqrt(2) / level_epsilon * number of sizes that occur.
@@ -70,7 +72,7 @@ def omniscient(truth: CountOfCounts, level_epsilon: float) -> np.ndarray:
     """
     tree = truth.hierarchy
     occurring = [np.count_nonzero(truth.rows(region, region + 1)) for region in range(tree.n_regions)]
-    return np.sqrt(2) / level_epsilon * np.array(occurring)
+    return np.sqrt(2) / float(exact(level_epsilon)) * np.array(occurring)
 
 
 def level_means(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
@@ -90,6 +92,8 @@ def _per_region(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce
 
 
 def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[np.ndarray]:
+    require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
+    require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
     tree = truth.hierarchy
     if estimate.hierarchy.paths != tree.paths or estimate.max_size != truth.max_size:
         raise CountError(

@@ -8,8 +8,9 @@ import numpy as np
 
 from pgsr import memory
 from pgsr.budget import Budget, Ledger, Number, exact
+from pgsr.checks import require_kind
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.errors import BudgetError, ProblemError
+from pgsr.errors import ArgumentError, BudgetError, ProblemError
 from pgsr.group_totals import noisy_totals
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions
@@ -86,16 +87,12 @@ class Geometric:
             ProblemError: as many views as levels are needed, or one.
             MemoryNeededError: the measurement does not fit.
         """
+        self.check(truth, source)
         tree, public = truth.hierarchy, Totals.parse(self.totals)
-        views = self._views(tree.n_levels)
-        budget = self.budget(tree.n_levels)
-        laws = [DoubleGeometric(v.sensitivity / e) if e else None for v, e in zip(views, budget.levels, strict=True)]
-        if public is Totals.NOISY:
-            DoubleGeometric(tree.n_levels / self.totals_epsilon)
-        ragged = View.RANKED in views
-        n_cells = tree.n_regions * (truth.max_size + 1) if not ragged else _ragged_cells(truth, views)
-        memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
+        views, budget = self._views(tree.n_levels), self.budget(tree.n_levels)
+        laws, ragged = self._laws(tree.n_levels), View.RANKED in views
         if ledger is not None:
+            require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(exact(self.epsilon), f"measuring {' x '.join(v.value for v in dict.fromkeys(views))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
@@ -131,6 +128,44 @@ class Geometric:
             data_set=truth.name,
             totals_epsilon=self.totals_epsilon,
         )
+
+    def check(self, truth: CountOfCounts, source: Source) -> None:
+        """Raise whatever `measure` would refuse; nothing is charged or drawn."""
+        require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
+        if isinstance(source, type) or not callable(getattr(source, "stream", None)):
+            raise ArgumentError(f"source is {source!r}; give Secure(), or Seeded('key') for research")
+        tree = truth.hierarchy
+        views = self._views(tree.n_levels)
+        self._laws(tree.n_levels)
+        if self.totals is Totals.NOISY:
+            DoubleGeometric(tree.n_levels / self.totals_epsilon)
+        n_cells = tree.n_regions * (truth.max_size + 1)
+        if View.RANKED in views:
+            n_cells = _ragged_cells(truth, views)
+        memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
+
+    def blank(self, truth: CountOfCounts) -> Measurement:
+        """A measurement of zeros with the public facts of a real one, to ask what post-processing can do with it."""
+        tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
+        views, public = self._views(tree.n_levels), Totals.parse(self.totals)
+        totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
+        ragged = View.RANKED in views
+        return Measurement(
+            hierarchy=tree,
+            view=views[0] if len(set(views)) == 1 else views,
+            values=(np.empty(0, np.int64),) * shape[0] if ragged else np.broadcast_to(np.int64(0), shape),
+            max_size=truth.max_size,
+            epsilon=self.budget(tree.n_levels).levels,
+            public=public,
+            totals=totals.copy(),
+            secure=False,
+            data_set=truth.name,
+            totals_epsilon=self.totals_epsilon,
+        )
+
+    def _laws(self, n_levels: int) -> list[DoubleGeometric | None]:
+        pairs = zip(self._views(n_levels), self.budget(n_levels).levels, strict=True)
+        return [DoubleGeometric(view.sensitivity / epsilon) if epsilon else None for view, epsilon in pairs]
 
     def _views(self, n_levels: int) -> tuple[View, ...]:
         if not isinstance(self.view, tuple):

@@ -7,10 +7,14 @@ from math import lcm
 
 import numpy as np
 
+from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
+
+LARGEST_WEIGHT = 2**40
+"""Largest weight, so that weights times counts stay within 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Problem:
         weights = measured.astype(np.int64) if self.weights is None else np.asarray(self.weights)
         if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
             raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
+        if int(weights.max()) > LARGEST_WEIGHT:
+            raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
         weights = np.where(measured, weights, 0).astype(np.int64)
         if (weights[tree.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
@@ -151,10 +157,14 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
     scale = lcm(*(square.denominator for square in squares))
     integers = [int(square * scale) for square in squares]
     common = int(np.gcd.reduce([i for i in integers if i], dtype=object)) if any(integers) else 1
-    return np.array([Fraction(i, common).numerator for i in integers], np.int64)[measurement.hierarchy.level_of]
+    weights = [Fraction(i, common).numerator for i in integers]
+    if max(weights) > LARGEST_WEIGHT:
+        raise ProblemError("the shares need integer weights beyond 2^40; use shares with smaller denominators")
+    return np.array(weights, np.int64)[measurement.hierarchy.level_of]
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:
+    require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
     if measurement.view not in views:
         wanted = " or ".join(map(repr, views))
         raise ProblemError(f"{problem} needs {wanted}, this measurement is of {measurement.view!r}; measure that view")

@@ -9,7 +9,21 @@ import pandas as pd
 import pytest
 
 from models import Cvxpy, Flow, Gurobi
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, ProblemError, Result, Seeded, Status, View, compare
+from pgsr import (
+    Certificate,
+    CountOfCounts,
+    Estimate,
+    Geometric,
+    Hierarchy,
+    PgsrError,
+    Problem,
+    ProblemError,
+    Result,
+    Seeded,
+    Status,
+    View,
+    compare,
+)
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.isolation import run_isolated
 
@@ -127,6 +141,56 @@ def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(100), time_limit=50)
     assert outcome.timed_out
     assert time.perf_counter() - start < 30
+
+
+@dataclass(frozen=True)
+class Liar:
+    """A method that claims more than its answer bears out."""
+
+    says: Status
+
+    def supports(self, problem):
+        return None
+
+    def solve(self, problem, time_limit=None):
+        if self.says is Status.INFEASIBLE:
+            return None
+        wrong = problem.target.copy()
+        invented = Certificate(problem.label, 0, 0, "my word", {})
+        return Result(self.says, "", Estimate(problem.hierarchy, problem.view, wrong), invented)
+
+
+def test_no_status_is_taken_on_trust():
+    table = compare(PROBLEM, [Liar(Status.OPTIMAL), Liar(Status.FEASIBLE), Liar(Status.INFEASIBLE)], progress=False)
+    assert [row.status for row in table.rows] == [Status.FAILED] * 3
+    assert "says OPTIMAL, but violates" in table.rows[0].reason
+    assert "returned NoneType" in table.rows[2].reason
+    assert table.rows[0].result.certificate.objective == 0, "the noisy table itself: nearest, but inconsistent"
+    assert table.rows[0].result.certificate.violations["consistency"] > 0
+
+
+def test_wrong_arguments_are_sentences():
+    other = CountOfCounts(TREE, [[0, 1], [1, 0]])
+    for arguments, options, word in [
+        ((NOISY, [TreeProjection()]), {}, "state one"),
+        ((PROBLEM, TreeProjection()), {}, "give a list"),
+        ((PROBLEM, [TreeProjection]), {}, r"write TreeProjection\(\.\.\.\)"),
+        ((PROBLEM, []), {}, "at least one method"),
+        ((PROBLEM, [("a", NOISY)]), {}, "is no arm"),
+        ((PROBLEM, [TreeProjection()]), {"truth": other}, "other regions or sizes"),
+        ((PROBLEM, [TreeProjection()]), {"truth": TRUTH.counts}, "give CountOfCounts"),
+        ((PROBLEM, [TreeProjection()]), {"time_limit": -1}, "seconds above 0"),
+        ((PROBLEM, [TreeProjection()]), {"time_limit": "x"}, "seconds above 0"),
+    ]:
+        with pytest.raises(PgsrError, match=word):
+            compare(*arguments, progress=False, **options)
+
+
+def test_a_slow_start_is_told_from_a_slow_solve(monkeypatch):
+    monkeypatch.setattr("pgsr.isolation.START_LIMIT", 0.01)
+    row = compare(PROBLEM, [TreeProjection()], time_limit=None, progress=False).rows[0]
+    assert row.status is Status.TIMED_OUT
+    assert "did not start in time" in row.reason
 
 
 def test_a_result_without_an_answer_says_so():

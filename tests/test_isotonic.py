@@ -137,3 +137,17 @@ def test_the_method_refuses_other_problems():
     assert Isotonic().solve(isotonic_problem(rng, View.RANKED, 2).relaxed()).status is Status.UNSUPPORTED
     with pytest.raises(PgsrError, match="smallest, largest, midpoint"):
         Isotonic("middle")
+
+
+def test_what_is_no_vector_of_integers_is_refused():
+    for y, word in [
+        ([1.5, 1.0], "not a whole number"),
+        ([np.nan, 1.0], "not a finite number"),
+        ([[1, 2]], "one vector"),
+    ]:
+        with pytest.raises(PgsrError, match=word):
+            isotonic_l1(np.array(y), 0, 9)
+    with pytest.raises(PgsrError, match="bounds in order"):
+        isotonic_l1(np.array([1, 2]), 9, 0)
+    with pytest.raises(PgsrError, match="matrix of rows"):
+        isotonic_l2(np.array([3, 1]), np.array([0]), np.array([9]))

@@ -65,9 +65,13 @@ def test_compare_end_to_end(tmp_path):
 
 
 def test_errors_at_the_command_line_are_sentences(tmp_path):
-    for arguments, word in [(["--epsilon", "-1"], "greater than 0"), (["--data", "taxi"], "PGSR_DATA")]:
+    for arguments, word in [
+        (["--epsilon", "-1"], "greater than 0"),
+        (["--data", "taxi"], "PGSR_DATA"),
+        (["--out", "/proc/nowhere"], "choose another folder"),
+    ]:
         environment = {name: value for name, value in os.environ.items() if name != "PGSR_DATA"}
-        done = run("-m", "experiments", "compare", *arguments, "--out", str(tmp_path), env=environment)
+        done = run("-m", "experiments", "compare", "--out", str(tmp_path), *arguments, env=environment)
         assert done.returncode == 2
         assert word in done.stderr
         assert "Traceback" not in done.stderr

@@ -236,3 +236,10 @@ def test_solvers_share_one_process(order):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ok\n")
+
+
+@pytest.mark.parametrize("method", [Cvxpy(), Gurobi(), MathOpt(), Flow()], ids=repr)
+@pytest.mark.parametrize("limit", [-1, 0, float("nan"), float("inf"), "x", True])
+def test_malformed_time_limits_are_sentences(method, limit):
+    with pytest.raises(PgsrError, match="seconds above 0"):
+        method.solve(random_problem(np.random.default_rng(2)), limit)

@@ -77,3 +77,15 @@ def test_measurements_given_by_hand_are_checked():
     values[1, 2] = np.nan
     with pytest.raises(CountError, match=r"noisy value\[1, 2\] is nan"):
         build(values)
+
+
+def test_weights_that_cannot_be_held_are_refused():
+    counts = measure(View.COUNTS)
+    with pytest.raises(PgsrError, match="weights exceed"):
+        Problem("M_H", counts, weights=np.full(3, 2**63, np.uint64))
+    a = Fraction(1, 100_000_007)
+    odd = Geometric(View.COUNTS, 10**6, shares=(a, 1 - a)).measure(TRUTH, Seeded(0))
+    with pytest.raises(PgsrError, match="smaller denominators"):
+        Problem.mean_consistency(odd)
+    with pytest.raises(PgsrError, match="Geometric"):
+        Problem.m_h(TRUTH)

@@ -119,7 +119,7 @@ def test_padded_and_unmeasured_regions_do_not_count():
 
 def test_outputs_satisfy_every_condition():
     rng = np.random.default_rng(7)
-    for _ in range(scale(2_000, 100_000)):
+    for _ in range(scale(2_000, 1_000_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-9, 30, (tree.n_regions, int(rng.integers(2, 8))))
         total = int(rng.integers(0, 200))

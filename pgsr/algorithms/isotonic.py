@@ -5,6 +5,7 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.errors import ProblemError
+from pgsr.histogram import checked_counts
 from pgsr.kernels import threads_for
 
 
@@ -44,7 +45,8 @@ def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimu
     """
     from pgsr.kernels.isotonic import l1_smallest
 
-    y = np.ascontiguousarray(y, np.int64)
+    y = _vector(y, lower, upper)
+    optimum = Optimum(optimum)
     if optimum is Optimum.MIDPOINT:
         return (isotonic_l1(y, lower, upper) + isotonic_l1(y, lower, upper, Optimum.LARGEST)) / 2
     out = np.empty_like(y)
@@ -79,6 +81,13 @@ def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     _check_pooled(y)
     total, count = l2_blocks(y)
     return np.repeat(np.clip(total / count, lower, upper), count)
+
+
+def _vector(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    array = np.ascontiguousarray(checked_counts(y, "y"))
+    if array.ndim != 1 or lower > upper:
+        raise ProblemError(f"give one vector and bounds in order, not shape {array.shape} and [{lower}, {upper}]")
+    return array
 
 
 def _check_pooled(y: np.ndarray) -> None:
@@ -116,12 +125,15 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
     """
     from pgsr.kernels.isotonic import isotonic_l2_rows
 
-    rows = np.ascontiguousarray(rows, np.int64)
+    rows = np.ascontiguousarray(checked_counts(rows, "y"))
+    lower, upper = (np.atleast_1d(checked_counts(bound, "bound")) for bound in (lower, upper))
+    if rows.ndim != 2 or lower.shape != (len(rows),) or upper.shape != (len(rows),) or (lower > upper).any():
+        raise ProblemError("give a matrix of rows, and per row one lower and one upper bound, lower <= upper")
     if rows.size and int(np.abs(rows).max()) * rows.shape[1] ** 2 >= 2**62:
         raise ProblemError(
             "values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes"
         )
     out = np.empty_like(rows)
     with threads_for(rows.size):
-        isotonic_l2_rows(rows, np.asarray(lower, np.int64), np.asarray(upper, np.int64), out)
+        isotonic_l2_rows(rows, lower, upper, out)
     return out

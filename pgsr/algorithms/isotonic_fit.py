@@ -9,8 +9,9 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_runs
-from pgsr.errors import MethodError, ProblemError
-from pgsr.measurement import Measurement
+from pgsr.checks import require_kind
+from pgsr.errors import MethodError
+from pgsr.measurement import Measurement, Totals
 from pgsr.rounding import nearest
 from pgsr.views import View
 
@@ -48,22 +49,27 @@ class IsotonicFit:
         if isinstance(self.min_size, bool) or not isinstance(self.min_size, int) or self.min_size < 0:
             raise MethodError(f"min_size={self.min_size!r} is not a size; give 0 or a public smallest size")
 
-    def groups(self, measurement: Measurement, region: int) -> Groups:
-        """The groups of one measured region.
+    def refusal(self, measurement: Measurement, levels: Iterable[int]) -> str | None:
+        """None, or why the regions of these levels cannot be fitted."""
+        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
+        if measurement.public is Totals.ROOT:
+            return "isotonic fits need every region's number of groups; measure with Geometric(..., totals='regions')"
+        if self.min_size > measurement.max_size:
+            return f"min_size {self.min_size} is above the largest size {measurement.max_size}"
+        if not measurement.measured[measurement.hierarchy.leaves].all():
+            return "the leaves were not measured; give the last level a share of epsilon"
+        if any(measurement.view_of(level) is View.COUNTS for level in levels):
+            return "isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection"
+        return None
 
-        Raises:
-            ProblemError: its number of groups is not public, or its counts were measured instead of the other views.
-        """
+    def groups(self, measurement: Measurement, region: int) -> Groups:
+        """The groups of one measured region; `refusal` says beforehand whether it can be fitted."""
         view = measurement.view_of(int(measurement.hierarchy.level_of[region]))
         total = int(measurement.region_totals[region])
-        if self.min_size > measurement.max_size:
-            raise ProblemError(f"min_size {self.min_size} is above the largest size {measurement.max_size}")
         row = measurement.values[region]
         if view is View.CUMULATIVE:
             return self._from_cumulative(row, total)
-        if view is View.RANKED:
-            return self._from_ranked(row, measurement.max_size)
-        raise ProblemError("isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection")
+        return self._from_ranked(row, measurement.max_size)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
         """`groups` of many regions, on all cores (the compiled loops release Python's lock)."""

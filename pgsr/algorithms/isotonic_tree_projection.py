@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.tree_projection import TreeProjection
 from pgsr.certificate import certify
+from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
@@ -32,10 +33,23 @@ class IsotonicTreeProjection:
 
     projection: Method = field(default_factory=TreeProjection)
 
+    def __post_init__(self) -> None:
+        require_kind(self.projection, Method, "projection", "give a method that solves M_H, such as TreeProjection()")
+
+    def supports(self, measurement: Measurement) -> str | None:
+        """None, or the reason why this measurement cannot be used."""
+        require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
+        if measurement.view is not View.CUMULATIVE:
+            return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
+        if not measurement.measured[measurement.hierarchy.leaves].all():
+            return "M_c^dp needs measured leaves; give the last level a share of epsilon"
+        return None
+
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Raises `ProblemError` if the measurement is not cumulative."""
-        if measurement.view is not View.CUMULATIVE:
-            raise ProblemError(f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}")
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
         start = time.perf_counter()
         limits = np.zeros((2, measurement.hierarchy.n_regions), np.int64)
         limits[1] = measurement.root_total
@@ -48,7 +62,8 @@ class IsotonicTreeProjection:
         spent = Seconds(result.seconds.formulate, result.seconds.solve + seconds, result.seconds.round)
         as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, cumulative(result.answer.values))
         certificate = certify(Problem.m_c(measurement), as_cumulative)
-        return Result(Status.FEASIBLE, "", result.answer, certificate, spent)
+        status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
+        return Result(status, result.reason, result.answer, certificate, spent)
 
     def __repr__(self) -> str:
         return f"IsotonicTreeProjection({'' if self.projection == TreeProjection() else repr(self.projection)})"

@@ -9,6 +9,7 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_groups
 from pgsr.algorithms.isotonic_fit import IsotonicFit
+from pgsr.checks import require_kind
 from pgsr.errors import MethodError, ProblemError
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
@@ -57,7 +58,12 @@ class Matching:
         except ValueError:
             raise MethodError(f"merge={self.merge!r} is unknown; use {', '.join(Merge)}") from None
 
+    def supports(self, measurement: Measurement) -> str | None:
+        """None, or the reason why this measurement cannot be used."""
+        return _refusal(self.fit, measurement)
+
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
+        _refuse(self.supports(measurement))
         start = time.perf_counter()
         tree = measurement.hierarchy
         groups = _alone(self.fit, measurement)
@@ -108,8 +114,13 @@ class BottomUp:
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
+    def supports(self, measurement: Measurement) -> str | None:
+        """None, or the reason why this measurement cannot be used."""
+        return _refusal(self.fit, measurement, leaves_only=True)
+
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
+        _refuse(self.supports(measurement))
         start = time.perf_counter()
         tree = measurement.hierarchy
         groups = self.fit.all_groups(measurement, range(tree.n_inner, tree.n_regions))
@@ -129,8 +140,13 @@ class NoConsistency:
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
+    def supports(self, measurement: Measurement) -> str | None:
+        """None, or the reason why this measurement cannot be used."""
+        return _refusal(self.fit, measurement)
+
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
+        _refuse(self.supports(measurement))
         start = time.perf_counter()
         estimate = estimate_of_groups(measurement.hierarchy, _alone(self.fit, measurement), measurement.max_size)
         return judged_release(measurement, estimate, Seconds(solve=time.perf_counter() - start))
@@ -206,6 +222,18 @@ class _State:
         return cls(groups, _inverse(total / groups.count))
 
 
+def _refusal(fit: IsotonicFit, measurement: Measurement, leaves_only: bool = False) -> str | None:
+    require_kind(fit, IsotonicFit, "fit", "give IsotonicFit(...)")
+    require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
+    levels = range(measurement.hierarchy.n_levels)
+    return fit.refusal(measurement, levels[-1:] if leaves_only else [lv for lv in levels if measurement.epsilon[lv]])
+
+
+def _refuse(reason: str | None) -> None:
+    if reason is not None:
+        raise ProblemError(reason)
+
+
 def _alone(fit: IsotonicFit, measurement: Measurement) -> list[Groups]:
     """The groups of every region; of one that was not measured, those of its children."""
     tree, measured = measurement.hierarchy, measurement.measured
@@ -215,8 +243,6 @@ def _alone(fit: IsotonicFit, measurement: Measurement) -> list[Groups]:
         groups[region] = found
     for region in np.flatnonzero(~measured)[::-1]:
         below = [g for g in groups[slice(*_bounds(tree.children(region)))] if g is not None]
-        if not below:
-            raise ProblemError("the leaves were not measured; give the last level a share of epsilon")
         groups[region] = Groups.pooled(
             np.concatenate([g.size for g in below]), np.concatenate([g.count for g in below])
         )

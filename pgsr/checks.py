@@ -1,0 +1,32 @@
+"""Arguments of the wrong kind become sentences."""
+
+import math
+from typing import Any
+
+from pgsr.errors import ArgumentError
+
+
+def require_kind(value: object, kind: type | tuple[type, ...], what: str, remedy: str) -> None:
+    """Raise `ArgumentError` unless `value` is an instance of `kind`; a class instead of a value gets its own hint.
+
+    Example:
+        >>> require_kind(3, int, "the count", "give a number")
+    """
+    if isinstance(value, type):
+        raise ArgumentError(f"{what} is the class {value.__name__}; write {value.__name__}(...)")
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{what} is {_shown(value)}; {remedy}")
+
+
+def checked_limit(seconds: Any) -> float | None:
+    """A time limit: None, or a finite number of seconds above 0."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise ArgumentError(f"time_limit is {_shown(seconds)}; give seconds above 0, or None for no limit")
+    return float(seconds)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"of type {type(value).__name__}"
