@@ -1,6 +1,7 @@
 """Published and prototyped figures on the real taxi data. Skips where PGSR_DATA names no such file."""
 
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,10 @@ def test_root_errors_as_published():
         (HC, Matching(FIT, Merge.AVERAGE), 3, None, (6_013, 3_157, 807)),
         (HG, Matching(FIT), 1, None, (70_201, 39_176, 6_276)),
         (HG, Matching(FIT, Merge.AVERAGE), 1, None, (69_893, 36_378, 6_294)),
+        (HG, NoConsistency(FIT), 1, None, (61_683, 35_188, 6_547)),
         (HG, Matching(FIT), 3, None, (13_986, 7_996, 2_178)),
+        (HG, Matching(FIT, Merge.AVERAGE), 3, None, (23_139, 11_813, 2_196)),
+        (HG, NoConsistency(FIT), 3, None, (11_239, 6_587, 2_172)),
         (HC, BottomUp(FIT), 1, (0, 0, 1), (8_010, 4_422, 766)),
         (HC, BottomUp(IsotonicFit(optimum="midpoint", min_size=1)), 1, (0, 0, 1), (7_656, 4_255, 755)),
         (HC, Matching(IsotonicFit(optimum="midpoint", min_size=1)), 1, None, (10_008, 5_950, 2_303)),
@@ -106,26 +110,27 @@ def test_three_levels(view, post, epsilon, shares, expected):
     assert emd_per_level(truth, view, post, epsilon, shares, scale(8, 30)) == pytest.approx(expected, rel=0.05)
 
 
-# Two levels, epsilon 1 per level, weighted merging; mixed views included.
+# Two levels, by views and epsilon per level: weighted merging, then plain average.
+TWO_LEVELS = {
+    (HC, HC): {"0.1": ((29_503, 17_412), (25_449, 15_130)), "0.5": ((6_929, 4_168), (6_171, 3_698)),
+               "1": ((3_137, 1_925), (2_877, 1_742))},
+    (HC, HG): {"0.1": ((173_798, 99_584), (103_737, 66_793)), "0.5": ((35_682, 19_924), (22_060, 13_675)),
+               "1": ((11_824, 6_508), (8_138, 4_910))},
+    (HG, HC): {"0.1": ((181_240, 92_033), (101_395, 52_362)), "0.5": ((35_362, 18_180), (21_405, 11_127)),
+               "1": ((11_480, 6_057), (7_821, 4_137))},
+    (HG, HG): {"0.1": ((175_802, 98_951), (150_335, 86_346)), "0.5": ((43_446, 24_302), (35_462, 19_710)),
+               "1": ((14_377, 8_165), (12_500, 6_928))},
+}  # fmt: skip
+
+
 @needs_taxi
-@pytest.mark.parametrize(
-    ("views", "merge", "expected"),
-    [
-        ((HC, HC), Merge.WEIGHTED, (3_137, 1_925)),
-        ((HC, HC), Merge.AVERAGE, (2_877, 1_742)),
-        ((HC, HG), Merge.WEIGHTED, (11_824, 6_508)),
-        ((HC, HG), Merge.AVERAGE, (8_138, 4_910)),
-        ((HG, HC), Merge.WEIGHTED, (11_480, 6_057)),
-        ((HG, HC), Merge.AVERAGE, (7_821, 4_137)),
-        ((HG, HG), Merge.WEIGHTED, (14_377, 8_165)),
-        ((HG, HG), Merge.AVERAGE, (12_500, 6_928)),
-    ],
-)
-def test_two_levels(views, merge, expected):
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
+@pytest.mark.parametrize("views", TWO_LEVELS, ids=lambda views: " x ".join(view.value for view in views))
+def test_two_levels(views, epsilon):
     truth = two_levels(kuo_taxi(max_size=100_000))
-    assert emd_per_level(truth, views, Matching(FIT, merge), 2, replicates=scale(8, 30)) == pytest.approx(
-        expected, rel=0.05
-    )
+    for merge, expected in zip((Merge.WEIGHTED, Merge.AVERAGE), TWO_LEVELS[views][epsilon], strict=True):
+        found = emd_per_level(truth, views, Matching(FIT, merge), 2 * Fraction(epsilon), replicates=scale(10, 40))
+        assert found == pytest.approx(expected, rel=0.05), merge
 
 
 @needs_taxi
