@@ -188,6 +188,12 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     return counts
 
 
+def is_decided(problem: Problem) -> bool:
+    """Whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
+    exact = has_exchange_test(problem) or is_simplex_problem(problem) or is_isotonic_problem(problem)
+    return problem.integer and (exact or problem.view is View.RANKED)
+
+
 def _proof(problem: Problem, estimate: Estimate) -> str:
     """The argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):

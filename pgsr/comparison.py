@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
-from pgsr.certificate import certify
+from pgsr.certificate import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
@@ -30,6 +30,9 @@ Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 """The statuses whose answer is shown and measured against the truth."""
 
+
+RELATIVE_GAP = 1e-6
+"""Largest gap at which a continuous answer may call itself optimal."""
 
 SOLVER_SHARE = 0.9
 """Part of an arm's time that its solver is told, so that it can hand over its best answer before it is killed."""
@@ -196,13 +199,17 @@ def _judged(target: Measurement | Problem, value: object) -> Result:
     if not isinstance(target, Problem) or value.answer is None or value.status not in ANSWERED:
         return value
     ours = certify(target, value.answer)
+    if not ours.feasible and value.status is not Status.RELAXED:
+        broken = ", ".join(f"{n:,} {kind}" for kind, n in ours.violations.items() if n)
+        return Result(Status.FAILED, f"says {value.status.name}, but violates {broken}", None, ours, value.seconds)
+    if value.status is Status.OPTIMAL and is_decided(target) and not ours.optimal:
+        return Result(Status.FAILED, "says OPTIMAL, but our exact test refutes it", None, ours, value.seconds)
     theirs = value.certificate
     if theirs is not None and theirs.bound is not None and not ours.optimal:
-        ours = ours.with_bound(theirs.bound, theirs.bound_by)
-    if ours.feasible or value.status is Status.RELAXED:
-        return replace(value, certificate=ours)
-    broken = ", ".join(f"{n:,} {kind}" for kind, n in ours.violations.items() if n)
-    return Result(Status.FAILED, f"says {value.status.name}, but violates {broken}", None, ours, value.seconds)
+        ours = ours.with_bound(theirs.bound, theirs.bound_by)  # a bound stays under the name of who gave it
+    if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > RELATIVE_GAP):
+        return Result(Status.FAILED, f"says OPTIMAL, but its relative gap is {ours.gap}", None, ours, value.seconds)
+    return replace(value, certificate=ours)
 
 
 def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Problem, Method | PostProcess]]) -> None:

@@ -22,6 +22,7 @@ from pgsr import (
     Seeded,
     Status,
     View,
+    certify,
     compare,
 )
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
@@ -167,6 +168,37 @@ def test_no_status_is_taken_on_trust():
     assert "returned NoneType" in table.rows[2].reason
     assert table.rows[0].result.certificate.objective == 0, "the noisy table itself: nearest, but inconsistent"
     assert table.rows[0].result.certificate.violations["consistency"] > 0
+
+
+@dataclass(frozen=True)
+class Boaster:
+    """A method whose answer is feasible, but far from optimal, with a bound it made up."""
+
+    bound: float | None
+
+    def supports(self, problem):
+        return None
+
+    def solve(self, problem, time_limit=None):
+        kind = np.int64 if problem.integer else float
+        worst = np.zeros(problem.target.shape, kind)
+        worst[[0, 1], 0] = problem.measurement.root_total
+        return Result(
+            Status.OPTIMAL,
+            "",
+            Estimate(problem.hierarchy, problem.view, worst),
+            Certificate(problem.label, 0, self.bound, "my word", {}),
+        )
+
+
+def test_an_invented_proof_is_refuted():
+    honest = certify(PROBLEM, Boaster(None).solve(PROBLEM).estimate).objective
+    rows = compare(PROBLEM, [Boaster(honest), Boaster(None)], progress=False).rows
+    assert [row.status for row in rows] == [Status.FAILED] * 2
+    assert all("our exact test refutes it" in row.reason for row in rows)
+    relaxed = compare(PROBLEM.relaxed(), [Boaster(1.0), Boaster(None), TreeProjection()], progress=False).rows
+    assert [row.status for row in relaxed] == [Status.FAILED, Status.FAILED, Status.OPTIMAL]
+    assert "relative gap" in relaxed[0].reason
 
 
 def test_wrong_arguments_are_sentences():
