@@ -45,8 +45,10 @@ def judge_continuous(
     if not problem.integer:
         return Result(Status.OPTIMAL, "", continuous, certificate, seconds)
     rounded = _estimate(problem, program.origin + nearest(z))
-    reason = "relaxation solved, then every cell rounded to the nearest integer; the bound is the relaxation's"
-    return Result(Status.RELAXED, reason, rounded, certify(problem, rounded, prices), seconds)
+    judged = certify(problem, rounded, prices)
+    bound = "our exchange test proves the result optimal" if judged.optimal else "the bound is the relaxation's"
+    reason = f"relaxation solved, then every cell rounded to the nearest integer; {bound}"
+    return Result(Status.RELAXED, reason, rounded, judged, seconds)
 
 
 def judge_integer(

@@ -134,7 +134,7 @@ def _plot_times(axes: "Axes", rows: list[Row]) -> None:
 
 
 def _plot_errors(axes: "Axes", rows: list[Row]) -> None:
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import LogFormatter, LogLocator
 
     n_levels = max(len(row.errors.get("l1", ())) for row in rows)
     looks = [(*_LEVEL_LOOKS[level % len(_LEVEL_LOOKS)], _level_name(level, n_levels)) for level in range(n_levels)]
@@ -142,6 +142,7 @@ def _plot_errors(axes: "Axes", rows: list[Row]) -> None:
         for level, error in enumerate(row.errors.get("l1", ())):
             axes.plot(error, place, looks[level][1], color=looks[level][0], markersize=8)
     _finish(axes, "L1 error against the truth, summed over a level (groups)")
+    axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))  # few enough labels not to touch
     axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.4)))
     _legend(axes, looks)
 
