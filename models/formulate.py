@@ -72,8 +72,7 @@ def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
     """Prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
     n_sizes = problem.target.shape[1]
     n_rows = problem.hierarchy.n_inner * n_sizes
-    root = -float(duals[n_rows]) if problem.totals is not None else 0.0
-    return Multipliers(duals[:n_rows].reshape(-1, n_sizes), root)
+    return Multipliers(duals[:n_rows].reshape(-1, n_sizes), -duals[n_rows:])
 
 
 def _missing(problem: Problem) -> list[int]:

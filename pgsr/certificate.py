@@ -84,15 +84,19 @@ class Multipliers:
 
     In the Lagrangian of a consistent problem,
 
-        sum w (x - y)^2 + sum over inner r, sizes s of consistency[r, s] (x[r, s] - sum over children x[c, s])
-                        + root (G - sum_s x[root, s]),
+        sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
+                           + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s]),
 
-    `consistency[r, s]` is what one more unit of cell s below region r is paid, `root` what one more in the whole
-    hierarchy is paid. Shapes (inner regions, K + 1) and a number (0 where no total is public).
+    `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in region
+    r is paid (in the cumulative view totals are fixed cells and have no price). Conditions on signs and order are kept.
+
+    Attributes:
+        consistency: shape (inner regions, K + 1).
+        totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
     """
 
     consistency: np.ndarray
-    root: float
+    totals: np.ndarray
 
 
 def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
@@ -296,7 +300,7 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     """
     tree, y, w = problem.hierarchy, problem.target, problem.w
     prices = np.array(multipliers.consistency, float).reshape(tree.n_inner, y.shape[1])
-    root = float(multipliers.root) if problem.totals is not None else 0.0
+    root = float(multipliers.totals[0]) if problem.totals is not None else 0.0
     above = np.full(y.shape[1], root)
     for region in np.flatnonzero(w[: tree.n_inner] == 0):  # a free cell costs nothing only at a net price of 0
         prices[region] = prices[tree.parent[region]] if region else above

@@ -78,7 +78,7 @@ class MeanConsistency:
             np.add(y[:, block], change, out=x[:, block])
         seconds = Seconds(solve=time.perf_counter() - start)
         estimate = Estimate(tree, problem.view, x)
-        certificate = certify(problem, estimate, Multipliers(prices, 0.0))
+        certificate = certify(problem, estimate, Multipliers(prices, np.zeros(0)))
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)

@@ -171,7 +171,7 @@ class _Forest:
 
     def multipliers(self, prices: _Prices) -> Multipliers:
         n_inner = self.problem.hierarchy.n_inner
-        return Multipliers(prices.below.T[:n_inner], prices.root)
+        return Multipliers(prices.below.T[:n_inner], np.array([prices.root]))
 
     def continuous(self, prices: _Prices) -> Estimate:
         """The relaxed optimum."""
