@@ -36,7 +36,7 @@ def test_any_multipliers_give_a_bound(integer):
         noisy = rng.integers(-3, 6, (tree.n_regions, 2))
         problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))
         best = naive.objectives(problem, naive.feasible_points(tree, 2, problem.measurement.root_total)).min()
-        wild = Multipliers(rng.normal(0, 10, (tree.n_inner, 2)), float(rng.normal(0, 10)))
+        wild = Multipliers(rng.normal(0, 10, (tree.n_inner, 2)), rng.normal(0, 10, 1))
         assert lagrangian_bound(problem if integer else problem.relaxed(), wild) <= best
 
 
@@ -46,7 +46,7 @@ def test_integer_multipliers_close_the_gap():
     noisy = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
     problem = naive.problem_of(tree, noisy, 6)
     prices = [
-        Multipliers(np.array([[a, b, c, d, e]], float), float(root))
+        Multipliers(np.array([[a, b, c, d, e]], float), np.array([root], float))
         for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1) for d in (-1, 0, 1) for e in (-1, 0, 1)
         for root in (-1, 0, 1)
     ]  # fmt: skip
