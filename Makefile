@@ -7,7 +7,7 @@ SIZE ?= states
 EPSILON ?= 1
 SEED ?= compare
 
-.PHONY: compare test test-full lint bench claims notebook clean help
+.PHONY: compare test test-full lint bench agreement claims notebook clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ lint: .venv/ready  ## style, types and the layers
 
 bench: .venv/ready  ## speed and memory at full size, each beside its peer (about five minutes)
 	$(RUN) -m experiments bench
+
+agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
+	$(RUN) -m experiments agreement
 
 claims: .venv/ready  ## the claims of Kuo et al. 2018 on the data at hand, with verdicts (taxi needs PGSR_DATA)
 	$(RUN) -m experiments claims

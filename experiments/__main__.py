@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from experiments import agreement, kuo_claims
 from experiments import bench as benchmarks
-from experiments import kuo_claims
 from experiments.compare import CompareExperiment, Data, Size, writable, write
 from experiments.tables import print_comparison, print_frame
 from pgsr import PgsrError, View
 from pgsr.budget import exact
+from pgsr.errors import ArgumentError
 
 app = typer.Typer(
     help="Run the experiments of pgsr.",
@@ -72,6 +73,41 @@ def bench(
     """Measure speed and memory at full size, each beside its peer in the same run."""
     writable(out)
     benchmarks.main(Console(width=None if Console().is_terminal else 150), out, quick)
+
+
+@app.command(
+    name="agreement",
+    epilog="Examples:  python -m experiments agreement  |  python -m experiments agreement --instances 5 --problem M_c",
+)
+def agreement_(
+    instances: Annotated[int, typer.Option(help="Random instances per problem.", min=1)] = 200,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these problems (repeat it).", autocompletion=lambda: list(agreement.PROBLEMS)),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the pairs (Parquet).")] = Path("results/agreement"),
+) -> None:
+    """Every method on every problem it supports, objectives compared: exact for integers, to 1e-6 for reals."""
+    unknown = [name for name in problem or () if name not in agreement.PROBLEMS]
+    if unknown:
+        raise ArgumentError(f"problem {unknown[0]!r} is unknown; use one of {', '.join(agreement.PROBLEMS)}")
+    console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
+    pairs = agreement.agreement(instances, problem or list(agreement.PROBLEMS))
+    for title, relaxed in (("Integers", False), ("Relaxations", True)):
+        part = {(method, name): pair for (method, name), pair in pairs.items() if agreement.is_relaxed(name) == relaxed}
+        if part:
+            print_frame(console, agreement.table(part), f"{title}: agreed of {instances} random instances")
+    console.print(
+        "r: the relaxation rounded; its bound is not above the integer optimum. -: not supported.", highlight=False
+    )
+    found = agreement.frame(pairs)
+    for row in found.to_dict("records"):
+        if row["agreed"] < row["asked"]:
+            about = f"{row['method']} on {row['problem']}"
+            console.print(f"[red]{about}[/red]: {row['agreed']} of {row['asked']}; {row['first_failure']}")
+    found.to_parquet(out / "agreement.parquet", index=False)
+    console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)
 
 
 @app.command(epilog="Example:  python -m experiments claims --replicates 10")

@@ -1,8 +1,25 @@
 """The post-processing problems as optimisation models, one solver family per file, imported when used."""
 
+from models.cpsat_ import CpSat
 from models.cvxpy_ import Cvxpy
 from models.flow_ import Flow
 from models.gurobi_ import Gurobi
+from models.matching_ import Assignment, TransportFlow, TransportLp
 from models.mathopt_ import MathOpt
+from models.scip_ import Scip
+from models.scipy_ import Scipy
+from models.table_constraints import TableConstraints
 
-__all__ = ["Cvxpy", "Flow", "Gurobi", "MathOpt"]
+__all__ = [
+    "Assignment",
+    "CpSat",
+    "Cvxpy",
+    "Flow",
+    "Gurobi",
+    "MathOpt",
+    "Scip",
+    "Scipy",
+    "TableConstraints",
+    "TransportFlow",
+    "TransportLp",
+]

@@ -14,7 +14,7 @@ def main() -> None:
     for info in solvers():
         installed = info.version if info.installed else "[red]no[/red]"
         table.add_row(
-            info.method, info.solves, info.package, installed, info.licence, info.limit, info.remedy or "ready"
+            repr(info.method), info.solves, info.package, installed, info.licence, info.limit, info.remedy or "ready"
         )
     console.print(table)
     console.print("pgsr.algorithms needs none of these: TreeProjection() solves M_H and M_H^r exactly at any size.")

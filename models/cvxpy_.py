@@ -1,4 +1,4 @@
-"""Relaxations through CVXPY, with any quadratic solver it finds."""
+"""Relaxations through CVXPY, with any solver it finds."""
 
 import time
 from collections.abc import Mapping
@@ -7,31 +7,49 @@ from typing import Any
 
 import numpy as np
 
-from models.formulate import formulate, unsupported
-from models.judge import judge_continuous
+from models.adapter import Refused, Run, SolverModel
+from models.judge import Answer, Claim
 from models.optional import load, not_installed
-from models.program import Program
-from pgsr.checks import checked_limit
+from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
+from pgsr.method import Result, Status
 
-SOLVERS: Mapping[str, str | None] = {
-    "CLARABEL": "time_limit",
-    "HIGHS": "time_limit",
-    "OSQP": "time_limit",
-    "PIQP": None,
-    "SCS": "time_limit_secs",
-}
-"""The quadratic solvers used through CVXPY, and what each calls its time limit (None: it has none)."""
+_BOTH = frozenset({Kind.LP, Kind.QP})
+_LINEAR = frozenset({Kind.LP})
 
 
 @dataclass(frozen=True)
-class Cvxpy:
+class _Known:
+    takes: frozenset[Kind]
+    package: str
+    limit: str | None
+    """What the solver calls its time limit, None if it has none."""
+
+
+SOLVERS: Mapping[str, _Known] = {
+    "CLARABEL": _Known(_BOTH, "clarabel", "time_limit"),
+    "HIGHS": _Known(_BOTH, "'highspy<1.15'", "time_limit"),
+    "OSQP": _Known(_BOTH, "osqp", "time_limit"),
+    "PIQP": _Known(_BOTH, "piqp", None),
+    "SCS": _Known(_BOTH, "scs", "time_limit_secs"),
+    "GUROBI": _Known(_BOTH, "gurobipy", "TimeLimit"),
+    "SCIPY": _Known(_LINEAR, "scipy", None),
+    "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
+    "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
+}
+"""Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
+
+
+@dataclass(frozen=True)
+class Cvxpy(SolverModel):
     """Solves the relaxation with `solver` and, for an integer problem, rounds it to the nearest integers.
 
+    A solver of linear programs only (SCIPY, GLOP, PDLP) solves M_H and its like by unit steps instead.
+
     Args:
-        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP or SCS.
+        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, GUROBI, SCIPY, GLOP, PDLP, or any other that
+        it
+            finds installed.
         options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`.
 
     Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
@@ -46,27 +64,35 @@ class Cvxpy:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.solver not in SOLVERS:
-            raise MethodError(f"Cvxpy({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}")
+        if self.solver in SOLVERS:
+            return
+        cvxpy = load("cvxpy")
+        others = [] if cvxpy is None else [name for name in cvxpy.installed_solvers() if name not in SOLVERS]
+        if self.solver not in others:
+            raise MethodError(f"Cvxpy({self.solver!r}) is unknown; use one of {', '.join([*SOLVERS, *others])}")
 
-    def supports(self, problem: Problem) -> str | None:
-        return unsupported(problem)
+    @property
+    def name(self) -> str:
+        return self.solver
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        time_limit = checked_limit(time_limit)
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return SOLVERS[self.solver].takes if self.solver in SOLVERS else _BOTH
+
+    def unavailable(self) -> Result | None:
         cvxpy = load("cvxpy")
         if cvxpy is None:
             return not_installed("cvxpy")
         if self.solver not in cvxpy.installed_solvers():
-            return not_installed({"HIGHS": "'highspy<1.15'"}.get(self.solver, self.solver.lower()), self.solver)
+            return not_installed(SOLVERS[self.solver].package, self.solver)
+        return None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        cvxpy = load("cvxpy")
         start = time.perf_counter()
-        program = formulate(problem)
-        model, z, rows = _model(cvxpy, program)
+        model, v, rows, order = _model(cvxpy, program)
         options = dict(self.options)
-        limit = SOLVERS[self.solver]
+        limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
             options.setdefault(limit, time_limit)
         try:
@@ -76,33 +102,54 @@ class Cvxpy:
             solved = time.perf_counter()
             model.unpack_results(raw, chain, inverse)
         except (cvxpy.error.SolverError, ArithmeticError, ValueError, RuntimeError) as error:
-            return Result(Status.FAILED, f"{self.solver} stopped with an error: {str(error).splitlines()[0]}")
-        seconds = Seconds(formulate=formulated - start, solve=solved - formulated)
-        if z.value is None or rows.dual_value is None:
-            return self._without_answer(str(model.status), seconds, time_limit)
-        before = time.perf_counter()
-        result = judge_continuous(self.solver, problem, program, z.value, np.asarray(rows.dual_value), seconds)
-        if result.status is Status.FAILED and time_limit is not None and seconds.solve >= 0.95 * time_limit:
-            reason = f"{self.solver} reached the time limit of {time_limit:g} s; {result.reason}"
-            result = Result(Status.TIMED_OUT, reason, seconds=seconds)
-        rounded = Seconds(seconds.formulate, seconds.solve, time.perf_counter() - before)
-        return Result(result.status, result.reason, result.answer, result.certificate, rounded)
-
-    def _without_answer(self, status: str, seconds: Seconds, time_limit: float | None) -> Result:
+            raise Refused(Status.FAILED, f"{self.solver} stopped with an error: {_first_line(error)}") from None
+        spent = solved - formulated
+        out_of_time = time_limit is not None and spent >= 0.95 * time_limit
+        status = str(model.status)
         if "infeasible" in status:
-            return Result(Status.INFEASIBLE, f"{self.solver} says {status}", seconds=seconds)
-        if time_limit is not None and seconds.solve >= 0.95 * time_limit:
-            return Result(Status.TIMED_OUT, f"{self.solver} had no answer after {time_limit:g} s", seconds=seconds)
-        return Result(Status.FAILED, f"{self.solver} gave no answer and says {status}", seconds=seconds)
+            claim = Claim.INFEASIBLE
+        elif status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
+            claim = Claim.STOPPED if out_of_time else Claim.OPTIMAL
+        else:
+            claim = Claim.STOPPED if out_of_time or status == cvxpy.USER_LIMIT else Claim.FAILED
+        note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
+        answer = Answer(claim, note, v.value, _dual(rows), _dual(order))
+        return Run(answer, formulated - start, spent)
 
     def __repr__(self) -> str:
         options = f", {dict(self.options)!r}" if self.options else ""
         return f"Cvxpy({self.solver!r}{options})"
 
 
-def _model(cvxpy: Any, program: Program) -> tuple[Any, Any, Any]:
-    z = cvxpy.Variable(program.n)
-    rows = program.matrix @ z == program.right
-    constraints = [rows] if program.lower is None else [rows, z >= program.lower]
-    scaled = cvxpy.multiply(np.sqrt(program.weight), z) if (program.weight != 1).any() else z
-    return cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(scaled)), constraints), z, rows
+def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
+    v = cvxpy.Variable(program.n)
+    rows = program.matrix @ v == program.right if len(program.right) else None
+    order = program.order @ v <= program.order_right if len(program.order_right) else None
+    constraints = [constraint for constraint in (rows, order) if constraint is not None]
+    for bound, sign in ((program.lower, 1), (program.upper, -1)):
+        there = np.flatnonzero(np.isfinite(bound))
+        if len(there) == program.n:
+            constraints.append(sign * v >= sign * bound)
+        elif len(there):
+            constraints.append(sign * v[there] >= sign * bound[there])
+    if not constraints:  # SCS does not take a program without any; this one holds at some optimum
+        constraints.append(v >= program.reach[0])
+    objective = 0
+    if program.is_quadratic:
+        scaled = cvxpy.multiply(np.sqrt(program.quadratic), v) if (program.quadratic != 1).any() else v
+        objective += cvxpy.sum_squares(scaled)
+    if program.linear.any():
+        objective += program.linear @ v
+    return cvxpy.Problem(cvxpy.Minimize(objective), constraints), v, rows, order
+
+
+def _dual(constraint: Any) -> np.ndarray | None:
+    if constraint is None:
+        return np.zeros(0)
+    value = constraint.dual_value
+    return None if value is None else np.atleast_1d(np.asarray(value, float))
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,46 +1,76 @@
-"""M_H as a min-cost flow, by OR-tools."""
+"""Separable integer squares on networks as min-cost flows, by OR-tools."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from models.formulate import children_sums, unsupported
+from models.formulate import children_sums
 from models.optional import load, not_installed
 from pgsr.certificate import certify, objective
-from pgsr.checks import checked_limit
+from pgsr.checks import checked_limit, require_kind
 from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
+from pgsr.measurement import Totals
+from pgsr.method import Method, Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.views import View
 
 LARGEST = 500_000
-"""Most unknowns: the network has a few arcs per unknown and is solved once per scale."""
+"""Most unknowns from scratch: the network has a few arcs per unknown and is solved once per scale."""
+
+LARGEST_AROUND = 10_000_000
+"""Most unknowns around a continuous optimum: one arc per fractional unknown."""
 
 _REACH = 3
-"""Arcs of one step each way around the current flow, per unknown."""
+"""Steps each way around the current flow."""
+
+_NEAR = 1e-7
+"""A continuous optimum this close to an integer counts as that integer."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """The integer optimum of M_H by min-cost flow with convex costs, independently of `TreeProjection`.
+    """The integer optimum of M_H or of the naive problem by min-cost flow with convex costs.
 
-    The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r, and
-    G units leave the source. The convex cost of an arc becomes parallel arcs of `step` units each. Starting from any
-    feasible flow, the flow is improved until nothing changes, then the step is divided by four, down to one. For convex
-    costs a flow that unit arcs cannot improve is optimal.
+    The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r.
+    What arrives at a leaf goes to the sink, or where every region's total is public to the leaf's own sink, which takes
+    G[leaf] units. (In the naive problem every region is a leaf.) The convex cost of an arc becomes parallel arcs of
+    `step` units.
 
-    Status: OPTIMAL, proved by our exchange test; TOO_LARGE; TIMED_OUT (checked between solves); NOT_INSTALLED.
+    From scratch, independently of any other method: starting from any feasible flow, the flow is improved until nothing
+    changes, then the step is divided by four, down to one. For convex costs a flow that unit arcs cannot improve is
+    optimal.
+
+    Around a continuous optimum x, which `around` finds: an integer flow between floor(x) and ceil(x) exists, the
+    cheapest one is found with one arc per fractional cell, and the certificate shows whether it is optimal among all;
+    while it is not, the flow is improved as above. That is what makes every region's total exact at national scale:
+    `Flow(around=RegionTotalsProjection())`.
+
+    Args:
+        around: None, or a method that solves the relaxation.
+
+    Status: OPTIMAL, proved by our exchange test or by node potentials, in integers; TOO_LARGE; TIMED_OUT (checked
+    between solves); NOT_INSTALLED; FAILED where `around` has no answer.
 
     Source: scaling for convex cost flows, Ahuja, Magnanti and Orlin 1993, section 14.5.
     """
 
+    around: Method | None = None
+
+    def __post_init__(self) -> None:
+        if self.around is not None:
+            require_kind(self.around, Method, "around", "give a method for the relaxation, such as TreeProjection()")
+
     def supports(self, problem: Problem) -> str | None:
         if not problem.integer:
             return "Flow finds integers; solve a relaxation with Cvxpy or TreeProjection"
-        if not problem.nonnegative or problem.totals is None:
-            return "Flow needs non-negative counts and the root's public total"
-        return unsupported(problem)
+        if problem.view is not View.COUNTS or problem.monotone or problem.norm != 2 or not problem.nonnegative:
+            return f"Flow minimises squares of non-negative counts; {problem.label} is another kind of problem"
+        if problem.totals is None or (not problem.consistent and problem.totals is Totals.ROOT):
+            return "Flow needs public totals: the root's, or every region's; naive regions each need their own"
+        return None if self.around is None else self.around.supports(problem.relaxed())
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
         time_limit = checked_limit(time_limit)
@@ -49,82 +79,150 @@ class Flow:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
-        if problem.n_unknowns > LARGEST:
-            return Result(
-                Status.TOO_LARGE, f"{problem.n_unknowns:,} unknowns; the whole network is built up to {LARGEST:,}"
-            )
+        largest = LARGEST if self.around is None else LARGEST_AROUND
+        if problem.n_unknowns > largest:
+            reason = f"{problem.n_unknowns:,} unknowns; {self!r} builds networks for up to {largest:,}"
+            return Result(Status.TOO_LARGE, reason)
         min_cost_flow = load("ortools.graph.python.min_cost_flow")
         if min_cost_flow is None:
             return not_installed("ortools")
         start = time.perf_counter()
-        x = _any_feasible(problem)
-        formulated = time.perf_counter()
-        step = 1 << max(0, problem.measurement.root_total.bit_length() - 1)
+        network, multipliers, formulated = _Network(min_cost_flow, problem), None, 0.0
+        if self.around is None:
+            flows = network.scaled()
+        else:
+            relaxed = self.around.solve(problem.relaxed(), time_limit)
+            if relaxed.answer is None:
+                return Result(relaxed.status, f"no relaxed optimum to start from: {relaxed.reason}")
+            flows, multipliers = network.around(relaxed.answer.values), relaxed.multipliers
+            formulated = time.perf_counter() - start
+        certificate = None
+        for x, claimed in flows:
+            seconds = Seconds(formulated, time.perf_counter() - start - formulated)
+            if x is None:
+                return Result(Status.FAILED, "OR-tools' min-cost flow gave no optimal flow", seconds=seconds)
+            if claimed:
+                estimate = Estimate(problem.hierarchy, problem.view, x)
+                certificate = certify(problem, estimate, multipliers)
+                seconds = Seconds(formulated, time.perf_counter() - start - formulated)
+                if certificate.optimal:
+                    return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
+            if time_limit is not None and seconds.total > time_limit:
+                return Result(Status.TIMED_OUT, f"no optimal flow within {time_limit:g} s", seconds=seconds)
+        return Result(Status.FAILED, "our exact test refutes this flow", None, certificate)
+
+    def __repr__(self) -> str:
+        return "Flow()" if self.around is None else f"Flow(around={self.around!r})"
+
+
+class _Network:
+    """One node per (inner region, size), one above all roots, one sink or one per region with a total."""
+
+    def __init__(self, min_cost_flow: Any, problem: Problem) -> None:
+        self.solver, self.problem = min_cost_flow, problem
+        tree, y = problem.hierarchy, problem.target
+        self.leaves = tree.leaves if problem.consistent else slice(0, tree.n_regions)
+        self.inner = slice(0, self.leaves.start)
+        cells = np.arange(y.size).reshape(y.shape)
+        self.source = y.size
+        n_leaves = self.leaves.stop - self.leaves.start
+        sinks = y.size + 1 + (np.zeros(n_leaves, int) if problem.totals is Totals.ROOT else np.arange(n_leaves))
+        self.sinks = np.unique(sinks)
+        measurement = problem.measurement
+        self.totals = (
+            np.array([measurement.root_total])
+            if problem.totals is Totals.ROOT
+            else measurement.region_totals[self.leaves].astype(np.int64)
+        )
+        self.tails = np.full(y.shape, self.source)
+        if problem.consistent:
+            self.tails[1:] = cells[tree.parent[1:]]
+        self.heads = cells.copy()
+        self.heads[self.leaves] = sinks[:, None]
+
+    def scaled(self) -> Iterator[tuple[np.ndarray | None, bool]]:
+        """Flows that improve, coarse steps first; True marks those that no unit step improves."""
+        x = self._any_feasible()
+        step = 1 << max(0, int(self.totals.sum()).bit_length() - 1)
         while True:
-            better = _improve(min_cost_flow, problem, x, step)
+            # What must flow anyway is a multiple of the step away from x.
+            low = np.maximum(x - _REACH * step, x % step)
+            better = self._cheapest(low, x + _REACH * step, step)
             if better is None:
-                return Result(Status.FAILED, "OR-tools' min-cost flow gave no optimal flow on a feasible network")
-            unchanged = _cost(problem, better) >= _cost(problem, x)
+                yield None, False
+                return
+            unchanged = self._cost(better) >= self._cost(x)
             x = better
+            yield x, unchanged and step == 1
             if unchanged and step == 1:
-                break
+                return
             if unchanged:
                 step = max(1, step // 4)
-            if time_limit is not None and time.perf_counter() - start > time_limit:
-                seconds = Seconds(formulated - start, time.perf_counter() - formulated)
-                return Result(Status.TIMED_OUT, f"step {step} reached after {time_limit:g} s", seconds=seconds)
-        seconds = Seconds(formulated - start, time.perf_counter() - formulated)
-        estimate = Estimate(problem.hierarchy, problem.view, x)
-        certificate = certify(problem, estimate)
-        if certificate.optimal:
-            return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-        return Result(Status.FAILED, "the exchange test refutes this flow", None, certificate, seconds)
 
+    def around(self, continuous: np.ndarray) -> Iterator[tuple[np.ndarray | None, bool]]:
+        """The cheapest flow between floor and ceil, then improvements of it; True marks what may be optimal."""
+        low, high = np.floor(continuous + _NEAR), np.ceil(continuous - _NEAR)
+        width, x = 0, None
+        while x is None:
+            x = self._cheapest(np.maximum(low - width, 0).astype(np.int64), (high + width).astype(np.int64), 1)
+            if x is None and width > 2**20:
+                yield None, False
+                return
+            width = 2 * width + 1
+        yield x, True
+        while True:
+            better = self._cheapest(np.maximum(x - 1, 0), x + 1, 1)
+            if better is None:
+                yield None, False
+                return
+            unchanged = self._cost(better) >= self._cost(x)
+            x = better
+            yield x, unchanged
+            if unchanged:
+                return
 
-def _any_feasible(problem: Problem) -> np.ndarray:
-    """All groups have size 0 and lie below the first child, and its first child, and so on."""
-    tree = problem.hierarchy
-    x = np.zeros(problem.target.shape, np.int64)
-    x[tree.level_start[:-1], 0] = problem.measurement.root_total
-    return x
+    def _any_feasible(self) -> np.ndarray:
+        """All groups have size 0; where only the root's total is public they lie below the first child of the first."""
+        tree, problem = self.problem.hierarchy, self.problem
+        x = np.zeros(problem.target.shape, np.int64)
+        if problem.totals is Totals.ROOT:
+            x[tree.level_start[:-1], 0] = self.totals[0]
+            return x
+        x[self.leaves, 0] = self.totals
+        return x if not problem.consistent else tree.sum_up(x[self.leaves])
 
+    def _cheapest(self, low: np.ndarray, high: np.ndarray, step: int) -> np.ndarray | None:
+        """The cheapest feasible flow between low and high, at multiples of `step` from low; None if there is none."""
+        problem, y = self.problem, self.problem.target
+        offered = np.maximum((high - low) // step, 0).ravel()
+        unknown = np.repeat(np.arange(y.size), offered)
+        rank = np.arange(len(unknown)) - np.repeat(np.cumsum(offered) - offered, offered)
+        at = low.ravel()[unknown] + rank * step
+        weight = np.repeat(problem.w, y.shape[1])[unknown]
+        # (at + step - y)^2 - (at - y)^2, divided by step: the cost per unit on this arc.
+        cost = weight * (2 * (at - y.ravel()[unknown]) + step)
+        network = self.solver.SimpleMinCostFlow()
+        arcs = network.add_arcs_with_capacity_and_unit_cost(
+            self.tails.ravel()[unknown], self.heads.ravel()[unknown], np.ones(len(unknown), np.int64), cost
+        )
+        # What `low` brings into a region and what it takes out below differ; only the difference is supplied.
+        supply = np.zeros(int(self.sinks[-1]) + 1, np.int64)
+        if problem.consistent:
+            supply[: self.inner.stop * y.shape[1]] = (low[self.inner] - children_sums(problem.hierarchy, low)).ravel()
+        top = low[:1] if problem.consistent else low
+        supply[self.source] = self.totals.sum() - top.sum()
+        supply[self.sinks] = self._into_sinks(low) - self.totals
+        if (supply % step).any():
+            return None
+        network.set_nodes_supplies(np.arange(len(supply)), supply // step)
+        if network.solve() != network.OPTIMAL:
+            return None
+        flows = np.bincount(unknown, network.flows(arcs), minlength=y.size).astype(np.int64)
+        return low + step * flows.reshape(y.shape)
 
-def _improve(min_cost_flow: Any, problem: Problem, x: np.ndarray, step: int) -> np.ndarray | None:
-    """The cheapest feasible flow within `_REACH` steps of x, at multiples of `step` from it."""
-    tree, y, w = problem.hierarchy, problem.target, problem.w
-    n_sizes = y.shape[1]
-    # Lowest flow on every arc: what must flow anyway is moved into the nodes' supplies.
-    low = np.maximum(x - _REACH * step, x % step)
-    offered = (x - low) // step + _REACH
-    cells = np.arange(y.size).reshape(y.shape)
-    source, sink = y.size, y.size + 1
-    tails = np.full(y.shape, source)
-    tails[1:] = cells[tree.parent[1:]]
-    heads = cells.copy()
-    heads[tree.leaves] = sink
+    def _into_sinks(self, x: np.ndarray) -> np.ndarray:
+        arriving = x[self.leaves].sum(axis=1)
+        return np.array([arriving.sum()]) if self.problem.totals is Totals.ROOT else arriving
 
-    unknown = np.repeat(np.arange(y.size), offered.ravel())
-    rank = np.arange(len(unknown)) - np.repeat(np.cumsum(offered.ravel()) - offered.ravel(), offered.ravel())
-    at = low.ravel()[unknown] + rank * step
-    weight = np.repeat(w, n_sizes)[unknown]
-    # (at + step - y)^2 - (at - y)^2, divided by step: the cost per unit on this arc.
-    cost = weight * (2 * (at - y.ravel()[unknown]) + step)
-    network = min_cost_flow.SimpleMinCostFlow()
-    arcs = network.add_arcs_with_capacity_and_unit_cost(
-        tails.ravel()[unknown], heads.ravel()[unknown], np.ones(len(unknown), np.int64), cost
-    )
-    supply = np.zeros(y.size + 2, np.int64)
-    # What `low` brings into a region and what it takes out below differ; only the difference is supplied.
-    supply[: tree.n_inner * n_sizes] = ((low[: tree.n_inner] - children_sums(tree, low)) // step).ravel()
-    total = problem.measurement.root_total
-    supply[source] = (total - int(low[0].sum())) // step
-    supply[sink] = -((total - int(low[tree.leaves].sum())) // step)
-    network.set_nodes_supplies(np.arange(y.size + 2), supply)
-    if network.solve() != network.OPTIMAL:
-        return None
-    flows = np.bincount(unknown, network.flows(arcs), minlength=y.size).astype(np.int64)
-    return low + step * flows.reshape(y.shape)
-
-
-def _cost(problem: Problem, x: np.ndarray) -> int:
-    return int(objective(problem, Estimate(problem.hierarchy, problem.view, x)))
+    def _cost(self, x: np.ndarray) -> int:
+        return int(objective(self.problem, Estimate(self.problem.hierarchy, self.problem.view, x)))

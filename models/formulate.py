@@ -1,4 +1,4 @@
-"""From a problem to a program, and from a solver's duals back to prices."""
+"""From a problem to a program, block by block, and from a solver's duals back to prices."""
 
 import numpy as np
 from scipy import sparse
@@ -11,46 +11,101 @@ from pgsr.problem import Problem
 from pgsr.views import View
 
 
-def unsupported(problem: Problem) -> str | None:
-    """None, or why `formulate` has no program for this problem."""
-    if problem.view is not View.COUNTS or problem.monotone:
-        return f"no solver model of {problem.label} is built yet; M_H and its relaxation are"
-    if problem.norm != 2 or not problem.consistent:
-        return f"no solver model of {problem.label} is built yet; M_H and its relaxation are"
-    if problem.totals is Totals.REGIONS:
-        return f"no solver model of {problem.label} with every region's total is built yet; state it with totals='root'"
-    return None
-
-
 def formulate(problem: Problem) -> Program:
-    """M_H as a program in the unknowns z[r, s] = x[r, s] - y[r, s], row by row of regions:
+    """Any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
-        minimise    sum_{r,s} w[r] z[r, s]^2
-        subject to  z[r, s] - sum_{c child of r} z[c, s] = -(y[r, s] - sum_c y[c, s])    inner r, all s
-                    sum_s z[root, s] = G - sum_s y[root, s]
-                    z[r, s] >= -y[r, s].
+        minimise    sum_{r,i} w[r] |z[r, i]|^norm
+        subject to  `consistency_rows`, `totals_rows`, `order_rows`, and z[r, i] >= -y[r, i] for non-negative problems.
 
-    Regions x sizes unknowns, inner regions x sizes (+ 1) rows.
+    The papers' variants are conditions switched on and off:
 
-    Source: Fioretto and Van Hentenryck 2019, program H1-H4 (H2 at the root only).
+        naive             totals of every region                           counts        QP, MIQP
+        isotonic          order, end cell = G                              cumulative    QP, MIQP; norm 1: LP, MILP
+        isotonic          order, 0 <= x <= K                               ranked        the same
+        mean consistency  consistency, signs free                          both          QP
+        M_H               consistency, root's total or every region's      counts        QP, MIQP
+        M_c               consistency, order, root's total or every one's  cumulative    QP, MIQP; norm 1: LP, MILP
+
+    Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
+    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves.
+
+    Complexity: O(cells) numbers; no loop over cells.
+
+    Source: Fioretto and Van Hentenryck 2019, programs H1-H4 and C1-C5 (H2 at the root only); Kuo et al. 2018, section
+    4.
     """
-    tree, y = problem.hierarchy, problem.target
-    n_sizes = y.shape[1]
-    blocks = [sparse.kron(incidence(tree), sparse.eye_array(n_sizes), format="csr")]
-    if problem.totals is not None:
-        row = sparse.csr_array((np.ones(n_sizes), (np.zeros(n_sizes, int), np.arange(n_sizes))), shape=(1, y.size))
-        blocks.append(row)
-    matrix = sparse.csr_array(sparse.vstack(blocks))
-    # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
-    right = np.concatenate([-(y[: tree.n_inner] - children_sums(tree, y)).ravel(), _missing(problem)])
+    if problem.view is View.RANKED:
+        return _ranked(problem)
+    y = problem.target
+    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem)])
+    order, order_right = order_rows(problem)
+    lower = np.full(y.shape, -np.inf)
+    if problem.nonnegative and not problem.monotone:
+        lower[:] = -y
+    elif problem.nonnegative:
+        lower[_chains(problem), 0] = -y[_chains(problem), 0]
+    largest = problem.measurement.root_total if problem.totals is not None else int(np.abs(y).sum())
     return Program(
-        weight=np.repeat(problem.w, n_sizes),
+        norm=problem.norm,
+        weight=np.repeat(problem.w, y.shape[1]),
         matrix=matrix,
         right=right,
-        lower=-y.ravel() if problem.nonnegative else None,
+        order=order,
+        order_right=order_right,
+        lower=lower.ravel(),
+        upper=np.full(y.size, np.inf),
         integer=problem.integer,
         origin=y.ravel(),
+        reach=((0 if problem.nonnegative else -largest) - y.ravel(), largest - y.ravel()),
     )
+
+
+def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+    """A region is the sum of its children, inner regions x cells rows:
+
+    z[r, i] - sum_{c child of r} z[c, i] = -(y[r, i] - sum_c y[c, i])    for every inner r and every i
+    """
+    tree, y = problem.hierarchy, problem.target
+    if not problem.consistent:
+        return _none(y.size)
+    rows = sparse.kron(incidence(tree), sparse.eye_array(y.shape[1]), format="csr")
+    # Integer arithmetic, so that the right-hand side is exact whatever the size of the counts.
+    return sparse.csr_array(rows), -(y[: tree.n_inner] - children_sums(tree, y)).ravel()
+
+
+def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+    """The public number of groups G[r], one row per region of `_regions_with_total`:
+
+    counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
+    cumulative:  z[r, K] = G[r] - y[r, K]
+    """
+    y = problem.target
+    regions = _regions_with_total(problem)
+    if not len(regions):
+        return _none(y.size)
+    totals = problem.measurement.totals[regions] if len(problem.measurement.totals) > 1 else problem.measurement.totals
+    n_sizes = y.shape[1]
+    if problem.view is View.COUNTS:
+        rows, cells = np.repeat(np.arange(len(regions)), n_sizes), np.arange(n_sizes) + n_sizes * regions[:, None]
+        have = y[regions].sum(axis=1)
+    else:
+        rows, cells = np.arange(len(regions)), n_sizes * regions + n_sizes - 1
+        have = y[regions, -1]
+    ones = np.ones(cells.size)
+    return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals - have
+
+
+def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+    """Cumulative counts do not decrease, one row per neighbouring pair of cells:
+
+    z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
+    """
+    y = problem.target
+    if not problem.monotone:
+        return _none(y.size)
+    chains = _chains(problem)
+    first = (y.shape[1] * np.arange(*chains.indices(len(y)))[:, None] + np.arange(y.shape[1] - 1)).ravel()
+    return _differences(first, y.size), np.diff(y[chains], axis=1).ravel()
 
 
 def incidence(tree: Hierarchy) -> sparse.csr_array:
@@ -70,12 +125,66 @@ def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
 
 def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
     """Prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
-    n_sizes = problem.target.shape[1]
-    n_rows = problem.hierarchy.n_inner * n_sizes
-    return Multipliers(duals[:n_rows].reshape(-1, n_sizes), -duals[n_rows:])
-
-
-def _missing(problem: Problem) -> list[int]:
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    n_rows = tree.n_inner * n_sizes if problem.consistent else 0
+    consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
     if problem.totals is None:
-        return []
-    return [problem.measurement.root_total - int(problem.target[0].sum())]
+        return Multipliers(consistency, np.zeros(0))
+    totals = np.zeros(1 if problem.totals is Totals.ROOT else tree.n_regions)
+    if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
+        totals[_regions_with_total(problem)] = -duals[n_rows:]
+    return Multipliers(consistency, totals)
+
+
+def _regions_with_total(problem: Problem) -> np.ndarray:
+    """The regions whose public total has a row; the other totals follow from consistency."""
+    tree = problem.hierarchy
+    if problem.totals is None:
+        return np.arange(0)
+    if problem.totals is Totals.ROOT:
+        return np.arange(1)
+    return np.arange(*tree.leaves.indices(tree.n_regions)) if problem.consistent else np.arange(tree.n_regions)
+
+
+def _chains(problem: Problem) -> slice:
+    """The regions whose order is stated."""
+    return problem.hierarchy.leaves if problem.consistent else slice(0, problem.hierarchy.n_regions)
+
+
+def _ranked(problem: Problem) -> Program:
+    """Sizes of the groups of every region alone: order within a region, 0 <= x <= K."""
+    y = np.concatenate(problem.measurement.values)
+    lengths = np.array([len(values) for values in problem.measurement.values])
+    ends = np.cumsum(lengths) - 1
+    first = np.setdiff1d(np.arange(len(y)), ends[lengths > 0])
+    none, nothing = _none(len(y))
+    lower, upper = -y.astype(float), problem.measurement.max_size - y.astype(float)
+    return Program(
+        norm=problem.norm,
+        weight=np.repeat(problem.w, lengths),
+        matrix=none,
+        right=nothing,
+        order=_differences(first, len(y)),
+        order_right=y[first + 1] - y[first],
+        lower=lower,
+        upper=upper,
+        integer=problem.integer,
+        origin=y,
+        reach=(-y, problem.measurement.max_size - y),
+    )
+
+
+def _differences(first: np.ndarray, n: int) -> sparse.csr_array:
+    """Rows z[i] - z[i + 1] for every i in `first`."""
+    rows = np.repeat(np.arange(len(first)), 2)
+    columns = np.stack([first, first + 1], axis=1).ravel()
+    return sparse.csr_array((np.tile([1.0, -1.0], len(first)), (rows, columns)), shape=(len(first), n))
+
+
+def _none(n: int) -> tuple[sparse.csr_array, np.ndarray]:
+    return sparse.csr_array((0, n)), np.zeros(0, np.int64)
+
+
+def _stacked(n: int, blocks: list[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
+    kept = [(rows, right) for rows, right in blocks if len(right)] or [_none(n)]
+    return sparse.csr_array(sparse.vstack([rows for rows, _ in kept])), np.concatenate([right for _, right in kept])

@@ -1,4 +1,4 @@
-"""Problems through Gurobi's own interface."""
+"""Integer and continuous programs through gurobipy."""
 
 import os
 import time
@@ -7,15 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from models.formulate import formulate, unsupported
-from models.judge import judge_continuous, judge_integer
+from models.adapter import Refused, Run, SolverModel
+from models.judge import Answer, Claim
 from models.optional import load, not_installed
-from pgsr.checks import checked_limit
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
+from models.program import Kind, SolverProgram
+from pgsr.method import Result, Status
 
 BUNDLED_QUADRATIC_LIMIT = 200
-"""Most variables with a quadratic objective under the licence that comes with the PyPI package (2,000 if linear)."""
+"""Most variables with a quadratic objective under the licence that comes with the PyPI package."""
+
+BUNDLED_LIMIT = 2_000
+"""Most variables, and most rows, under the same licence with a linear objective."""
 
 SIZE_LIMIT_EXCEEDED = 10010
 
@@ -23,63 +25,60 @@ REMEDY = "put a full licence (free for academics, gurobi.com) where GRB_LICENSE_
 
 
 @dataclass(frozen=True)
-class Gurobi:
-    """Solves the integer program, or the relaxation if the problem is relaxed, with Gurobi.
+class Gurobi(SolverModel):
+    """Solves the program, integer or continuous, linear or quadratic, with Gurobi.
 
     Status: OPTIMAL or FEASIBLE; TOO_LARGE where the bundled licence is too small, known before the solve; UNLICENSED;
-    NOT_INSTALLED; UNSUPPORTED; TIMED_OUT.
+    NOT_INSTALLED; TIMED_OUT.
     """
 
     threads: int | None = None
 
-    def supports(self, problem: Problem) -> str | None:
-        return unsupported(problem)
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset(Kind)
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        time_limit = checked_limit(time_limit)
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
+    def unavailable(self) -> Result | None:
+        return not_installed("gurobipy") if load("gurobipy") is None else None
+
+    def too_large(self, program: SolverProgram) -> str | None:
+        if license_file() is not None:
+            return None
+        if program.is_quadratic and program.n > BUNDLED_QUADRATIC_LIMIT:
+            return _too_large(f"{program.n:,} unknowns with a quadratic objective", f"{BUNDLED_QUADRATIC_LIMIT}")
+        if max(program.n, program.m) > BUNDLED_LIMIT:
+            return _too_large(f"{program.n:,} unknowns and {program.m:,} rows", f"{BUNDLED_LIMIT:,} of each")
+        return None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         gp = load("gurobipy")
-        if gp is None:
-            return not_installed("gurobipy")
-        if license_file() is None and problem.n_unknowns > BUNDLED_QUADRATIC_LIMIT:
-            return Result(Status.TOO_LARGE, too_large(problem.n_unknowns))
         start = time.perf_counter()
-        program = formulate(problem)
         try:
             with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
-                kind = gp.GRB.INTEGER if program.integer else gp.GRB.CONTINUOUS
-                lower = -np.inf if program.lower is None else program.lower.astype(float)
-                z = model.addMVar(program.n, lb=lower, vtype=kind)
-                model.setObjective((program.weight * z) @ z)
-                rows = model.addMConstr(program.matrix, z, "=", program.right.astype(float))
+                kinds = np.where(program.integer, gp.GRB.INTEGER, gp.GRB.CONTINUOUS)
+                v = model.addMVar(program.n, lb=program.lower, ub=program.upper, vtype=kinds)
+                objective = program.linear @ v
+                model.setObjective((program.quadratic * v) @ v + objective if program.is_quadratic else objective)
+                rows = model.addMConstr(program.matrix, v, "=", program.right.astype(float))
+                order = model.addMConstr(program.order, v, "<", program.order_right.astype(float))
                 if time_limit is not None:
                     model.Params.TimeLimit = time_limit
                 if self.threads is not None:
                     model.Params.Threads = self.threads
                 # Exact zero gap: objectives are integers, and the default of 1e-4 would stop short of the optimum.
                 model.Params.MIPGap = 0.0
+                if not program.is_integer:
+                    model.Params.BarConvTol, model.Params.OptimalityTol = 1e-10, 1e-9
                 model.update()
                 formulated = time.perf_counter()
                 model.optimize()
-                seconds = Seconds(formulated - start, time.perf_counter() - formulated)
-                # The objective is bounded below, so "infeasible or unbounded" is infeasible.
-                if model.Status in (gp.GRB.INFEASIBLE, gp.GRB.INF_OR_UNBD):
-                    return Result(
-                        Status.INFEASIBLE, "Gurobi proves that no point satisfies the conditions", seconds=seconds
-                    )
-                if model.SolCount == 0:
-                    status = Status.TIMED_OUT if model.Status == gp.GRB.TIME_LIMIT else Status.FAILED
-                    return Result(status, f"Gurobi had no answer (its status {model.Status})", seconds=seconds)
-                if program.integer:
-                    proved = model.Status == gp.GRB.OPTIMAL
-                    return judge_integer("Gurobi", problem, program, z.X, seconds, proved, model.ObjBound)
-                return judge_continuous("Gurobi", problem, program, z.X, -rows.Pi, seconds)
+                answer = _answer(gp, model, v, rows, order, program)
+                return Run(answer, formulated - start, time.perf_counter() - formulated)
         except gp.GurobiError as error:
             if error.errno == SIZE_LIMIT_EXCEEDED:
-                return Result(Status.TOO_LARGE, too_large(problem.n_unknowns))
-            return Result(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}")
+                reason = _too_large(f"{program.n:,} unknowns", "less")
+                raise Refused(Status.TOO_LARGE, reason) from None
+            raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
 
     def __repr__(self) -> str:
         return "Gurobi()" if self.threads is None else f"Gurobi(threads={self.threads})"
@@ -92,8 +91,21 @@ def license_file() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def too_large(n_unknowns: int) -> str:
-    return (
-        f"{n_unknowns:,} unknowns with a quadratic objective; the licence bundled with gurobipy allows "
-        f"{BUNDLED_QUADRATIC_LIMIT}; {REMEDY}"
-    )
+def _answer(gp: object, model: object, v: object, rows: object, order: object, program: SolverProgram) -> Answer:
+    grb = gp.GRB  # pyright: ignore[reportAttributeAccessIssue]
+    status = model.Status  # pyright: ignore[reportAttributeAccessIssue]
+    # The objective is bounded below, so "infeasible or unbounded" is infeasible.
+    if status in (grb.INFEASIBLE, grb.INF_OR_UNBD):
+        return Answer(Claim.INFEASIBLE)
+    claims = {grb.OPTIMAL: Claim.OPTIMAL, grb.SUBOPTIMAL: Claim.OPTIMAL, grb.TIME_LIMIT: Claim.STOPPED}
+    claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
+    if model.SolCount == 0:  # pyright: ignore[reportAttributeAccessIssue]
+        return Answer(claim, note)
+    values = v.X  # pyright: ignore[reportAttributeAccessIssue]
+    if program.is_integer:
+        return Answer(claim, note, values, bound=model.ObjBound)  # pyright: ignore[reportAttributeAccessIssue]
+    return Answer(claim, note, values, -rows.Pi, -order.Pi)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _too_large(what: str, allowed: str) -> str:
+    return f"{what}; the licence bundled with gurobipy allows {allowed}; {REMEDY}"

@@ -1,84 +1,250 @@
 """A solver's word is not a result: its answer is judged here before anything is called solved."""
 
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
 import numpy as np
 
 from models.formulate import multipliers
 from models.program import Program
-from pgsr.certificate import certify
+from pgsr.certificate import MULTIPLIERS, Certificate, certify, is_decided
 from pgsr.estimate import Estimate
-from pgsr.method import Result, Seconds, Status
+from pgsr.method import Residuals, Result, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.views import View, counts_of_ranked
 
 RESIDUAL = 1e-6
-"""Largest violated condition of a continuous answer, relative to the largest right-hand side or noisy value."""
+"""Largest violated condition of a continuous answer, relative to the largest right-hand side of an equality."""
 
 RELATIVE_GAP = 1e-6
-"""Largest proven relative gap of a continuous answer."""
+"""Largest proven relative gap of an answer that calls itself optimal."""
 
 
-def judge_continuous(
-    solver: str, problem: Problem, program: Program, z: np.ndarray, duals: np.ndarray, seconds: Seconds
-) -> Result:
+class Claim(Enum):
+    """What the solver says of its answer, before we believe it."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    STOPPED = "stopped at its limit"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver returned.
+
+    Attributes:
+        claim: its word.
+        note: its own words, for the reason.
+        values: v, or None.
+        duals, order_duals: of the equalities and inequalities, in objective + duals (matrix v - right)
+            + order_duals (order v - order_right); None if it has none.
+        bound: its own bound on the objective of an integer program, or None.
+    """
+
+    claim: Claim
+    note: str = ""
+    values: np.ndarray | None = None
+    duals: np.ndarray | None = None
+    order_duals: np.ndarray | None = None
+    bound: float | None = None
+
+    def of_cells(self, program: Program) -> "Answer":
+        """Without what a linearisation added."""
+        cut = lambda a, n: None if a is None else np.asarray(a, float)[:n]  # noqa: E731
+        return replace(
+            self,
+            values=cut(self.values, program.n),
+            duals=cut(self.duals, len(program.right)),
+            order_duals=cut(self.order_duals, len(program.order_right)),
+        )
+
+
+def judged(solver: str, problem: Problem, program: Program, answer: Answer, time_limit: float | None = None) -> Result:
+    """What may be said of a solver's answer to `problem`, where it solved `program`.
+
+    Args:
+        solver: its label.
+        problem: what was asked.
+        program: what was solved: that of `problem`, or of its relaxation, which is then rounded.
+        answer: in cells.
+        time_limit: for the reason, where it was reached.
+    """
+    limit = "its limit" if time_limit is None else f"the time limit of {time_limit:g} s"
+    if answer.claim is Claim.INFEASIBLE:
+        return Result(Status.INFEASIBLE, f"{solver} proves that no point satisfies the conditions")
+    if answer.values is None:
+        if answer.claim is Claim.STOPPED:
+            return Result(Status.TIMED_OUT, f"{solver} had no answer at {limit}{_noted(answer)}")
+        return Result(Status.FAILED, f"{solver} gave no answer{_noted(answer)}")
+    if not np.isfinite(answer.values).all():
+        return Result(Status.FAILED, f"{solver} returned numbers that are not finite")
+    if program.integer:
+        return _judged_integer(solver, problem, program, answer, limit)
+    result = _judged_continuous(solver, problem, program, answer)
+    if result.status is Status.FAILED and answer.claim is Claim.STOPPED:
+        return replace(result, status=Status.TIMED_OUT, reason=f"{solver} reached {limit}; {result.reason}")
+    return result
+
+
+def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
     The answer passes if its own residuals are within `RESIDUAL` and its objective is within `RELATIVE_GAP` of the
     Lagrangian bound of its duals. Otherwise the result is FAILED and says by how much.
     """
-    if not (np.isfinite(z).all() and np.isfinite(duals).all()):
-        return Result(Status.FAILED, f"{solver} returned numbers that are not finite", seconds=seconds)
-    prices = multipliers(problem, duals)
+    z = answer.values
+    assert z is not None
     relaxed = problem.relaxed()
-    continuous = _estimate(problem, program.origin + z)
-    certificate = certify(relaxed, continuous, prices)
-    residual = primal_residual(program, z)
-    # Not certificate.gap: that is for answers feasible to the last digit, this one is feasible to RESIDUAL.
-    assert certificate.bound is not None
-    assert certificate.objective is not None
-    gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
-    if residual > RESIDUAL or abs(gap) > RELATIVE_GAP:
+    prices = None
+    if answer.duals is not None and np.isfinite(answer.duals).all() and problem.view is not View.RANKED:
+        prices = multipliers(problem, answer.duals)
+    certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
+    residuals = _residuals(program, answer, certificate)
+    if residuals.primal > RESIDUAL or residuals.gap is None or abs(residuals.gap) > RELATIVE_GAP:
+        gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
+        says = "says it solved the program" if answer.claim is Claim.OPTIMAL else f"{answer.claim.value}"
         reason = (
-            f"{solver} says it solved the relaxation, but its relative residual is {residual:.1e} (allowed "
-            f"{RESIDUAL:g}) and its gap {gap:.1e} (allowed {RELATIVE_GAP:g}); tighten its tolerances"
+            f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
+            f"{RESIDUAL:g}) and its gap {gap} (allowed {RELATIVE_GAP:g}); tighten its tolerances"
         )
-        return Result(Status.FAILED, reason, None, certificate, seconds)
+        return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
     if not problem.integer:
-        return Result(Status.OPTIMAL, "", continuous, certificate, seconds)
-    rounded = _estimate(problem, program.origin + nearest(z))
+        return Result(Status.OPTIMAL, "", _estimate(problem, program, z), certificate, residuals=residuals)
+    if problem.monotone:
+        z = _in_order(problem, program, z)
+    rounded = _estimate(problem, program, nearest(z))
     judged = certify(problem, rounded, prices)
-    bound = "our exchange test proves the result optimal" if judged.optimal else "the bound is the relaxation's"
+    if judged.bound is None and answer.duals is not None and answer.order_duals is not None:
+        judged = judged.with_bound(lagrangian_bound(program, answer.duals, answer.order_duals), MULTIPLIERS)
+    bound = "our exact test proves the result optimal" if judged.optimal else "the bound is the relaxation's"
     reason = f"relaxation solved, then every cell rounded to the nearest integer; {bound}"
-    return Result(Status.RELAXED, reason, rounded, judged, seconds)
+    return Result(Status.RELAXED, reason, rounded, judged, residuals=residuals)
 
 
-def judge_integer(
-    solver: str, problem: Problem, program: Program, z: np.ndarray, seconds: Seconds, proved: bool, bound: float | None
-) -> Result:
-    """Accept an integer answer if it is one and satisfies every condition; OPTIMAL only if we can prove it too."""
+def _judged_integer(solver: str, problem: Problem, program: Program, answer: Answer, limit: str) -> Result:
+    """Accept an integer answer if it is one and satisfies every condition.
+
+    OPTIMAL where our exact test proves it; where there is no such test, on the solver's word, whose bound then carries
+    the solver's name. An optimum that our test refutes is a failure.
+    """
+    z, proved = answer.values, answer.claim is Claim.OPTIMAL
+    assert z is not None
     whole = nearest(z)
-    if np.abs(whole - z).max(initial=0.0) > 1e-4:
-        return Result(Status.FAILED, f"{solver} returned counts that are not whole numbers", seconds=seconds)
-    estimate = _estimate(problem, program.origin + whole)
-    certificate = certify(problem, estimate)
+    fractional = int((np.abs(whole - z) > 1e-4).sum())
+    estimate = _estimate(problem, program, whole)
+    prices = None if answer.duals is None or problem.view is View.RANKED else multipliers(problem, answer.duals)
+    certificate = certify(problem, estimate, prices)
+    if fractional and answer.duals is None:
+        return Result(Status.FAILED, f"{solver} returned {fractional:,} counts that are not whole numbers")
+    if fractional:
+        reason = f"the linear program of unit steps has {fractional:,} fractional cells, rounded to the nearest integer"
+        return Result(Status.RELAXED, reason, estimate, certificate)
     if not certificate.feasible:
-        return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate, seconds)
+        return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate)
     if certificate.optimal:
-        reason = "" if proved else f"{solver} ran out of time before proving it; our exchange test proves it"
-        return Result(Status.OPTIMAL, reason, estimate, certificate, seconds)
-    if proved:
-        reason = f"{solver} claims an optimum that our exchange test refutes"
-        return Result(Status.FAILED, reason, None, certificate, seconds)
-    bounded = certificate.with_bound(bound, solver) if bound is not None and np.isfinite(bound) else certificate
-    return Result(Status.FEASIBLE, f"{solver} reached the time limit", estimate, bounded, seconds)
+        reason = "" if proved else f"{solver} stopped before proving it; our exact test proves it"
+        return Result(Status.OPTIMAL, reason, estimate, certificate)
+    if proved and is_decided(problem):
+        reason = f"{solver} claims an optimum that our exact test refutes"
+        return Result(Status.FAILED, reason, None, certificate)
+    own = answer.bound
+    if own is not None and math.isfinite(own) and (certificate.bound is None or own > certificate.bound):
+        if own > certificate.objective * (1 + RELATIVE_GAP) + RELATIVE_GAP:  # pyright: ignore[reportOptionalOperand]
+            return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)
+        certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
+    if not proved:
+        return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)
+    if certificate.gap is None or certificate.gap > RELATIVE_GAP:
+        reason = f"{solver} claims an optimum without a bound that closes the gap ({certificate.gap})"
+        return Result(Status.FEASIBLE, reason, estimate, certificate)
+    return Result(Status.OPTIMAL, f"optimal on {solver}'s word; the answer itself is checked", estimate, certificate)
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:
-    """Largest violation of a row or a bound, relative to 1 + the largest right-hand side."""
+    """Largest violation of a row or a bound, relative to 1 + the largest right-hand side of an equality."""
     scale = 1.0 + float(np.abs(program.right).max(initial=0.0))
     rows = float(np.abs(program.matrix @ z - program.right).max(initial=0.0))
-    signs = 0.0 if program.lower is None else float(np.maximum(program.lower - z, 0.0).max(initial=0.0))
-    return max(rows, signs) / scale
+    order = float((program.order @ z - program.order_right).max(initial=0.0))
+    bounds = float(np.maximum(program.lower - z, z - program.upper).max(initial=0.0))
+    return max(rows, order, bounds) / scale
 
 
-def _estimate(problem: Problem, x: np.ndarray) -> Estimate:
-    return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
+def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_duals: np.ndarray) -> float:
+    """Largest violation of stationarity, relative to 1 + the largest slope of the objective.
+
+    The slope of the Lagrangian in a cell is w' + c with c = duals @ matrix + order_duals @ order, where w' is 2 w z, or
+    anything in [-w, w] at a corner of w |z|. It may be positive at a lower bound and negative at an upper one.
+    """
+    near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
+    c = program.matrix.T @ duals + program.order.T @ np.maximum(order_duals, 0.0)
+    w = program.weight.astype(float)
+    low, high = (2 * w * z, 2 * w * z) if program.norm == 2 else (np.where(z > near, w, -w), np.where(z < -near, -w, w))
+    too_high = np.where(z <= program.lower + near, 0.0, np.maximum(low + c, 0.0))
+    too_low = np.where(z >= program.upper - near, 0.0, np.maximum(-(high + c), 0.0))
+    scale = 1.0 + float(np.abs(high).max(initial=0.0))
+    negative = float(np.maximum(-order_duals, 0.0).max(initial=0.0))
+    return max(float(too_high.max(initial=0.0)), float(too_low.max(initial=0.0)), negative) / scale
+
+
+def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarray) -> float:
+    """A bound on the continuous program by any duals: every cell's minimum on its own, within bounds and reach."""
+    mu = np.maximum(order_duals, 0.0)
+    c = program.matrix.T @ duals + program.order.T @ mu
+    low = np.maximum(program.lower, program.reach[0])
+    high = np.minimum(program.upper, program.reach[1])
+    w = program.weight.astype(float)
+    if program.norm == 2:
+        z = np.clip(-c / (2 * np.maximum(w, 1)), low, high)
+        z = np.where(w > 0, z, np.where(c > 0, low, high))
+        cells = w * z * z + c * z
+    else:
+        corners = np.stack([np.clip(0.0, low, high), low, high])
+        cells = (w * np.abs(corners) + c * corners).min(axis=0)
+    return math.fsum(cells) - float(duals @ program.right) - float(mu @ program.order_right)
+
+
+def _residuals(program: Program, answer: Answer, certificate: Certificate | None) -> Residuals:
+    z = answer.values
+    assert z is not None
+    primal, dual, gap = primal_residual(program, z), None, None
+    have_duals = answer.duals is not None and answer.order_duals is not None
+    finite = have_duals and np.isfinite(answer.duals).all() and np.isfinite(answer.order_duals).all()  # pyright: ignore
+    if finite:
+        assert answer.duals is not None
+        assert answer.order_duals is not None
+        dual = dual_residual(program, z, answer.duals, answer.order_duals)
+    if certificate is not None and certificate.bound is not None:
+        # Not certificate.gap: that is for answers feasible to the last digit, this one is feasible to RESIDUAL.
+        assert certificate.objective is not None
+        gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
+    elif finite:
+        bound = lagrangian_bound(program, answer.duals, answer.order_duals)  # pyright: ignore[reportArgumentType]
+        gap = (float(program.weight @ np.abs(z) ** program.norm) - bound) / max(1.0, abs(bound))
+    return Residuals(primal, dual, gap)
+
+
+def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
+    """Neighbours that a solver left in the wrong order by less than its tolerance would round to different integers."""
+    x = program.origin + z
+    if problem.view is not View.RANKED:
+        return np.maximum.accumulate(x.reshape(problem.target.shape), axis=1).ravel() - program.origin
+    vectors = np.split(x, np.cumsum([len(v) for v in problem.measurement.values])[:-1])
+    return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
+
+
+def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
+    """x = origin + z as an estimate; ranked sizes as the counts they amount to."""
+    x = program.origin + z
+    if problem.view is not View.RANKED:
+        return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
+    largest = problem.measurement.max_size
+    ends = np.cumsum([len(vector) for vector in problem.measurement.values])
+    rows = [counts_of_ranked(np.clip(part, 0, largest), largest) for part in np.split(x.astype(np.int64), ends[:-1])]
+    return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
+
+
+def _noted(answer: Answer) -> str:
+    return f" ({answer.note})" if answer.note else ""

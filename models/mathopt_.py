@@ -1,94 +1,133 @@
-"""Problems through OR-tools MathOpt."""
+"""Programs through OR-tools MathOpt."""
 
 import datetime
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from models.formulate import formulate, unsupported
-from models.judge import judge_integer
+from models.adapter import Refused, Run, SolverModel
+from models.judge import Answer, Claim
 from models.optional import load, not_installed
-from models.program import Program
-from pgsr.checks import checked_limit
+from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
-from pgsr.method import Result, Seconds, Status
-from pgsr.problem import Problem
+from pgsr.method import Result, Status
 
-SOLVERS = ("GSCIP",)
-"""MathOpt's solvers that take a quadratic objective with integer unknowns."""
+SOLVERS: Mapping[str, frozenset[Kind]] = {
+    "GSCIP": frozenset({Kind.MILP, Kind.MIQP}),
+    "PDLP": frozenset({Kind.LP, Kind.QP}),
+    "GLOP": frozenset({Kind.LP}),
+    "HIGHS": frozenset({Kind.LP, Kind.MILP}),
+}
+"""MathOpt's solvers and what they take. GSCIP solves relaxations, too, but gives no duals that would prove them."""
 
-LARGEST = 200_000
-"""Most unknowns: the model is built one Python object per unknown."""
+_PDLP_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class MathOpt:
-    """Solves the integer program with `solver` of MathOpt; "GSCIP" is SCIP, which comes with OR-tools.
+class MathOpt(SolverModel):
+    """Solves the program with `solver` of MathOpt: GSCIP (SCIP), PDLP, GLOP or HIGHS, which come with OR-tools.
 
-    Status: OPTIMAL or FEASIBLE with SCIP's own bound; UNSUPPORTED for relaxations (SCIP gives no duals that would prove
-    them); TIMED_OUT; NOT_INSTALLED; TOO_LARGE.
+    GSCIP takes integer programs, quadratic ones included. HIGHS and GLOP solve integer squares by unit steps. PDLP
+    solves relaxations by a first-order method, to a relative tolerance of 1e-9.
+
+    Status: OPTIMAL, FEASIBLE with the solver's own bound, RELAXED (PDLP on integer problems); UNSUPPORTED; TIMED_OUT;
+    NOT_INSTALLED.
     """
 
     solver: str = "GSCIP"
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise MethodError(f"MathOpt({self.solver!r}) does not solve these problems; use MathOpt('GSCIP')")
+            raise MethodError(f"MathOpt({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}")
 
-    def supports(self, problem: Problem) -> str | None:
-        if not problem.integer:
-            return "MathOpt('GSCIP') is for integer problems; solve a relaxation with Cvxpy or TreeProjection"
-        return unsupported(problem)
+    @property
+    def name(self) -> str:
+        return self.solver
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        time_limit = checked_limit(time_limit)
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.n_unknowns > LARGEST:
-            return Result(
-                Status.TOO_LARGE, f"{problem.n_unknowns:,} unknowns; MathOpt models are built up to {LARGEST:,}"
-            )
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return SOLVERS[self.solver]
+
+    def unavailable(self) -> Result | None:
+        return not_installed("ortools") if load("ortools.math_opt.python.mathopt") is None else None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         mathopt = load("ortools.math_opt.python.mathopt")
-        if mathopt is None:
-            return not_installed("ortools")
         start = time.perf_counter()
-        program = formulate(problem)
-        model, z = _model(mathopt, program)
-        limit = None if time_limit is None else datetime.timedelta(seconds=time_limit)
-        parameters = mathopt.SolveParameters(time_limit=limit, relative_gap_tolerance=0.0, absolute_gap_tolerance=0.5)
+        model = mathopt.Model.from_model_proto(_proto(program))
+        parameters = self._parameters(mathopt, time_limit)
         formulated = time.perf_counter()
         try:
             answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters)
         except (RuntimeError, ValueError) as error:
-            return Result(Status.FAILED, f"{self.solver} stopped with an error: {str(error).splitlines()[0]}")
-        seconds = Seconds(formulated - start, time.perf_counter() - formulated)
-        ended = answer.termination.reason
-        if ended is mathopt.TerminationReason.INFEASIBLE:
-            return Result(
-                Status.INFEASIBLE, f"{self.solver} proves that no point satisfies the conditions", seconds=seconds
-            )
-        if not answer.has_primal_feasible_solution():
-            return Result(Status.TIMED_OUT, f"{self.solver} had no answer ({ended.name.lower()})", seconds=seconds)
-        values = np.array(answer.variable_values(z))
-        proved = ended is mathopt.TerminationReason.OPTIMAL
-        return judge_integer(self.solver, problem, program, values, seconds, proved, answer.dual_bound())
+            lines = str(error).splitlines() or [type(error).__name__]
+            raise Refused(Status.FAILED, f"{self.solver} stopped with an error: {lines[0]}") from None
+        spent = time.perf_counter() - formulated
+        return Run(_answer(mathopt, answer, model, program), formulated - start, spent)
+
+    def _parameters(self, mathopt: Any, time_limit: float | None) -> Any:
+        limit = None if time_limit is None else datetime.timedelta(seconds=time_limit)
+        if self.solver != "PDLP":
+            exact = {"relative_gap_tolerance": 0.0, "absolute_gap_tolerance": 0.5} if self.takes_integers else {}
+            return mathopt.SolveParameters(time_limit=limit, **exact)
+        parameters = mathopt.SolveParameters(time_limit=limit)
+        optimality = parameters.pdlp.termination_criteria.simple_optimality_criteria
+        optimality.eps_optimal_absolute = optimality.eps_optimal_relative = _PDLP_TOLERANCE
+        return parameters
+
+    @property
+    def takes_integers(self) -> bool:
+        return any(kind.integer for kind in self.takes)
 
     def __repr__(self) -> str:
         return f"MathOpt({self.solver!r})"
 
 
-def _model(mathopt: Any, program: Program) -> tuple[Any, list[Any]]:
-    model = mathopt.Model()
-    lower = np.full(program.n, -np.inf) if program.lower is None else program.lower.astype(float)
-    z = [model.add_variable(lb=low, is_integer=program.integer) for low in lower]
-    matrix = program.matrix
-    for row, right in enumerate(program.right):
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        constraint = model.add_linear_constraint(lb=float(right), ub=float(right))
-        for column, value in zip(matrix.indices[part], matrix.data[part], strict=True):
-            constraint.set_coefficient(z[column], float(value))
-    model.minimize(mathopt.fast_sum(float(w) * v * v for w, v in zip(program.weight, z, strict=True)))
-    return model, z
+def _proto(program: SolverProgram) -> Any:
+    """The model as arrays; MathOpt's own way makes one Python object per unknown."""
+    model_pb2 = load("ortools.math_opt.model_pb2")
+    proto = model_pb2.ModelProto()
+    proto.variables.ids.extend(range(program.n))
+    proto.variables.lower_bounds.extend(program.lower.tolist())
+    proto.variables.upper_bounds.extend(program.upper.tolist())
+    proto.variables.integers.extend(program.integer.tolist())
+    linear = np.flatnonzero(program.linear)
+    proto.objective.linear_coefficients.ids.extend(linear.tolist())
+    proto.objective.linear_coefficients.values.extend(program.linear[linear].tolist())
+    squares = np.flatnonzero(program.quadratic)
+    proto.objective.quadratic_coefficients.row_ids.extend(squares.tolist())
+    proto.objective.quadratic_coefficients.column_ids.extend(squares.tolist())
+    proto.objective.quadratic_coefficients.coefficients.extend(program.quadratic[squares].tolist())
+    rows = sparse.coo_array(sparse.csr_array(sparse.vstack([program.matrix, program.order])))
+    below = np.concatenate([program.right.astype(float), np.full(len(program.order_right), -np.inf)])
+    proto.linear_constraints.ids.extend(range(program.m))
+    proto.linear_constraints.lower_bounds.extend(below.tolist())
+    proto.linear_constraints.upper_bounds.extend([*program.right.tolist(), *program.order_right.tolist()])
+    proto.linear_constraint_matrix.row_ids.extend(rows.row.tolist())
+    proto.linear_constraint_matrix.column_ids.extend(rows.col.tolist())
+    proto.linear_constraint_matrix.coefficients.extend(rows.data.tolist())
+    return proto
+
+
+def _answer(mathopt: Any, answer: Any, model: Any, program: SolverProgram) -> Answer:
+    ended, reasons = answer.termination.reason, mathopt.TerminationReason
+    # The objective is bounded below, so "infeasible or unbounded" is infeasible.
+    if ended in (reasons.INFEASIBLE, reasons.INFEASIBLE_OR_UNBOUNDED):
+        return Answer(Claim.INFEASIBLE)
+    stopped = ended in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND)
+    claim = Claim.OPTIMAL if ended is reasons.OPTIMAL else Claim.STOPPED if stopped else Claim.FAILED
+    note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
+    if not answer.solutions or answer.solutions[0].primal_solution is None:
+        return Answer(claim, note)
+    values = np.array(answer.variable_values(list(model.variables())))
+    if program.is_integer:
+        return Answer(claim, note, values, bound=answer.dual_bound())
+    if not answer.has_dual_feasible_solution():
+        return Answer(claim, note, values)
+    duals = -np.array(answer.dual_values(list(model.linear_constraints())))
+    m = len(program.right)
+    return Answer(claim, note, values, duals[:m], duals[m:], bound=answer.dual_bound())

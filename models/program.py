@@ -1,41 +1,128 @@
-"""The hand-over form between problems and solvers."""
+"""The hand-over forms between problems and solvers."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from scipy import sparse
 
 
+class Kind(Enum):
+    """What a solver has to be able to do."""
+
+    LP = "linear program"
+    QP = "convex quadratic program"
+    MILP = "integer linear program"
+    MIQP = "integer quadratic program"
+
+    @property
+    def integer(self) -> bool:
+        return self in (Kind.MILP, Kind.MIQP)
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A diagonal quadratic program around a point, x = origin + z:
+    """A problem in its cells, around a point, x = origin + z:
 
-        minimise    sum_j weight[j] z[j]^2
-        subject to  matrix z = right,   z >= lower   (z integer).
+        minimise    sum_j weight[j] |z[j]|^norm
+        subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
 
     `origin` is the noisy vector, so unknowns and right-hand sides are of the size of the noise, not of counts of 1e8:
     that is what keeps solvers with absolute tolerances accurate.
 
     Attributes:
+        norm: 1 or 2.
         weight: shape (n,), non-negative integers.
-        matrix: sparse, shape (m, n).
-        right: shape (m,), integers.
-        lower: shape (n,), integers, or None for free signs.
+        matrix, right: equalities, sparse of shape (m, n) and integers of shape (m,).
+        order, order_right: inequalities, sparse of shape (k, n) and integers of shape (k,).
+        lower, upper: shape (n,), integers as floats, or -inf and inf.
         integer: whether z is integer.
         origin: shape (n,), integers.
+        reach: (low, high), shape (n,) each: some optimum lies between, whatever the bounds say.
     """
 
+    norm: int
     weight: np.ndarray
     matrix: sparse.csr_array
     right: np.ndarray
-    lower: np.ndarray | None
+    order: sparse.csr_array
+    order_right: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
     integer: bool
     origin: np.ndarray
+    reach: tuple[np.ndarray, np.ndarray]
 
     @property
     def n(self) -> int:
         return len(self.weight)
 
     @property
+    def kind(self) -> Kind:
+        if self.norm == 1:
+            return Kind.MILP if self.integer else Kind.LP
+        return Kind.MIQP if self.integer else Kind.QP
+
+
+@dataclass(frozen=True, eq=False)
+class SolverProgram:
+    """What an adapter hands to its solver:
+
+        minimise    sum_j quadratic[j] v[j]^2 + linear[j] v[j]  (+ constant)
+        subject to  matrix v = right,   order v <= order_right,   lower <= v <= upper,   v[j] integer where integer[j].
+
+    The first cells of v are the z of a `Program`, and the first rows of `matrix` and `order` are its rows, so that
+    duals can be read off; what follows belongs to a linearisation (`models.unit_steps`).
+
+    Attributes:
+        quadratic, linear: shape (n,), non-negative and any.
+        integer: shape (n,), bool.
+        reach: (low, high), shape (n,) each: some optimum lies between, whatever the bounds say.
+        constant: what the program's objective has besides.
+    """
+
+    quadratic: np.ndarray
+    linear: np.ndarray
+    matrix: sparse.csr_array
+    right: np.ndarray
+    order: sparse.csr_array
+    order_right: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    integer: np.ndarray
+    reach: tuple[np.ndarray, np.ndarray]
+    constant: float = 0.0
+
+    @property
+    def n(self) -> int:
+        return len(self.linear)
+
+    @property
     def m(self) -> int:
-        return len(self.right)
+        """Number of rows, equalities and inequalities."""
+        return len(self.right) + len(self.order_right)
+
+    @property
+    def is_quadratic(self) -> bool:
+        return bool(self.quadratic.any())
+
+    @property
+    def is_integer(self) -> bool:
+        return bool(self.integer.any())
+
+
+def quadratic(program: Program) -> SolverProgram:
+    """The program as it stands, for solvers that take squares."""
+    assert program.norm == 2
+    return SolverProgram(
+        quadratic=program.weight.astype(float),
+        linear=np.zeros(program.n),
+        matrix=program.matrix,
+        right=program.right,
+        order=program.order,
+        order_right=program.order_right,
+        lower=program.lower,
+        upper=program.upper,
+        integer=np.full(program.n, program.integer),
+        reach=program.reach,
+    )

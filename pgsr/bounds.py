@@ -191,7 +191,7 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
 
 def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
     """A number not above the exact sum, where each value was computed with a few roundings of its magnitude."""
-    slack = (math.log2(max(values.size, 2)) + 8) * 2.0**-53
+    slack = (math.log2(max(values.size, 2)) + 20) * 2.0**-53
     return float(values.sum()) - slack * float(magnitudes.sum())
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgsr.bounds import (
-    BLOCK_CELLS,
-    NEVER,
     is_chain_optimal,
     is_isotonic_problem,
     is_region_exchange_optimal,
@@ -16,19 +14,20 @@ from pgsr.bounds import (
     isotonic_is_optimal,
     row_blocks,
     simplex_bound,
-    sum_below,
 )
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
+from pgsr.exchange import has_exchange_test, is_exchange_optimal
+from pgsr.lagrangian import lagrangian_bound, unpriced_bound
 from pgsr.measurement import Totals
+from pgsr.potentials import has_potentials, is_potential_optimal
 from pgsr.problem import Problem
 from pgsr.views import View, ranked
 
 EXCHANGE_TEST = "exchange test"
 MULTIPLIERS = "Lagrangian bound"
 CHAIN = "subgradient chain"
-
-_LARGEST_SLOPE = 2**58
+POTENTIALS = "node potentials"
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,9 @@ class Multipliers:
         sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
                            + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s]),
 
-    `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in region
-    r is paid (in the cumulative view totals are fixed cells and have no price). Conditions on signs and order are kept.
+    `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in
+    region r is paid (in the cumulative view totals are fixed cells and have no price). Conditions on signs and order
+    are kept.
 
     Attributes:
         consistency: shape (inner regions, K + 1).
@@ -102,11 +102,12 @@ class Multipliers:
 def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
     """Recompute everything that can be said of `estimate` as an answer to `problem`.
 
-    A feasible answer to M_H or to the naive problem is proved optimal, or not, by an exchange test, one to an isotonic
-    problem by the subgradient chain, all in exact integers. Otherwise a Lagrangian bound is given: of `multipliers`, if
-    offered, where regions are tied together; of multipliers derived from the estimate where each stands alone.
+    A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
+    naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
+    subgradient chain. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions that stand
+    alone of multipliers derived from the estimate; every problem has one.
 
-    Complexity: O(regions x sizes).
+    Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
     Raises:
         ProblemError: estimate and problem are of different shapes or views.
@@ -117,7 +118,7 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
     value = objective(problem, estimate)
     violated = violations(problem, estimate)
-    proof = "" if any(violated.values()) else _proof(problem, estimate)
+    proof = "" if any(violated.values()) else _proof(problem, estimate, multipliers)
     if proof:
         return Certificate(problem.label, value, value, proof, violated)
     bound = _bound(problem, estimate, multipliers)
@@ -194,14 +195,18 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
 
 def is_decided(problem: Problem) -> bool:
     """Whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
-    exact = has_exchange_test(problem) or is_simplex_problem(problem) or is_isotonic_problem(problem)
-    return problem.integer and (exact or problem.view is View.RANKED)
+    if problem.view is View.RANKED:
+        return problem.integer
+    proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
+    return problem.integer and any(applies(problem) for applies in proofs)
 
 
-def _proof(problem: Problem, estimate: Estimate) -> str:
+def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> str:
     """The argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
+        return POTENTIALS
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
     if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
@@ -210,123 +215,19 @@ def _proof(problem: Problem, estimate: Estimate) -> str:
 
 
 def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> float | None:
-    """The Lagrangian bound there is, or None."""
-    if multipliers is not None and has_lagrangian_bound(problem):
-        return lagrangian_bound(problem, multipliers)
+    """The best Lagrangian bound there is, or None."""
+    bounds = []
+    if multipliers is not None:
+        bounds.append(lagrangian_bound(problem, multipliers))
     if is_simplex_problem(problem):
-        return simplex_bound(problem, estimate)
-    if is_isotonic_problem(problem) and problem.norm == 2:
-        return isotonic_bound(problem, estimate)
-    return None
-
-
-def has_exchange_test(problem: Problem) -> bool:
-    """Whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
-    return (
-        problem.view is View.COUNTS
-        and problem.norm == 2
-        and problem.integer
-        and problem.nonnegative
-        and problem.consistent
-        and not problem.monotone
-        and problem.totals is not Totals.REGIONS
-    )
-
-
-def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
-    """Whether a feasible integer answer is optimal, by local exchanges, in integers and one pass.
-
-    For every region r and size let
-
-        R = w (2 (x - y) + 1) + min over children of R     cheapest cost of one more group at r,
-        L = w (2 (x - y) - 1) + max over children of L     largest saving of one less (minus infinity at a leaf with 0).
-
-    The objective is separable and convex over a laminar family, so the answer is optimal if and only if at every inner
-    region max L(children) <= min R(children), and across sizes max L(root) <= min R(root). Shown against exhaustive
-    search by `tests/test_certificate.py::test_exchange_test_equals_brute_force`.
-    """
-    n_sizes = problem.target.shape[1]
-    step = max(1, BLOCK_CELLS // problem.hierarchy.n_regions)
-    dearest, cheapest = [], []
-    for start in range(0, n_sizes, step):
-        block = slice(start, min(start + step, n_sizes))
-        ends = _exchange_prices(problem, estimate.values[:, block], problem.target[:, block])
-        if ends is None:
-            return False
-        dearest.append(ends[0])
-        cheapest.append(ends[1])
-    if problem.totals is None:
-        return max(dearest) <= 0 <= min(cheapest)
-    return max(dearest) <= min(cheapest)
-
-
-def _exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
-    """Over some sizes: the largest L and the smallest R of the root, or None if an exchange below it pays."""
-    tree, w = problem.hierarchy, problem.w[:, None]
-    slope = 2 * w * (x - y)
-    if np.abs(slope).max() * tree.n_levels > _LARGEST_SLOPE:
-        raise ProblemError("weights times differences exceed 64-bit arithmetic; scale the weights down")
-    more, less = slope + w, slope - w
-    less[tree.leaves][x[tree.leaves] == 0] = NEVER
-    for level in range(tree.n_levels - 2, -1, -1):
-        here, below = tree.level(level), tree.level(level + 1)
-        starts = tree.first_child[here] - below.start
-        cheapest = np.minimum.reduceat(more[below], starts, axis=0)
-        dearest = np.maximum.reduceat(less[below], starts, axis=0)
-        if (dearest > cheapest).any():
-            return None
-        more[here] += cheapest
-        less[here] += dearest
-    return int(less[0].max()), int(more[0].min())
-
-
-def has_lagrangian_bound(problem: Problem) -> bool:
-    """Whether `lagrangian_bound` applies: consistent least squares without order, a total at most at counts' root."""
-    return (
-        problem.norm == 2
-        and problem.consistent
-        and not problem.monotone
-        and (problem.totals is None or (problem.view is View.COUNTS and problem.totals is Totals.ROOT))
-    )
-
-
-def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
-    """A number that no feasible objective is below, whatever the multipliers.
-
-    With the multipliers fixed every cell is on its own: with c = consistency[r] - consistency[parent] (0 at leaves
-    below, `root` above the root) and x = y + d it contributes min over d of w d^2 + c d, where d >= -y if signs are
-    restricted and d is an integer if x is. The remaining terms are multipliers times residuals of y, which is small, so
-    nothing cancels against counts of 1e8; what rounding may have added is subtracted.
-    """
-    tree, y, w = problem.hierarchy, problem.target, problem.w
-    prices = np.array(multipliers.consistency, float).reshape(tree.n_inner, y.shape[1])
-    root = float(multipliers.totals[0]) if problem.totals is not None else 0.0
-    above = np.full(y.shape[1], root)
-    for region in np.flatnonzero(w[: tree.n_inner] == 0):  # a free cell costs nothing only at a net price of 0
-        prices[region] = prices[tree.parent[region]] if region else above
-    terms = []
-    for level in range(tree.n_levels):
-        for block in row_blocks(tree.level(level), y.shape[1]):
-            paid = prices[tree.parent[block]] if level else np.broadcast_to(above, (1, y.shape[1]))
-            net = (prices[block] if level < tree.n_levels - 1 else 0.0) - paid
-            weight = np.maximum(w[block], 1)[:, None]  # where w = 0 net is 0, and so is d
-            d = net / (-2.0 * weight)
-            if problem.integer:
-                d = np.rint(d)
-            if problem.nonnegative:
-                d = np.maximum(d, -y[block])
-            magnitude = (weight * np.abs(d) + np.abs(net)) * np.abs(d)
-            terms.append(sum_below((weight * d + net) * d, magnitude))
-    residual = np.empty((tree.n_inner, y.shape[1]))
-    for level in range(tree.n_levels - 1):
-        here = tree.level(level)
-        residual[here] = y[here] - tree.sum_children(y, level)
-    terms.append(sum_below(prices * residual, np.abs(prices * residual)))
-    if problem.totals is not None:
-        missing = root * float(problem.measurement.root_total - int(y[0].sum()))
-        terms.append(missing - abs(missing) * 2e-16)
-    total = math.fsum(terms)
-    return total - abs(total) * 2e-16
+        bounds.append(simplex_bound(problem, estimate))
+    if is_isotonic_problem(problem):
+        if problem.norm == 2:
+            bounds.append(isotonic_bound(problem, estimate))
+        elif not problem.integer:  # integers are decided by the chain alone
+            bounds.append(unpriced_bound(problem))
+    best = max(bounds, default=-math.inf)
+    return best if best > -math.inf else None
 
 
 def _exact_row_sums(magnitudes: np.ndarray, squared: bool) -> list[int]:

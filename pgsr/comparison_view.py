@@ -190,6 +190,12 @@ def _record(row: Row) -> dict[str, object]:
         "peak_mb": row.peak_bytes / 1e6 if row.peak_bytes else None,
         "reason": row.reason,
     }
+    residuals = row.result.residuals
+    record |= {
+        "primal_residual": None if residuals is None else residuals.primal,
+        "dual_residual": None if residuals is None else residuals.dual,
+        "relaxed_gap": None if residuals is None else residuals.gap,
+    }
     for kind, values in row.errors.items():
         record |= {f"{kind}_level{level}": value for level, value in enumerate(values)}
     return record

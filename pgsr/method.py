@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from pgsr.certificate import Certificate
+from pgsr.certificate import Certificate, Multipliers
 from pgsr.errors import NoEstimateError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
@@ -39,6 +39,21 @@ class Seconds:
         return self.formulate + self.solve + self.round
 
 
+@dataclass(frozen=True)
+class Residuals:
+    """By how much a continuous answer misses the optimality conditions, recomputed by us, each relative to its scale.
+
+    Attributes:
+        primal: largest violated condition.
+        dual: largest violation of stationarity at the solver's own duals; None if it gave none.
+        gap: (objective - bound) / max(1, bound), the bound by its duals.
+    """
+
+    primal: float
+    dual: float | None
+    gap: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """An answer that judges itself: its certificate was recomputed from problem and estimate alone.
@@ -50,6 +65,8 @@ class Result:
         reason: a sentence that says why, where the status needs one.
         answer: the estimate or None; `estimate` raises instead of returning None.
         measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
+        residuals: of a solver's continuous answer, before any rounding; None for exact methods.
+        multipliers: the prices behind the bound, where there are some; another method may start from them.
     """
 
     status: Status
@@ -58,6 +75,8 @@ class Result:
     certificate: Certificate | None = None
     seconds: Seconds = field(default_factory=Seconds)
     measurement: Measurement | None = None
+    residuals: Residuals | None = None
+    multipliers: Multipliers | None = None
 
     @property
     def estimate(self) -> Estimate:

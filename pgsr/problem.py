@@ -133,6 +133,8 @@ class Problem:
 
     @property
     def n_unknowns(self) -> int:
+        if self.measurement.view is View.RANKED:
+            return sum(len(values) for values in self.measurement.values)
         return self.hierarchy.n_regions * (self.measurement.max_size + 1)
 
     @property
@@ -140,6 +142,8 @@ class Problem:
         """Why no point satisfies the conditions, or None if some point does."""
         if self.nonnegative and self.totals is not None and int(self.measurement.totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
+        if self.consistent and self.totals is Totals.REGIONS:
+            return _contradicting_totals(self.hierarchy, self.measurement.region_totals)
         return None
 
     @cached_property
@@ -161,6 +165,21 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
     if max(weights) > LARGEST_WEIGHT:
         raise ProblemError("the shares need integer weights beyond 2^40; use shares with smaller denominators")
     return np.array(weights, np.int64)[measurement.hierarchy.level_of]
+
+
+def _contradicting_totals(tree: Hierarchy, totals: np.ndarray) -> str | None:
+    """Why no consistent counts have these public totals, or None if some do."""
+    for level in range(tree.n_levels - 1):
+        below = tree.sum_children(totals, level)
+        here = totals[tree.level(level)]
+        if (here != below).any():
+            first = int(np.argmax(here != below))
+            name = " / ".join(tree.paths[tree.level(level).start + first])
+            return (
+                f"the public total of {name} is {int(here[first]):,}, those of the regions below it add up to "
+                f"{int(below[first]):,}, so no consistent counts have both"
+            )
+    return None
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:

@@ -71,3 +71,42 @@ def _compositions(total: int, parts: int) -> np.ndarray:
     bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), int).reshape(-1, parts - 1)
     edges = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), total + parts - 1)], axis=1)
     return np.diff(edges, axis=1) - 1
+
+
+def priced_chain_minimum(y: np.ndarray, net: np.ndarray, w: int, norm: int, values: np.ndarray) -> float:
+    """min of sum w |x - y|^norm + net (x - y) over all non-decreasing x with these (increasing) values."""
+    d = monotone_vectors(len(y), values) - y
+    return float((w * np.abs(d) ** norm + net * d).sum(axis=1).min())
+
+
+def priced_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: float, upper: float) -> float:
+    """The same for norm 2 in reals between two bounds: the clipped min-max formula, in fractions."""
+    n, z = len(y), [int(a) - Fraction(float(b)) / (2 * w) for a, b in zip(y, net, strict=True)]
+    mean = lambda i, j: sum(z[i : j + 1], Fraction(0)) / (j - i + 1)  # noqa: E731
+    x = [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+    d = [min(max(a, lower), upper) - int(b) for a, b in zip(x, y, strict=True)]
+    return float(sum(w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)))
+
+
+def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:
+    """Every consistent table whose leaves have these vectors; shape (points, regions, cells)."""
+    n_leaves = tree.n_regions - tree.n_inner
+    chosen = np.indices((len(vectors),) * n_leaves).reshape(n_leaves, -1).T
+    return np.stack(tree.sum_up(np.moveaxis(vectors[chosen], 1, 0)), axis=1)
+
+
+def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
+    """Whether the residual flow of M_H with every region's total has a negative cycle, by Bellman and Ford's method."""
+    tree, y, arcs = problem.hierarchy, problem.target, []
+    for r, s in np.ndindex(*x.shape):
+        own = ("leaf", r) if r >= tree.n_inner else (r, s)
+        above = (int(tree.parent[r]), s) if r else "top"
+        w, d = int(problem.w[r]), int(x[r, s] - y[r, s])
+        arcs.append((own, above, w * (2 * d + 1)))
+        if x[r, s] > 0:
+            arcs.append((above, own, -w * (2 * d - 1)))
+    label = dict.fromkeys([arc[0] for arc in arcs] + [arc[1] for arc in arcs], 0)
+    for _ in label:
+        for start, end, cost in arcs:
+            label[end] = min(label[end], label[start] + cost)
+    return any(label[start] + cost < label[end] for start, end, cost in arcs)

@@ -1,11 +1,15 @@
 """Specialised exact algorithms. None of them needs a solver."""
 
+from pgsr.algorithms.cost_table_steps import SlopeGreedy, SlopeMerge
+from pgsr.algorithms.cost_tables import CostTables
+from pgsr.algorithms.cumulative_projection import CumulativeProjection
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_fit import IsotonicFit
 from pgsr.algorithms.isotonic_method import Isotonic
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.mean_consistency import MeanConsistency
+from pgsr.algorithms.region_totals import RegionTotalsProjection
 from pgsr.algorithms.selection import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.simplex import SimplexProjection
 from pgsr.algorithms.tree_projection import TreeProjection
@@ -15,6 +19,8 @@ __all__ = [
     "ChosenByNoise",
     "ChosenByScore",
     "ChosenByStatistic",
+    "CostTables",
+    "CumulativeProjection",
     "Isotonic",
     "IsotonicFit",
     "IsotonicTreeProjection",
@@ -23,7 +29,10 @@ __all__ = [
     "Merge",
     "NoConsistency",
     "Optimum",
+    "RegionTotalsProjection",
     "SimplexProjection",
+    "SlopeGreedy",
+    "SlopeMerge",
     "TreeProjection",
     "isotonic_l1",
     "isotonic_l2",

@@ -1,9 +1,11 @@
 """Top-down consistency by optimal matching: the complete method of Kuo et al."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +27,53 @@ class Merge(StrEnum):
     AVERAGE = "average"
 
 
+@runtime_checkable
+class Matcher(Protocol):
+    """Finds a least-cost perfect matching: the specialised `SortedMatching()`, or a solver model of `models/`."""
+
+    def supports(self, n_groups: int) -> str | None:
+        """None, or the reason why this many groups cannot be matched; asked before any budget is spent."""
+        ...
+
+    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> "Match":
+        """The matching, with its cost; arguments and answer are those of `match_groups`.
+
+        Raises:
+            ProblemError: the children have more or fewer groups than the parent.
+            NoMatchError: there is no answer; its status and message say why.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SortedMatching:
+    """`match_groups` as a value: the sorted matching, which needs no solver and has no size limit.
+
+    Example:
+        >>> SortedMatching().match(Groups(np.array([2]), np.array([5])), [Groups(np.array([4]), np.array([5]))]).cost
+        10
+    """
+
+    def supports(self, n_groups: int) -> str | None:
+        del n_groups
+        return None
+
+    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> "Match":
+        del time_limit
+        return match_groups(parent, children)
+
+
+class NoMatchError(MethodError):
+    """A matcher has no answer; `status` is the status of the result that needed it."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(status, reason)
+        self.status = status
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
 @dataclass(frozen=True)
 class Matching:
     """Every region alone, then from the root down: match a region's groups to its children's, and merge.
@@ -33,7 +82,7 @@ class Matching:
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
        2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c.
     3. From the root down, the G groups of a region are matched to the G groups of its children at the least total
-       difference of sizes (`match_groups`), and every child's group gets the merged size
+       difference of sizes (by `matcher`), and every child's group gets the merged size
 
            z = (x / Vx + y / Vy) / (1 / Vx + 1 / Vy),  variance 1 / (1 / Vx + 1 / Vy)    (weighted), or
            z = (x + y) / 2,                            variance (Vx + Vy) / 4            (average).
@@ -44,44 +93,63 @@ class Matching:
     The result has integer, non-negative counts, every region's public number of groups, and adds up. A region that was
     not measured (padding, a level with epsilon 0) takes the groups of its children and has no say.
 
-    Complexity: that of the fit, and O(runs x children) per region for the rest.
+    `Matching(matcher=TransportFlow())` runs the same mechanism with a solver inside. Least-cost matchings often tie:
+    their costs are equal, but which child gets which size may differ, and with it merged sizes and all that is matched
+    further down. Every optimum gives a valid release; only the default shares ties in proportion to the children's
+    groups, as the paper does.
+
+    Complexity: that of the fit, and O(runs x children) per region for the rest (with the default matcher).
 
     Source: Kuo et al. 2018, section 5 and algorithms 1 and 2. Shown by `tests/test_matching.py`.
     """
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)
     merge: Merge = Merge.WEIGHTED
+    matcher: Matcher = field(default_factory=SortedMatching)
 
     def __post_init__(self) -> None:
         try:
             object.__setattr__(self, "merge", Merge(self.merge))
         except ValueError:
             raise MethodError(f"merge={self.merge!r} is unknown; use {', '.join(Merge)}") from None
+        require_kind(self.matcher, Matcher, "matcher", "give SortedMatching(), or a model such as TransportFlow()")
 
     def supports(self, measurement: Measurement) -> str | None:
         """None, or the reason why this measurement cannot be used."""
-        return _refusal(self.fit, measurement)
+        reason = _refusal(self.fit, measurement)
+        if reason is not None or measurement.hierarchy.n_inner == 0:
+            return reason
+        # No region has more groups than the root, which is matched first.
+        return self.matcher.supports(int(measurement.region_totals[0]))
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        _refuse(self.supports(measurement))
+        """A valid release, or a status with the reason why there is none in time or by this matcher.
+
+        Raises:
+            ProblemError: the measurement cannot be fitted.
+        """
+        _refuse(_refusal(self.fit, measurement))
         start = time.perf_counter()
         tree = measurement.hierarchy
         groups = _alone(self.fit, measurement)
         fitted = time.perf_counter()
         states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(groups)]
         for region in range(tree.n_inner):
-            if time_limit is not None and time.perf_counter() - start > time_limit:
+            left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+            if left is not None and left <= 0:
                 return Result(Status.TIMED_OUT, f"region {region} of {tree.n_inner} reached after {time_limit:g} s")
-            children = tree.children(region)
-            merged = self._merged(states[region], states[children.start : children.stop])
-            states[children.start : children.stop] = merged
+            below = slice(*_bounds(tree.children(region)))
+            try:
+                states[below] = self._merged(states[region], states[below], left)
+            except NoMatchError as error:
+                return Result(error.status, f"region {' / '.join(tree.paths[region])}: {error}")
         leaves = [state.groups for state in states[tree.leaves]]
         estimate = estimate_of_groups(tree, leaves, measurement.max_size)
         seconds = Seconds(0.0, fitted - start, time.perf_counter() - fitted)
         return judged_release(measurement, estimate, seconds)
 
-    def _merged(self, parent: "_State", children: "list[_State]") -> "list[_State]":
-        match = match_groups(parent.groups, [child.groups for child in children])
+    def _merged(self, parent: "_State", children: "list[_State]", time_left: float | None = None) -> "list[_State]":
+        match = self.matcher.match(parent.groups, [child.groups for child in children], time_left)
         x, y = parent.groups.size[match.top], np.concatenate([c.groups.size for c in children])[match.bottom]
         px, py = parent.precision[match.top], np.concatenate([c.precision for c in children])[match.bottom]
         known = px + py > 0
@@ -99,6 +167,7 @@ class Matching:
     def __repr__(self) -> str:
         parts = [repr(self.fit)] if self.fit != IsotonicFit() else []
         parts += [f"merge='{self.merge}'"] if self.merge is not Merge.WEIGHTED else []
+        parts += [f"matcher={self.matcher!r}"] if self.matcher != SortedMatching() else []
         return f"Matching({', '.join(parts)})"
 
 
@@ -168,8 +237,18 @@ class Match:
     count: np.ndarray
     cost: int
 
+    @classmethod
+    def of(
+        cls, parent: Groups, children: Sequence[Groups], top: np.ndarray, bottom: np.ndarray, count: np.ndarray
+    ) -> "Match":
+        """From entries in any order; the children and the cost are looked up."""
+        owner, size, _ = runs_below(parent, children)
+        cost = int((np.abs(parent.size[top] - size[bottom]) * count).sum())
+        by_child = np.argsort(owner[bottom], kind="stable")
+        return cls(top[by_child], bottom[by_child], owner[bottom][by_child], count[by_child], cost)
 
-def match_groups(parent: Groups, children: list[Groups]) -> Match:
+
+def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
     """A least-cost perfect matching of a parent's groups to its children's.
 
         minimise  sum over matched pairs of |size in the parent - size in the child|,
@@ -194,17 +273,24 @@ def match_groups(parent: Groups, children: list[Groups]) -> Match:
     """
     from pgsr.kernels.matching import match_runs
 
+    _, size, count = runs_below(parent, children)
+    order = np.argsort(size, kind="stable")
+    top, place, matched = match_runs(parent.size, parent.count, size[order], count[order])
+    return Match.of(parent, children, top, order[place], matched)
+
+
+def runs_below(parent: Groups, children: Sequence[Groups]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The runs of all children, one child after the other: child, size, count; shape (runs,) each.
+
+    Raises:
+        ProblemError: the children have more or fewer groups than the parent.
+    """
     owner = np.repeat(np.arange(len(children)), [len(child.size) for child in children])
     size = np.concatenate([child.size for child in children])
     count = np.concatenate([child.count for child in children])
     if count.sum() != parent.total:
         raise ProblemError(f"{parent.total:,} groups cannot be matched to {int(count.sum()):,}; totals must add up")
-    order = np.argsort(size, kind="stable")
-    top, place, matched = match_runs(parent.size, parent.count, size[order], count[order])
-    bottom = order[place]
-    cost = int((np.abs(parent.size[top] - size[bottom]) * matched).sum())
-    by_child = np.argsort(owner[bottom], kind="stable")
-    return Match(top[by_child], bottom[by_child], owner[bottom][by_child], matched[by_child], cost)
+    return owner, size, count
 
 
 @dataclass(frozen=True, eq=False)

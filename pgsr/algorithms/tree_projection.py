@@ -70,16 +70,16 @@ class TreeProjection:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
-        largest = int(np.abs(problem.target).max()) * int(problem.w.max()) * problem.hierarchy.n_levels
-        if largest > _LARGEST_VALUE:
-            return Result(Status.TOO_LARGE, "counts times weights exceed 2^50; scale the weights down")
+        reason = too_large(problem)
+        if reason is not None:
+            return Result(Status.TOO_LARGE, reason)
         memory.require(48 * problem.n_unknowns, repr(problem))
         with threads_for(problem.n_unknowns):
             return self._solve(problem, time_limit)
 
     def _solve(self, problem: Problem, time_limit: float | None) -> Result:
         start = time.perf_counter()
-        forest = _Forest.of(problem)
+        forest = Forest.of(problem)
         optimum = forest.prices()
         if not problem.integer:
             return _judged_relaxation(problem, forest, optimum, time.perf_counter() - start)
@@ -98,7 +98,13 @@ class TreeProjection:
             width = 2 * width + 1
 
 
-def _judged_relaxation(problem: Problem, forest: "_Forest", optimum: "_Prices", seconds: float) -> Result:
+def too_large(problem: Problem) -> str | None:
+    """Why the sums of the trees might not be exact, or None if they are."""
+    largest = int(np.abs(problem.target).max()) * int(problem.w.max()) * problem.hierarchy.n_levels
+    return "counts times weights exceed 2^50; scale the weights down" if largest > _LARGEST_VALUE else None
+
+
+def _judged_relaxation(problem: Problem, forest: "Forest", optimum: "Prices", seconds: float) -> Result:
     start = time.perf_counter()
     estimate = forest.continuous(optimum)
     seconds += time.perf_counter() - start
@@ -110,7 +116,7 @@ def _judged_relaxation(problem: Problem, forest: "_Forest", optimum: "_Prices", 
 
 
 @dataclass(frozen=True, eq=False)
-class _Prices:
+class Prices:
     """What every inner region pays its children, shape (sizes, inner regions), and what the root is paid."""
 
     below: np.ndarray
@@ -118,8 +124,15 @@ class _Prices:
 
 
 @dataclass(frozen=True, eq=False)
-class _Forest:
-    """The trees of all sizes as the kernels want them: values by size and region, all regions but leaves first."""
+class Forest:
+    """The trees of all sizes as the kernels want them: values by size and region, all regions but leaves first.
+
+    Attributes:
+        y: noisy counts, shape (sizes, regions); a lone region stands below an added one without weight.
+        w, parent, first_child: as in problem and hierarchy.
+        n_inner: regions with children; they come first.
+        shift: what leaves are paid besides the price of the region above, shape (regions,); 0 if only prices pay.
+    """
 
     problem: Problem
     y: np.ndarray
@@ -127,20 +140,22 @@ class _Forest:
     parent: np.ndarray
     first_child: np.ndarray
     n_inner: int
+    shift: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem) -> "_Forest":
+    def of(cls, problem: Problem) -> "Forest":
         tree = problem.hierarchy
         if tree.n_levels > 1:
             y = np.ascontiguousarray(problem.target.T)
             # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
-            return cls(problem, y, problem.w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner)
+            fixed = problem.w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
+            return cls(problem, y, *fixed, np.zeros(tree.n_regions))
         # A lone region becomes the only child of a region without weight, so that every tree has an inner region.
         y = np.stack([np.zeros_like(problem.target[0]), problem.target[0]], axis=1)
         w = np.array([0, problem.w[0]])
-        return cls(problem, y, w, np.array([-1, 0]), np.array([1, 2, 2]), 1)
+        return cls(problem, y, w, np.array([-1, 0]), np.array([1, 2, 2]), 1, np.zeros(2))
 
-    def prices(self) -> _Prices:
+    def prices(self) -> Prices:
         """The optimal prices, by Newton's method from the side on which all leaves are positive."""
         from pgsr.kernels import tree as kernels
 
@@ -154,34 +169,38 @@ class _Forest:
             kernels.set_prices(
                 self.w, self.parent, self.n_inner, root, gain, -self.y[:, : self.n_inner].astype(float), below
             )
-            return _Prices(below, root)
+            return Prices(below, root)
         slope, intercept = np.empty((2, n_sizes))
         active = np.empty(n_sizes, np.int64)
         root, n_active = 0.0, self.y.size + 1
         while True:
-            kernels.newton_pass(
-                self.y, self.w, self.first_child, self.n_inner, below, gain, offset, slope, intercept, active
-            )
+            self.newton_pass(below, gain, offset, slope, intercept, active)
             if active.sum() >= n_active:  # the set of positive leaves only shrinks; unchanged means solved
-                return _Prices(below, root)
+                return Prices(below, root)
             n_active = int(active.sum())
             if total is not None:
                 root = float((missing - intercept.sum()) / slope.sum())
             kernels.set_prices(self.w, self.parent, self.n_inner, root, gain, offset, below)
 
-    def multipliers(self, prices: _Prices) -> Multipliers:
+    def newton_pass(self, below: np.ndarray, *out: np.ndarray) -> None:
+        """Linear demands on the leaves that are positive at prices `below`; see the kernel."""
+        from pgsr.kernels import tree as kernels
+
+        kernels.newton_pass(self.y, self.w, self.first_child, self.n_inner, self.shift, below, *out)
+
+    def multipliers(self, prices: Prices) -> Multipliers:
         n_inner = self.problem.hierarchy.n_inner
         return Multipliers(prices.below.T[:n_inner], np.array([prices.root]))
 
-    def continuous(self, prices: _Prices) -> Estimate:
+    def continuous(self, prices: Prices) -> Estimate:
         """The relaxed optimum."""
         from pgsr.kernels import tree as kernels
 
         x = np.empty(self.y.shape)
-        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, prices.below, x)
+        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, self.shift, prices.below, x)
         return self._estimate(x)
 
-    def integers(self, prices: _Prices, width: int) -> Estimate | None:
+    def integers(self, prices: Prices, width: int) -> Estimate | None:
         """The best integers inside windows around the relaxed optimum; None if their root cannot reach the total."""
         from pgsr.kernels import tree as kernels
 

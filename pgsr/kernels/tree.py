@@ -9,12 +9,13 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def newton_pass(y, w, first_child, n_inner, prices, gain, offset, slope, intercept, active):
+def newton_pass(y, w, first_child, n_inner, shift, prices, gain, offset, slope, intercept, active):
     """Upward pass: linear demands on the set of leaves that are positive at the current prices.
 
-    `prices[s, r]` is what inner region r pays its children. On that set region r takes y + gain * price + offset at the
-    price above it: offsets are of the size of the noise, and counts enter as exact integers only, so no digits are lost
-    to counts of 1e9. `slope[s]` and `intercept[s]` are the root's, `active[s]` counts positive leaves.
+    `prices[s, r]` is what inner region r pays its children, `shift[c]` what leaf c is paid besides. On that set region
+    r takes y + gain * price + offset at the price above it: offsets are of the size of the noise, and counts enter as
+    exact integers only, so no digits are lost to counts of 1e9. `slope[s]` and `intercept[s]` are the root's,
+    `active[s]` counts positive leaves.
     """
     for s in nb.prange(y.shape[0]):
         positive = 0
@@ -25,9 +26,10 @@ def newton_pass(y, w, first_child, n_inner, prices, gain, offset, slope, interce
             for c in range(first_child[r], first_child[r + 1]):
                 if c >= n_inner:
                     rate = 0.5 / w[c]
-                    if y[s, c] + rate * prices[s, r] > 0.0:
+                    if y[s, c] + rate * (prices[s, r] + shift[c]) > 0.0:
                         positive += 1
                         total_gain += rate
+                        total_offset += rate * shift[c]
                         residual += y[s, c]
                 else:
                     total_gain += gain[s, c]
@@ -51,14 +53,14 @@ def set_prices(w, parent, n_inner, root_price, gain, offset, prices):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def continuous_point(y, w, first_child, n_inner, prices, x):
+def continuous_point(y, w, first_child, n_inner, shift, prices, x):
     """The estimate at these prices: leaves from their demand, inner regions by adding up."""
     for s in nb.prange(y.shape[0]):
         for r in range(n_inner - 1, -1, -1):
             total = 0.0
             for c in range(first_child[r], first_child[r + 1]):
                 if c >= n_inner:
-                    x[s, c] = demand_of_leaf(y[s, c], w[c], prices[s, r])
+                    x[s, c] = demand_of_leaf(y[s, c], w[c], prices[s, r] + shift[c])
                 total += x[s, c]
             x[s, r] = total
 

@@ -1,0 +1,226 @@
+"""The agreement matrix: every method on every problem it supports, on random instances, objectives compared."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View
+from pgsr.algorithms import (
+    CostTables,
+    CumulativeProjection,
+    Isotonic,
+    MeanConsistency,
+    RegionTotalsProjection,
+    SimplexProjection,
+    TreeProjection,
+)
+from pgsr.method import Method, Result, Status
+
+TIGHT_OSQP = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}
+TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}
+
+METHODS: tuple[Method, ...] = (
+    TreeProjection(),
+    CostTables(),
+    RegionTotalsProjection(),
+    CumulativeProjection(),
+    Isotonic(),
+    SimplexProjection(),
+    MeanConsistency(),
+    Flow(),
+    Flow(around=TreeProjection()),
+    Flow(around=RegionTotalsProjection()),
+    MathOpt("GSCIP"),
+    MathOpt("HIGHS"),
+    MathOpt("GLOP"),
+    MathOpt("PDLP"),
+    CpSat(),
+    Scipy(),
+    Scip(),
+    Gurobi(),
+    Cvxpy("CLARABEL"),
+    Cvxpy("HIGHS"),
+    Cvxpy("PIQP"),
+    Cvxpy("OSQP", TIGHT_OSQP),
+    Cvxpy("SCS", TIGHT_SCS),
+    Cvxpy("SCIPY"),
+    Cvxpy("GLOP"),
+)
+"""First-order methods get tolerances that reach six digits; their defaults do not."""
+
+COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
+
+PROBLEMS: dict[str, tuple[View, Callable[[Measurement], Problem]]] = {
+    "naive": (COUNTS, Problem.naive),
+    "naive^r": (COUNTS, lambda noisy: Problem.naive(noisy).relaxed()),
+    "H_c L1": (STEPS, lambda noisy: Problem.isotonic(noisy, norm=1)),
+    "H_c L1^r": (STEPS, lambda noisy: Problem.isotonic(noisy, norm=1).relaxed()),
+    "H_c L2": (STEPS, Problem.isotonic),
+    "H_c L2^r": (STEPS, lambda noisy: Problem.isotonic(noisy).relaxed()),
+    "H_g L1": (SIZES, lambda noisy: Problem.isotonic(noisy, norm=1)),
+    "H_g L2": (SIZES, Problem.isotonic),
+    "mean consistency": (COUNTS, Problem.mean_consistency),
+    "M_H": (COUNTS, Problem.m_h),
+    "M_H^r": (COUNTS, lambda noisy: Problem.m_h(noisy).relaxed()),
+    "M_H, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions")),
+    "M_H^r, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions").relaxed()),
+    "M_c": (STEPS, Problem.m_c),
+    "M_c^r": (STEPS, lambda noisy: Problem.m_c(noisy).relaxed()),
+    "M_c, regions": (STEPS, lambda noisy: Problem.m_c(noisy, totals="regions")),
+    "M_c^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, totals="regions").relaxed()),
+    "M_c L1": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1)),
+    "M_c L1^r": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1).relaxed()),
+    "M_c L1, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions")),
+    "M_c L1^r, regions": (STEPS, lambda noisy: Problem.m_c(noisy, norm=1, totals="regions").relaxed()),
+}
+
+RELATIVE = 1e-6
+
+
+@dataclass
+class Pair:
+    """One method on one problem.
+
+    Attributes:
+        solved: instances answered. agreed: of these, how many agree with the best known objective, exactly for
+        integers, to 1e-6 for reals; a rounded
+            relaxation agrees if its bound is not above that objective.
+        how: "exact" or "rounded".
+        seconds: time spent in the method.
+        failures: what was not answered or did not agree.
+    """
+
+    asked: int = 0
+    solved: int = 0
+    agreed: int = 0
+    how: str = "exact"
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+
+def agreement(
+    instances: int,
+    problems: Sequence[str] = tuple(PROBLEMS),
+    methods: Sequence[Method] = METHODS,
+    seed: int = 0,
+    time_limit: float = 60,
+    progress: bool = True,
+) -> dict[tuple[str, str], Pair]:
+    """Solve `instances` random instances of every problem by every method that supports it.
+
+    Methods that are not installed or not licensed for the size are left out of the table's counts and named in the
+    pair's failures once.
+    """
+    pairs: dict[tuple[str, str], Pair] = {}
+    bar = tqdm(total=len(problems) * instances, desc="agreement", disable=None if progress else True)
+    for name in problems:
+        for instance in range(instances):
+            bar.set_postfix_str(name)
+            problem = random_problem(name, np.random.default_rng([seed, instance, *name.encode()]))
+            answers = []
+            for method in methods:
+                if method.supports(problem) is None:
+                    start = time.perf_counter()
+                    result = method.solve(problem, time_limit)
+                    answers.append((method, result, time.perf_counter() - start))
+            _compare(pairs, name, problem, answers)
+            bar.update()
+    bar.close()
+    return pairs
+
+
+def frame(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
+    """One row per pair."""
+    return pd.DataFrame(
+        {
+            "method": method,
+            "problem": problem,
+            "how": pair.how,
+            "asked": pair.asked,
+            "solved": pair.solved,
+            "agreed": pair.agreed,
+            "seconds": pair.seconds,
+            "failures": len(pair.failures),
+            "first_failure": pair.failures[0] if pair.failures else "",
+        }
+        for (method, problem), pair in pairs.items()
+    )
+
+
+def table(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
+    """Methods in rows, problems in columns: agreed of solved; "r" marks rounded relaxations, "-" no support."""
+    methods = list(dict.fromkeys(method for method, _ in pairs))
+    problems = list(dict.fromkeys(problem for _, problem in pairs))
+    columns = {problem: [_cell(pairs.get((method, problem))) for method in methods] for problem in problems}
+    return pd.DataFrame({"method": methods} | columns)
+
+
+def is_relaxed(name: str) -> bool:
+    """Whether the problem is one in reals."""
+    return "^r" in name or name == "mean consistency"
+
+
+def random_problem(name: str, rng: np.random.Generator) -> Problem:
+    """Up to 8 regions on 1 to 3 levels, up to 5 sizes, noise of the real law at epsilon 1/2, 2 or 8."""
+    view, state = PROBLEMS[name]
+    levels = int(rng.integers(1, 4))
+    paths: list[tuple[str, ...]] = [("nation",)] if levels == 1 else []
+    for state_name in range(int(rng.integers(1, 4)) if levels > 1 else 0):
+        if levels == 2:
+            paths.append(("nation", f"{state_name}"))
+        else:
+            paths += [("nation", f"{state_name}", f"{county}") for county in range(int(rng.integers(1, 3)))]
+    tree = Hierarchy.from_paths(paths)
+    counts = rng.integers(0, 7, (len(paths), int(rng.integers(2, 6)))) * (rng.random() < 0.9)
+    counts *= rng.random(counts.shape) < 0.6
+    truth = CountOfCounts(tree, counts)
+    epsilon = str(rng.choice(["1/2", "2", "8"]))
+    return state(Geometric(view, epsilon).measure(truth, Seeded(f"agreement {rng.integers(2**60)}")))
+
+
+def _compare(
+    pairs: dict[tuple[str, str], Pair], name: str, problem: Problem, answers: list[tuple[Method, Result, float]]
+) -> None:
+    exact = [
+        result.certificate.objective
+        for _, result, _ in answers
+        if result.status is Status.OPTIMAL and result.certificate is not None
+    ]
+    best = min((value for value in exact if value is not None), default=None)
+    for method, result, seconds in answers:
+        pair = pairs.setdefault((_label(method), name), Pair())
+        pair.asked += 1
+        pair.seconds += seconds
+        certificate = result.certificate
+        if certificate is None or result.status not in (Status.OPTIMAL, Status.RELAXED):
+            pair.failures.append(f"{result.status.name}: {result.reason}")
+            continue
+        pair.solved += 1
+        if result.status is Status.RELAXED:
+            pair.how = "rounded"
+            bound = certificate.bound
+            agrees = best is not None and bound is not None and bound <= best + RELATIVE * max(1.0, abs(best))
+            value = bound
+        else:
+            value = certificate.objective
+            assert value is not None
+            assert best is not None
+            agrees = value == best if problem.integer else abs(value - best) <= RELATIVE * max(1.0, abs(best))
+        pair.agreed += agrees
+        if not agrees:
+            pair.failures.append(f"{value} against {best}")
+
+
+def _label(method: Method) -> str:
+    return f"Cvxpy({method.solver!r})" if isinstance(method, Cvxpy) else repr(method)
+
+
+def _cell(pair: Pair | None) -> str:
+    if pair is None:
+        return "-"
+    return f"{pair.agreed}/{pair.asked}" + (" r" if pair.how == "rounded" else "")

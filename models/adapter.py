@@ -1,0 +1,190 @@
+"""What all solver models have in common: an adapter only translates a program and a solver's words."""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from models.formulate import formulate
+from models.judge import Answer, Claim, judged
+from models.program import Kind, Program, SolverProgram, quadratic
+from models.unit_steps import absolute_values, unit_steps
+from pgsr import memory
+from pgsr.checks import checked_limit
+from pgsr.errors import ProblemError
+from pgsr.method import Result, Seconds, Status
+from pgsr.problem import Problem
+from pgsr.views import View
+
+BYTES_PER_UNKNOWN = 400
+"""Of a formulated program; what a solver adds to it is its own."""
+
+
+class Route(Enum):
+    """How a solver comes to solve a problem; the value is a sentence."""
+
+    DIRECT = "as it stands"
+    STEPS = "squares as unit steps, a sequence of linear programs, exact at integers"
+    RELAXED = "relaxation, then every cell rounded to the nearest integer"
+
+
+class Refused(Exception):
+    """Raised inside an adapter by a solver that does not run; becomes a result."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class SolverModel(ABC):
+    """A method that formulates the problem, lets a solver solve the program, and judges the answer.
+
+    A new solver is one subclass with a repr, `takes`, `unavailable` and `run`; everything that can be said about
+    problems, limits and answers is said here and in `models.judge`.
+    """
+
+    @property
+    @abstractmethod
+    def takes(self) -> frozenset[Kind]:
+        """The kinds of programs that the solver solves with what we need: an integer optimum, or duals."""
+
+    @abstractmethod
+    def unavailable(self) -> Result | None:
+        """None, or a result that says what to install. Must not start the solver."""
+
+    @abstractmethod
+    def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
+        """Solve within the limit. May raise `Refused`."""
+
+    @property
+    def name(self) -> str:
+        """What sentences call the solver."""
+        return repr(self).removesuffix("()")
+
+    def too_large(self, program: SolverProgram) -> str | None:
+        """None, or why this program exceeds the solver's licence or our way to build it. Asked before the solve."""
+        del program
+        return None
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver does not solve this problem."""
+        if problem.view is View.RANKED and not problem.integer:
+            return "estimates of ranked sizes are counts of groups, so integers; state the problem without .relaxed()"
+        if self.route(problem) is None:
+            kind = _kind(problem)
+            can = ", ".join(k.name for k in Kind if k in self.takes)
+            return f"{problem.label} is a {kind.value} ({kind.name}); {self!r} takes {can}"
+        return None
+
+    def route(self, problem: Problem) -> Route | None:
+        """How this solver solves the problem, or None if it cannot."""
+        kind = _kind(problem)
+        if kind in self.takes:
+            return Route.DIRECT
+        if kind is Kind.MIQP and Kind.MILP in self.takes:
+            return Route.STEPS
+        if kind.integer and (Kind.LP if kind is Kind.MILP else Kind.QP) in self.takes:
+            return Route.RELAXED
+        if kind is Kind.MIQP and Kind.LP in self.takes:
+            return Route.STEPS
+        return None
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        time_limit = checked_limit(time_limit)
+        reason = self.supports(problem)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason)
+        if problem.contradiction is not None:
+            return Result(Status.INFEASIBLE, problem.contradiction)
+        missing = self.unavailable()
+        if missing is not None:
+            return missing
+        memory.require(BYTES_PER_UNKNOWN * problem.n_unknowns, repr(problem))
+        route = self.route(problem)
+        assert route is not None
+        start = time.perf_counter()
+        program = formulate(problem if route is not Route.RELAXED else problem.relaxed())
+        clock = _Clock(start, time_limit, formulate=time.perf_counter() - start)
+        try:
+            if route is Route.STEPS:
+                answer = self._by_steps(program, clock)
+            else:
+                answer = self._once(absolute_values(program) if program.norm == 1 else quadratic(program), clock)
+        except Refused as refused:
+            return Result(refused.status, refused.reason, seconds=clock.seconds)
+        answer = answer.of_cells(program)
+        before = time.perf_counter()
+        result = judged(self.name, problem, program, answer, time_limit)
+        return replace(result, seconds=replace(clock.seconds, round=time.perf_counter() - before))
+
+    def _once(self, program: SolverProgram, clock: "_Clock") -> Answer:
+        if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
+            return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
+        reason = self.too_large(program)
+        if reason is not None:
+            raise Refused(Status.TOO_LARGE, reason)
+        run = self.run(program, clock.left)
+        clock.add(run)
+        if run.answer.bound is not None:
+            return replace(run.answer, bound=run.answer.bound + program.constant)
+        return run.answer
+
+    def _by_steps(self, program: Program, clock: "_Clock") -> Answer:
+        """The last answer of the sequence; its bound holds for the squares as well, since no line lies above them."""
+        answers: list[Answer] = []
+        integers = Kind.MILP in self.takes
+
+        def solve(stepped: SolverProgram) -> np.ndarray | None:
+            if clock.expired:
+                answers[-1] = replace(answers[-1], claim=Claim.STOPPED)
+                return None
+            answers.append(self._once(stepped if integers else _continuous(stepped), clock))
+            last = answers[-1]
+            if last.claim is Claim.STOPPED and len(answers) > 1 and last.values is None:
+                answers[-1] = replace(answers[-2], claim=Claim.STOPPED)
+            return last.values[: program.n] if last.claim is Claim.OPTIMAL and last.values is not None else None
+
+        unit_steps(program, solve)
+        return answers[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One call of a solver: its answer, and the seconds spent on handing the program over and on solving."""
+
+    answer: Answer
+    formulate: float
+    solve: float
+
+
+class _Clock:
+    """Seconds spent so far and left."""
+
+    def __init__(self, start: float, limit: float | None, formulate: float) -> None:
+        self.start, self.limit = start, limit
+        self.seconds = Seconds(formulate=formulate)
+
+    def add(self, run: Run) -> None:
+        self.seconds = Seconds(self.seconds.formulate + run.formulate, self.seconds.solve + run.solve)
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limit is None else max(0.01, self.limit - (time.perf_counter() - self.start))
+
+    @property
+    def expired(self) -> bool:
+        return self.limit is not None and time.perf_counter() - self.start >= self.limit
+
+
+def _kind(problem: Problem) -> Kind:
+    if problem.norm == 1:
+        return Kind.MILP if problem.integer else Kind.LP
+    if problem.norm != 2:
+        raise ProblemError(f"norm {problem.norm} is unknown; use 1 or 2")
+    return Kind.MIQP if problem.integer else Kind.QP
+
+
+def _continuous(program: SolverProgram) -> SolverProgram:
+    return replace(program, integer=np.zeros(program.n, bool))

@@ -1,0 +1,98 @@
+"""Integer programs through OR-tools CP-SAT."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.adapter import Refused, Run, SolverModel
+from models.judge import Answer, Claim
+from models.optional import load, not_installed
+from models.program import Kind, SolverProgram
+from pgsr.method import Result, Status
+
+LARGEST = 300_000
+"""Most unknowns, steps included: the model is built one Python object per unknown and row."""
+
+_LARGEST_OBJECTIVE = 2**60
+
+
+@dataclass(frozen=True)
+class CpSat(SolverModel):
+    """Solves the integer program by constraint propagation, clause learning and linear relaxations.
+
+    Everything is an integer: z[j] within bounds that some optimum satisfies, and the steps above and below it. Squares
+    come as unit steps; as products of a variable with itself CP-SAT proves next to nothing about them.
+
+    Status: OPTIMAL or FEASIBLE with CP-SAT's own bound; UNSUPPORTED for relaxations; TOO_LARGE, also where squares
+    leave 64 bits; TIMED_OUT; NOT_INSTALLED.
+    """
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset({Kind.MILP})
+
+    def unavailable(self) -> Result | None:
+        return not_installed("ortools") if load("ortools.sat.python.cp_model") is None else None
+
+    def too_large(self, program: SolverProgram) -> str | None:
+        if program.n > LARGEST:
+            return f"{program.n:,} unknowns; CP-SAT models are built up to {LARGEST:,}"
+        low, high = _bounds(program)
+        far = np.maximum(np.abs(low), np.abs(high)).astype(float)
+        if float(np.abs(program.linear) @ far) > _LARGEST_OBJECTIVE:
+            return "the objective may exceed 2^60, beyond CP-SAT's arithmetic; use Flow or TreeProjection"
+        return None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        cp_model = load("ortools.sat.python.cp_model")
+        start = time.perf_counter()
+        model = cp_model.CpModel()
+        low, high = _bounds(program)
+        v = [model.new_int_var(int(a), int(b), "") for a, b in zip(low, high, strict=True)]
+        for rows, right, equal in ((program.matrix, program.right, True), (program.order, program.order_right, False)):
+            for row, value in enumerate(right):
+                part = slice(rows.indptr[row], rows.indptr[row + 1])
+                terms = [v[j] for j in rows.indices[part]]
+                total = cp_model.LinearExpr.weighted_sum(terms, rows.data[part].astype(int).tolist())
+                model.add(total == int(value) if equal else total <= int(value))
+        linear = np.flatnonzero(program.linear)
+        costs = program.linear[linear].astype(int).tolist()
+        model.minimize(cp_model.LinearExpr.weighted_sum([v[j] for j in linear], costs))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = os.cpu_count() or 1
+        if time_limit is not None:
+            solver.parameters.max_time_in_seconds = time_limit
+        formulated = time.perf_counter()
+        status = solver.solve(model)
+        spent = time.perf_counter() - formulated
+        if status == cp_model.MODEL_INVALID:
+            raise Refused(Status.TOO_LARGE, "CP-SAT refuses the model, most likely because its numbers are too large")
+        claims = {
+            cp_model.OPTIMAL: Claim.OPTIMAL,
+            cp_model.FEASIBLE: Claim.STOPPED,
+            cp_model.UNKNOWN: Claim.STOPPED,
+            cp_model.INFEASIBLE: Claim.INFEASIBLE,
+        }
+        claim = claims[status]
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            answer = Answer(claim, "", _values(solver, v), bound=solver.best_objective_bound)
+        else:
+            answer = Answer(claim)
+        return Run(answer, formulated - start, spent)
+
+    def __repr__(self) -> str:
+        return "CpSat()"
+
+
+def _bounds(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:
+    """Finite integer bounds. What a linearisation adds is the positive part of an integer, so an integer, too."""
+    low = np.maximum(program.lower, program.reach[0])
+    high = np.minimum(program.upper, program.reach[1])
+    return np.ceil(low), np.floor(np.maximum(high, low))
+
+
+def _values(solver: Any, v: list[Any]) -> np.ndarray:
+    return np.array([solver.value(variable) for variable in v], float)

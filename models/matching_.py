@@ -1,0 +1,264 @@
+"""The optimal matching of Kuo et al. as solver models, interchangeable with the specialised `SortedMatching`.
+
+Sizes x of a parent's G groups and y of its children's are given. Group by group it is the assignment problem
+
+    minimise  sum over i, j of |x_i - y_j| pi_ij,  pi in {0, 1}^(G x G), every row and column of pi sums to 1.
+
+Equal sizes are interchangeable. With a_i groups in run i of the parent (a size) and b_j in run j of the children (a
+child and a size) it is the transportation problem
+
+    minimise  sum over i, j of |x_i - y_j| pi_ij,  pi >= 0 integer,  sum_j pi_ij = a_i,  sum_i pi_ij = b_j.
+
+Every answer is judged in exact integers: its marginals must be a and b, and its cost must equal the dual bound
+
+    max over f with |f(s + 1) - f(s)| <= 1 of  sum_i a_i f(x_i) - sum_j b_j f(y_j)  =  sum over s of |A(s) - B(s)|,
+
+with A(s), B(s) the numbers of groups of size at most s: the earth mover's distance (Kantorovich and Rubinstein).
+Optimal matchings tie: costs are equal, pairs need not be, so merged sizes may differ. Only `SortedMatching` shares ties
+in proportion among children.
+
+Source: Kuo et al. 2018, algorithm 2. Shown by `tests/test_matching_models.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from models.optional import load, not_installed
+from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.matching import Match, NoMatchError, runs_below
+from pgsr.errors import MethodError
+from pgsr.method import Status
+
+LARGEST_ASSIGNMENT = 5_000
+"""Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB, OR-tools 9 s and 1.3 GB."""
+
+LARGEST_FLOW = 4_000_000
+"""Most arcs, pairs of runs: about 5 s and 0.6 GB."""
+
+LARGEST_LP = 500_000
+"""Most variables, pairs of runs: about 12 s and 0.6 GB."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The assignment problem on the dense matrix of all pairs of groups: G^2 variables.
+
+    Solved by `solver`: "scipy" (shortest augmenting paths) or "ortools" (cost-scaling push-relabel). No time limit:
+    neither can be interrupted. Above `LARGEST_ASSIGNMENT` groups it refuses.
+
+    Complexity: O(G^3) for SciPy, O(G^2.5 log(G K)) for OR-tools, with K the largest size; O(G^2) memory.
+
+    Example:
+        >>> parent = Groups(np.array([1, 2]), np.array([3, 1]))
+        >>> children = [Groups(np.array([1]), np.array([2])), Groups(np.array([1, 4]), np.array([1, 1]))]
+        >>> Assignment().match(parent, children).cost
+        2
+
+    Source: Crouse 2016 (SciPy); Goldberg and Kennedy 1995 (OR-tools).
+    """
+
+    solver: str = "scipy"
+
+    def __post_init__(self) -> None:
+        if self.solver not in ("scipy", "ortools"):
+            raise MethodError(f"Assignment(solver={self.solver!r}) is unknown; use 'scipy' or 'ortools'")
+
+    def supports(self, n_groups: int) -> str | None:
+        return _reason(self._hindrance(n_groups))
+
+    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+        del time_limit
+        _, y, b = runs_below(parent, children)
+        _raise_any(self._hindrance(parent.total))
+        top, bottom = np.repeat(np.arange(len(parent.size)), parent.count), np.repeat(np.arange(len(y)), b)
+        cost = np.abs(parent.size[top][:, None] - y[bottom])
+        mate = _mates_by_ortools(cost) if self.solver == "ortools" else _mates_by_scipy(cost)
+        pair, count = np.unique(top * len(y) + bottom[mate], return_counts=True)
+        return _judged(repr(self), parent, children, pair, count)
+
+    def _hindrance(self, n_groups: int) -> NoMatchError | None:
+        if n_groups > LARGEST_ASSIGNMENT:
+            return NoMatchError(
+                Status.TOO_LARGE,
+                f"{n_groups:,} groups have {n_groups**2:,} pairs; {self!r} goes up to {LARGEST_ASSIGNMENT:,} groups; "
+                "use TransportFlow(), which counts runs of equal sizes, or SortedMatching()",
+            )
+        return _missing("ortools.graph.python.linear_sum_assignment") if self.solver == "ortools" else None
+
+    def __repr__(self) -> str:
+        return f"Assignment(solver={self.solver!r})" if self.solver != "scipy" else "Assignment()"
+
+
+@dataclass(frozen=True)
+class TransportFlow:
+    """The transportation problem as a min-cost flow, by OR-tools: one arc per pair of runs.
+
+    a_i units enter at run i of the parent, b_j leave at run j of the children, and the arc between them costs
+    |x_i - y_j| a unit. Runs are at most K + 1 for the parent and (K + 1) x children, however many groups there are.
+    No time limit: the solver cannot be interrupted. Above `LARGEST_FLOW` arcs it refuses.
+
+    Complexity: O(n^2 m log(n C)) at worst, with n runs, m arcs and C the largest cost; O(m) memory.
+
+    Example:
+        >>> parent = Groups(np.array([1, 2]), np.array([300_000_000, 100_000_000]))
+        >>> children = [Groups(np.array([1]), np.array([200_000_000])), Groups(np.array([1]), np.array([200_000_000]))]
+        >>> TransportFlow().match(parent, children).cost
+        100000000
+
+    Source: Ahuja, Magnanti and Orlin 1993, section 1.2 (transportation); Goldberg 1997 (OR-tools' cost scaling).
+    """
+
+    def supports(self, n_groups: int) -> str | None:
+        del n_groups
+        return _reason(_missing("ortools.graph.python.min_cost_flow"))
+
+    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+        del time_limit
+        _, y, b = runs_below(parent, children)
+        _raise_any(_missing("ortools.graph.python.min_cost_flow"))
+        _check_pairs(repr(self), parent, y, LARGEST_FLOW, "arcs")
+        i, j = _pairs(parent, y)
+        flow = load("ortools.graph.python.min_cost_flow").SimpleMinCostFlow()
+        capacity = np.minimum(parent.count[i], b[j])
+        cost = np.abs(parent.size[i] - y[j])
+        arcs = flow.add_arcs_with_capacity_and_unit_cost(i, len(parent.size) + j, capacity, cost)
+        flow.set_nodes_supplies(np.arange(len(parent.size) + len(y)), np.concatenate([parent.count, -b]))
+        status = flow.solve()
+        if status != flow.OPTIMAL:
+            raise _failed(repr(self), f"OR-tools says {status.name}")
+        units = flow.flows(arcs)
+        used = np.flatnonzero(units)
+        return _judged(repr(self), parent, children, used, units[used])
+
+
+@dataclass(frozen=True)
+class TransportLp:
+    """The transportation problem as a linear program, by HiGHS through SciPy: one variable per pair of runs.
+
+    The constraint matrix is the incidence matrix of a bipartite graph, hence totally unimodular: with integer a and b
+    every vertex is integral, and the dual simplex method ends at a vertex. The answer is rounded against floating point
+    and judged. Above `LARGEST_LP` variables it refuses.
+
+    Complexity: exponential at worst, in practice a few pivots per run; O(pairs of runs) memory.
+
+    Example:
+        >>> parent = Groups(np.array([1, 2]), np.array([300, 100]))
+        >>> children = [Groups(np.array([1]), np.array([200])), Groups(np.array([1]), np.array([200]))]
+        >>> TransportLp().match(parent, children).cost
+        100
+
+    Source: Hoffman and Kruskal 1956 (integral vertices); Huangfu and Hall 2018 (HiGHS).
+    """
+
+    def supports(self, n_groups: int) -> str | None:
+        del n_groups
+        return None
+
+    def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> Match:
+        from scipy.optimize import linprog
+
+        _, y, b = runs_below(parent, children)
+        _check_pairs(repr(self), parent, y, LARGEST_LP, "variables")
+        i, j = _pairs(parent, y)
+        if len(i) == 0:
+            return _judged(repr(self), parent, children, i, i)
+        rows, columns = np.concatenate([i, len(parent.size) + j]), np.tile(np.arange(len(i)), 2)
+        marginals = sparse.csr_array((np.ones(len(rows)), (rows, columns)))
+        options = {} if time_limit is None else {"time_limit": time_limit}
+        answer = linprog(
+            np.abs(parent.size[i] - y[j]),
+            A_eq=marginals,
+            b_eq=np.concatenate([parent.count, b]),
+            method="highs-ds",
+            options=options,
+        )
+        if answer.status == 1:
+            limit = "its iteration limit" if time_limit is None else f"{time_limit:.3g} s"
+            raise NoMatchError(Status.TIMED_OUT, f"HiGHS had no matching after {limit}; give more time")
+        if answer.status != 0:
+            raise _failed(repr(self), f"HiGHS says: {answer.message}")
+        units = np.rint(answer.x).astype(np.int64)
+        used = np.flatnonzero(units)
+        return _judged(repr(self), parent, children, used, units[used])
+
+
+def _judged(model: str, parent: Groups, children: Sequence[Groups], pair: np.ndarray, count: np.ndarray) -> Match:
+    """The matching of count[k] groups on pair[k] = i x (runs below) + j, once marginals and cost are proved."""
+    _, y, b = runs_below(parent, children)
+    i, j = pair // max(1, len(y)), pair % max(1, len(y))
+    match = Match.of(parent, children, i, j, count.astype(np.int64))
+    above, below = _sums(i, count, len(parent.size)), _sums(j, count, len(y))
+    if (count < 0).any() or (above != parent.count).any() or (below != b).any():
+        raise _failed(model, "the answer does not match every group exactly once")
+    bound = _dual_bound(parent, y, b)
+    if match.cost != bound:
+        raise _failed(model, f"the answer costs {match.cost:,}, the least is {bound:,}")
+    return match
+
+
+def _dual_bound(parent: Groups, y: np.ndarray, b: np.ndarray) -> int:
+    """The sum over s of |A(s) - B(s)|, in integers."""
+    size, place = np.unique(np.concatenate([parent.size, y]), return_inverse=True)
+    excess = np.cumsum(_sums(place, np.concatenate([parent.count, -b]), len(size)))
+    return int((np.abs(excess[:-1]) * np.diff(size)).sum())
+
+
+def _sums(place: np.ndarray, values: np.ndarray, length: int) -> np.ndarray:
+    # Not bincount, whose weights are floats.
+    total = np.zeros(length, np.int64)
+    np.add.at(total, place, values)
+    return total
+
+
+def _pairs(parent: Groups, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs (run of the parent, run below), the latter fastest."""
+    return np.repeat(np.arange(len(parent.size)), len(y)), np.tile(np.arange(len(y)), len(parent.size))
+
+
+def _mates_by_scipy(cost: np.ndarray) -> np.ndarray:
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(cost)[1]
+
+
+def _mates_by_ortools(cost: np.ndarray) -> np.ndarray:
+    problem = load("ortools.graph.python.linear_sum_assignment").SimpleLinearSumAssignment()
+    left, right = np.indices(cost.shape, np.int32)
+    problem.add_arcs_with_cost(left.ravel(), right.ravel(), cost.ravel())
+    status = problem.solve()
+    if status != problem.OPTIMAL:
+        raise _failed("Assignment(solver='ortools')", f"OR-tools says {status.name}")
+    return np.array([problem.right_mate(node) for node in range(len(cost))], np.int64)
+
+
+def _check_pairs(model: str, parent: Groups, y: np.ndarray, largest: int, what: str) -> None:
+    n = len(parent.size) * len(y)
+    if n > largest:
+        raise NoMatchError(
+            Status.TOO_LARGE,
+            f"{len(parent.size):,} sizes by {len(y):,} runs of the children are {n:,} {what}; {model} goes up to "
+            f"{largest:,}; use SortedMatching()",
+        )
+
+
+def _missing(module: str) -> NoMatchError | None:
+    if load(module) is not None:
+        return None
+    row = not_installed(module.partition(".")[0])
+    return NoMatchError(row.status, row.reason)
+
+
+def _reason(hindrance: NoMatchError | None) -> str | None:
+    return None if hindrance is None else str(hindrance)
+
+
+def _raise_any(hindrance: NoMatchError | None) -> None:
+    if hindrance is not None:
+        raise hindrance
+
+
+def _failed(model: str, why: str) -> NoMatchError:
+    return NoMatchError(Status.FAILED, f"{model} has no valid matching: {why}; use SortedMatching()")

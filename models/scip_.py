@@ -1,0 +1,82 @@
+"""Integer programs through PySCIPOpt."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.adapter import Run, SolverModel
+from models.judge import Answer, Claim
+from models.optional import load, not_installed
+from models.program import Kind, SolverProgram
+from pgsr.method import Result
+
+LARGEST = 20_000
+"""Most unknowns: the model is built one Python object per unknown and row."""
+
+
+@dataclass(frozen=True)
+class Scip(SolverModel):
+    """Solves the integer program with SCIP through its own Python interface (a newer SCIP than `MathOpt("GSCIP")`).
+
+    SCIP takes linear objectives only, so the sum of squares becomes one convex condition t >= sum_j weight[j] z[j]^2.
+
+    Status: OPTIMAL or FEASIBLE with SCIP's own bound; UNSUPPORTED for relaxations (no duals of them); TOO_LARGE;
+    TIMED_OUT; NOT_INSTALLED.
+    """
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset({Kind.MILP, Kind.MIQP})
+
+    def unavailable(self) -> Result | None:
+        return not_installed("pyscipopt") if load("pyscipopt") is None else None
+
+    def too_large(self, program: SolverProgram) -> str | None:
+        return f"{program.n:,} unknowns; SCIP models are built up to {LARGEST:,}" if program.n > LARGEST else None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        scip = load("pyscipopt")
+        start = time.perf_counter()
+        model = scip.Model()
+        model.hideOutput()
+        finite = lambda x: None if np.isinf(x) else float(x)  # noqa: E731
+        v = [
+            model.addVar(vtype="I" if integer else "C", lb=finite(low), ub=finite(high))
+            for integer, low, high in zip(program.integer, program.lower, program.upper, strict=True)
+        ]
+        for rows, right, equal in ((program.matrix, program.right, True), (program.order, program.order_right, False)):
+            for row, value in enumerate(right):
+                part = slice(rows.indptr[row], rows.indptr[row + 1])
+                terms = zip(rows.indices[part], rows.data[part], strict=True)
+                total = scip.quicksum(float(a) * v[j] for j, a in terms)
+                model.addCons(total == float(value) if equal else total <= float(value))
+        objective = scip.quicksum(float(program.linear[j]) * v[j] for j in np.flatnonzero(program.linear))
+        if program.is_quadratic:
+            bound = model.addVar(lb=0.0)
+            squares = np.flatnonzero(program.quadratic)
+            model.addCons(scip.quicksum(float(program.quadratic[j]) * v[j] * v[j] for j in squares) <= bound)
+            objective = objective + bound
+        model.setObjective(objective)
+        model.setParam("limits/gap", 0.0)
+        if time_limit is not None:
+            model.setParam("limits/time", time_limit)
+        formulated = time.perf_counter()
+        model.optimize()
+        spent = time.perf_counter() - formulated
+        status = model.getStatus()
+        claims = {
+            "optimal": Claim.OPTIMAL,
+            "timelimit": Claim.STOPPED,
+            "infeasible": Claim.INFEASIBLE,
+            "inforunbd": Claim.INFEASIBLE,
+        }
+        claim, note = claims.get(status, Claim.FAILED), "" if status == "optimal" else f"it says {status}"
+        if model.getNSols() == 0:
+            return Run(Answer(claim, note), formulated - start, spent)
+        best = model.getBestSol()
+        values = np.array([best[variable] for variable in v])
+        return Run(Answer(claim, note, values, bound=model.getDualbound()), formulated - start, spent)
+
+    def __repr__(self) -> str:
+        return "Scip()"

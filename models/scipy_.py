@@ -1,0 +1,60 @@
+"""Linear and integer linear programs through SciPy's HiGHS."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from models.adapter import Run, SolverModel
+from models.judge import Answer, Claim
+from models.program import Kind, SolverProgram
+from pgsr.method import Result
+
+
+@dataclass(frozen=True)
+class Scipy(SolverModel):
+    """HiGHS as it comes with SciPy: L1 problems as they stand, integer squares by unit steps; needs no other package.
+
+    Relaxed squares are UNSUPPORTED: HiGHS' solver for them is not in SciPy (`Cvxpy("HIGHS")` has it).
+    """
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset({Kind.LP, Kind.MILP})
+
+    def unavailable(self) -> Result | None:
+        return None
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        start = time.perf_counter()
+        options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+        if program.is_integer:
+            options["mip_rel_gap"] = 0.0
+        answer: Any = linprog(
+            program.linear,
+            A_ub=program.order if len(program.order_right) else None,
+            b_ub=program.order_right if len(program.order_right) else None,
+            A_eq=program.matrix if len(program.right) else None,
+            b_eq=program.right if len(program.right) else None,
+            bounds=np.stack([program.lower, program.upper], axis=1),
+            method="highs",
+            integrality=program.integer.astype(int) if program.is_integer else None,
+            options=options,
+        )
+        spent = time.perf_counter() - start
+        claim = {0: Claim.OPTIMAL, 1: Claim.STOPPED, 2: Claim.INFEASIBLE}.get(answer.status, Claim.FAILED)
+        note = "" if claim is Claim.OPTIMAL else str(answer.message).split(".", maxsplit=1)[0]
+        if answer.x is None:
+            return Run(Answer(claim, note), 0.0, spent)
+        if program.is_integer:
+            bound = answer.get("mip_dual_bound")
+            if bound is None and claim is Claim.OPTIMAL:  # solved before branching; the gap asked for is 0
+                bound = answer.fun
+            return Run(Answer(claim, note, answer.x, bound=bound), 0.0, spent)
+        duals, order = -answer.eqlin.marginals, -answer.ineqlin.marginals
+        return Run(Answer(claim, note, answer.x, np.asarray(duals), np.asarray(order), answer.fun), 0.0, spent)
+
+    def __repr__(self) -> str:
+        return "Scipy()"

@@ -1,0 +1,410 @@
+"""The published dynamic program against exhaustive search, the worked examples, and its own claims."""
+
+import sys
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from models import TableConstraints
+from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
+from pgsr.algorithms.cost_table_steps import Deadline, Stopped, Tables
+from pgsr.algorithms.cost_windows import domains, half_widths
+from pgsr.errors import MethodError
+
+STEPS = [SlopeMerge(), SlopeGreedy()]
+ALL_STEPS = [*STEPS, TableConstraints()]
+E12 = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
+
+
+@pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
+def test_worked_example_e11(step):
+    """The cost tables of size 1: Georgia 3, Michigan 0, and the United States 4."""
+    georgia, michigan = np.array([9, 4, 1, 0, 1, 4, 9]), np.array([0, 1, 4, 9, 16, 25, 36])
+    leaves = Tables.quadratic(np.array([3, 0]), np.array([1, 1]), np.array([0, 0]), np.array([6, 6]))
+    assert [table.tolist() for table in leaves] == [georgia.tolist(), michigan.tolist()]
+    combined = step.combine(leaves, 0, 8, Deadline())
+    assert combined.costs.tolist() == [9, 4, 1, 0, 1, 2, 5, 8, 13]
+    assert combined.split(3).tolist() == [3, 0]
+    for v in range(9):
+        x = combined.split(v)
+        assert x.sum() == v
+        assert georgia[x[0]] + michigan[x[1]] == combined.costs[v]
+    assert (combined.costs + (np.arange(9) - 4) ** 2).tolist() == [25, 13, 5, 1, 1, 3, 9, 17, 29]
+
+
+@pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
+@pytest.mark.parametrize("window", ["paper", None, 3])
+def test_worked_example_e12(step, window):
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    result = CostTables(window, step).solve(naive.problem_of(tree, E12, 6))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.objective == 7
+    assert result.estimate.values[0].tolist() == [3, 1, 2, 0, 0]
+    assert result.estimate.values[:, 0].tolist() == [3, 3, 0]
+    assert result.estimate.values[:, 2].tolist() == [2, 0, 2]
+    assert result.estimate.values[1:, 1].tolist() in ([1, 0], [0, 1])
+
+
+def test_worked_example_e13():
+    """Three levels: lambda = 2 * 3 / epsilon, delta = 3 ceil(2 lambda^2)."""
+    truth = random_truth(np.random.default_rng(0), Hierarchy.from_paths([("US", "GA", "x"), ("US", "MI", "y")]))
+    for epsilon, delta in [("0.1", 21_600), ("0.5", 864), ("1", 216)]:
+        problem = Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("delta")))
+        assert half_widths(problem, "paper") == [delta] * 5
+
+
+def test_the_window_of_a_level_follows_its_own_epsilon():
+    tree = Hierarchy.from_paths([("US", "GA", "x"), ("US", "GA", "y"), ("US", "DC")], pad_ragged=True)
+    truth = random_truth(np.random.default_rng(1), tree)
+    noisy = Geometric(View.COUNTS, 1, shares=("1/3", "0", "2/3")).measure(truth, Seeded(0))
+    problem = Problem.m_h(noisy)
+    whole = noisy.root_total + int(np.abs(noisy.matrix).max())
+    assert half_widths(problem, "paper") == [216, whole, whole, 54, 54, 54]
+    assert CostTables().solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("step", STEPS, ids=repr)
+def test_equals_brute_force(step):
+    rng = np.random.default_rng(2)
+    for _ in range(scale(150, 3_000)):
+        problem, points = small_instance(rng)
+        for window in ("paper", None):
+            result = CostTables(window, step).solve(problem)
+            assert result.status is Status.OPTIMAL
+            assert result.certificate.objective == naive.objectives(problem, points).min()
+
+
+def test_small_windows_give_the_best_point_inside_them_and_say_so():
+    rng = np.random.default_rng(3)
+    seen = {Status.OPTIMAL: 0, Status.FEASIBLE: 0}
+    for _ in range(scale(300, 5_000)):
+        problem, points = small_instance(rng)
+        window = int(rng.integers(0, 3))
+        within = domains(problem, window)
+        inside = points[((points >= within.low) & (points <= within.high)).all(axis=(1, 2))]
+        result = CostTables(window).solve(problem)
+        best = naive.objectives(problem, points).min()
+        assert result.certificate.feasible
+        assert result.certificate.objective == naive.objectives(problem, inside).min()
+        assert (result.status is Status.OPTIMAL) == (result.certificate.objective == best)
+        if result.status is Status.FEASIBLE:
+            assert result.certificate.bound is None
+            assert "bind" in result.reason
+        seen[result.status] += 1
+    assert min(seen.values()) > 10
+
+
+def test_windows_that_cannot_reach_the_total_are_widened():
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
+    noisy = np.array([[-900, 5], [-800, -9], [-7, -999]])
+    far = naive.problem_of(tree, noisy, 5_000)
+    assert domains(far, "paper").doublings > 0
+    for step in STEPS:
+        result = CostTables(step=step).solve(far)
+        assert result.certificate.feasible
+        assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+        assert CostTables(None, step).solve(far).status is Status.OPTIMAL
+    short = naive.problem_of(tree, np.array([[-9, -6], [6, 3], [8, 0]]), 24)
+    assert domains(short, 0).delta.tolist() == [7, 7, 7]
+    narrow = CostTables(window=0).solve(short)
+    assert narrow.status is Status.FEASIBLE
+    assert "y +- 7 or less (doubled 3 times to reach the total)" in narrow.reason
+    assert CostTables().solve(naive.problem_of(tree, noisy, 0)).certificate.optimal
+    children_above_their_parent = naive.problem_of(tree, np.array([[0, 0], [90, 80], [70, 60]]), 100)
+    assert CostTables(window=0).solve(children_above_their_parent).certificate.feasible
+
+
+def test_every_window_holds_a_feasible_point():
+    rng = np.random.default_rng(4)
+    for _ in range(scale(400, 10_000)):
+        tree = random_tree(rng, max_regions=15)
+        noisy = rng.integers(-60, 60, (tree.n_regions, int(rng.integers(2, 6))))
+        problem = naive.problem_of(tree, noisy, int(rng.integers(0, 100)))
+        window = int(rng.integers(0, 12))
+        within, x = domains(problem, window), CostTables(window).solve(problem).estimate.values
+        assert x.dtype == np.int64
+        assert ((within.low <= x) & (x <= within.high)).all()
+        assert (x == tree.sum_up(x[tree.leaves])).all()
+        assert x.min() >= 0
+        assert x[0].sum() == problem.measurement.root_total
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_equals_tree_projection(epsilon):
+    rng = np.random.default_rng(5)
+    for k in range(scale(20, 300)):
+        truth = random_truth(rng, random_tree(rng, max_regions=20), max_size=8, max_count=300)
+        problem = Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded(k)))
+        ours, tables = TreeProjection().solve(problem), CostTables().solve(problem)
+        assert tables.status is Status.OPTIMAL
+        assert tables.certificate.objective == ours.certificate.objective
+
+
+def test_weights_equal_tree_projection():
+    rng = np.random.default_rng(6)
+    for _ in range(scale(100, 2_000)):
+        problem, points = small_instance(rng)
+        weights = rng.integers(0, 5, problem.hierarchy.n_regions)
+        weights[problem.hierarchy.leaves] += 1
+        weighted = replace(problem, weights=weights)
+        for step in STEPS:
+            result = CostTables(step=step).solve(weighted)
+            assert result.status is Status.OPTIMAL
+            assert result.certificate.objective == naive.objectives(weighted, points).min()
+
+
+def test_slope_greedy_and_slope_merge_return_the_same_counts():
+    """They break ties alike, so not only the tables but the answers are equal."""
+    rng = np.random.default_rng(7)
+    for _ in range(scale(100, 2_000)):
+        tree = random_tree(rng, max_regions=15)
+        noisy = rng.integers(-9, 30, (tree.n_regions, int(rng.integers(2, 8))))
+        problem = naive.problem_of(tree, noisy, int(rng.integers(0, 200)))
+        for window in ("paper", None, 4):
+            merge, greedy = (CostTables(window, step).solve(problem).estimate.values for step in STEPS)
+            assert (merge == greedy).all()
+
+
+def test_steps_equal_enumeration():
+    """phi of random convex tables, over the whole range that they reach and over parts of it."""
+    rng = np.random.default_rng(8)
+    for _ in range(scale(150, 3_000)):
+        tables = convex_tables(rng)
+        lowest, highest = int(tables.low.sum()), int(tables.high.sum())
+        phi = {v: [] for v in range(lowest, highest + 1)}
+        for x in product(*(range(len(table)) for table in tables)):
+            cost = sum(int(table[k]) for table, k in zip(tables, x, strict=True))
+            phi[lowest + sum(x)].append(cost)
+        low = int(rng.integers(lowest, highest + 1))
+        high = int(rng.integers(low, highest + 1))
+        for step in STEPS:
+            combined = step.combine(tables, low, high, Deadline())
+            assert combined.costs.tolist() == [min(phi[v]) for v in range(low, high + 1)]
+            for v in range(low, high + 1):
+                x = combined.split(v)
+                assert x.sum() == v
+                assert ((tables.low <= x) & (x <= tables.high)).all()
+                paid = sum(int(table[k]) for table, k in zip(tables, x - tables.low, strict=True))
+                assert paid == combined.costs[v - low]
+
+
+def test_all_tables_are_convex():
+    """Also a new step in ten lines: nothing is registered."""
+
+    @dataclass(frozen=True)
+    class Watching:
+        def unavailable(self):
+            return None
+
+        def combine(self, tables, low, high, deadline):
+            combined = SlopeMerge().combine(tables, low, high, deadline)
+            assert all((np.diff(table, 2) >= 0).all() for table in [*tables, combined.costs])
+            return combined
+
+    rng = np.random.default_rng(9)
+    for _ in range(scale(50, 1_000)):
+        tree = random_tree(rng, max_regions=12)
+        problem = naive.problem_of(tree, rng.integers(-40, 90, (tree.n_regions, 4)), int(rng.integers(0, 300)))
+        for window in ("paper", 5, None):
+            assert CostTables(window, Watching()).solve(problem).certificate.feasible
+
+
+@pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
+def test_without_noise_the_truth_returns_at_cost_0(step):
+    """lambda to 0: delta is 3, and a noisy tree that is feasible is its own projection."""
+    rng = np.random.default_rng(10)
+    for k in range(3):
+        truth = random_truth(rng, random_tree(rng, max_regions=7), max_size=3)
+        problem = Problem.m_h(Geometric(View.COUNTS, Fraction(10**6)).measure(truth, Seeded(k)))
+        assert half_widths(problem, "paper") == [3] * truth.hierarchy.n_regions
+        result = CostTables(step=step).solve(problem)
+        assert result.certificate.objective == 0
+        assert (result.estimate.values == truth.counts).all()
+
+
+def test_table_constraints_equal_slope_merge():
+    rng = np.random.default_rng(11)
+    for _ in range(scale(4, 60)):
+        problem, _ = small_instance(rng)
+        window = [None, 2][int(rng.integers(2))]
+        general, slopes = (CostTables(window, step).solve(problem) for step in (TableConstraints(), SlopeMerge()))
+        assert general.status is slopes.status
+        assert general.certificate.objective == slopes.certificate.objective
+
+
+def test_table_constraints_need_no_convexity():
+    tables = Tables.of([0, 1], [[0, 7, 1], [5, 0, 5]])
+    combined = TableConstraints().combine(tables, 1, 5, Deadline())
+    assert combined.costs.tolist() == [5, 0, 5, 1, 6]
+    assert combined.split(4).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
+def test_time_limits_end_in_timed_out(step):
+    tree = random_tree(np.random.default_rng(12), max_regions=30, n_levels=3)
+    noisy = np.random.default_rng(13).integers(0, 2_000, (tree.n_regions, 30))
+    result = CostTables(None, step).solve(naive.problem_of(tree, noisy, 20_000), time_limit=0.01)
+    assert result.status is Status.TIMED_OUT
+    assert "0.01 s" in result.reason
+    assert result.seconds.total < 5
+    with pytest.raises(PgsrError, match="no estimate"):
+        _ = result.estimate
+
+
+def test_a_constraint_program_gets_the_time_that_is_left(monkeypatch):
+    from ortools.sat.python import cp_model
+
+    given = []
+    solve = cp_model.CpSolver.solve
+
+    def watched(self, model, callback=None):
+        given.append(self.parameters.max_time_in_seconds)
+        return solve(self, model, callback)
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", watched)
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = naive.problem_of(tree, E12, 6)
+    assert CostTables(2, TableConstraints()).solve(problem, time_limit=50).status is Status.OPTIMAL
+    assert all(0 < seconds <= 50 for seconds in given)
+    assert given == sorted(given, reverse=True)
+    monkeypatch.setattr(cp_model.CpSolver, "solve", lambda *_: cp_model.UNKNOWN)
+    assert CostTables(2, TableConstraints()).solve(problem, time_limit=50).status is Status.TIMED_OUT
+    monkeypatch.setattr(cp_model.CpSolver, "solve", lambda *_: cp_model.INFEASIBLE)
+    failed = CostTables(2, TableConstraints()).solve(problem)
+    assert failed.status is Status.FAILED
+    assert "INFEASIBLE" in failed.reason
+
+
+def test_a_wrong_step_is_refuted():
+    """A step that splits badly cannot pass its answer off as the optimum."""
+
+    @dataclass(frozen=True)
+    class Wrong:
+        def unavailable(self):
+            return None
+
+        def combine(self, tables, low, high, deadline):
+            right = SlopeMerge().combine(tables, low, high, deadline)
+            values = np.arange(low, high + 1)
+            splits = {int(v): np.array(next(s for s in spread(int(v), tables))) for v in values}
+            return replace(right, split=lambda v: splits[v])
+
+    def spread(v, tables):
+        for x in product(*(range(int(a), int(b) + 1) for a, b in zip(tables.low, tables.high, strict=True))):
+            if sum(x) == v:
+                yield x
+
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    result = CostTables(None, Wrong()).solve(naive.problem_of(tree, E12 + 1, 9))
+    assert result.status is Status.FAILED
+    assert "refutes" in result.reason
+
+
+@pytest.mark.parametrize("method", [CostTables(), CostTables(step=TableConstraints())], ids=repr)
+def test_unsupported_problems_are_sentences(method):
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = random_truth(np.random.default_rng(14), tree)
+    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
+    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
+    for problem, word in [
+        (Problem.m_c(steps), "cumulative"),
+        (Problem.m_h(counts, totals="regions"), "root"),
+        (replace(Problem.m_h(counts), totals=None), "root"),
+        (Problem.naive(counts), "consistency"),
+        (replace(Problem.m_h(counts), norm=1), "absolute"),
+        (Problem.m_h(counts).relaxed(), "integers"),
+    ]:
+        result = method.solve(problem)
+        assert result.status is Status.UNSUPPORTED
+        assert word in result.reason
+    impossible = naive.problem_of(tree, np.ones((3, 2), int), -1)
+    assert method.solve(impossible).status is Status.INFEASIBLE
+
+
+def test_what_is_too_large_is_a_sentence():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = naive.problem_of(tree, np.full((3, 9), 10**10), 10**11)
+    result = CostTables(window=None).solve(problem)
+    assert result.status is Status.TOO_LARGE
+    assert "smaller windows" in result.reason
+    consistent = tree.sum_up(np.full((2, 9), 10**10))
+    assert CostTables(window=20).solve(naive.problem_of(tree, consistent, 18 * 10**10)).certificate.objective == 0
+    heavy = replace(problem, weights=np.array([2**40] * 3))
+    assert "weights" in CostTables(window=10**6).solve(heavy).reason
+    vast = naive.problem_of(tree, np.full((3, 2), 2**50), 5)
+    assert CostTables().solve(vast).status is Status.TOO_LARGE
+
+
+def test_too_large_for_one_constraint_program_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("models.table_constraints.LARGEST", 10)
+    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), E12, 6)
+    result = CostTables(step=TableConstraints()).solve(problem)
+    assert result.status is Status.TOO_LARGE
+    assert "smaller windows" in result.reason
+    with pytest.raises(Stopped, match="CP-SAT"):
+        TableConstraints().combine(Tables.of([0, 0], [[0, 2**61], [0, 1]]), 0, 1, Deadline())
+
+
+def test_a_missing_package_is_a_sentence(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    problem, _ = small_instance(np.random.default_rng(15))
+    result = CostTables(step=TableConstraints()).solve(problem)
+    assert result.status is Status.NOT_INSTALLED
+    assert "pip install ortools" in result.reason
+    assert CostTables().solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("window", [-1, "papers", 1.5, True, (1, 2)])
+def test_malformed_windows_are_sentences(window):
+    with pytest.raises(MethodError, match="'paper', a number of counts"):
+        CostTables(window=window)
+
+
+def test_malformed_steps_and_limits_are_sentences():
+    with pytest.raises(PgsrError, match=r"write SlopeMerge\(...\)"):
+        CostTables(step=SlopeMerge)
+    with pytest.raises(PgsrError, match="give SlopeMerge"):
+        CostTables(step="greedy")
+    problem, _ = small_instance(np.random.default_rng(16))
+    for limit in (0, -1, float("nan"), "x"):
+        with pytest.raises(PgsrError, match="seconds above 0"):
+            CostTables().solve(problem, limit)
+
+
+def test_labels_are_what_one_writes():
+    assert isinstance(CostTables(), Method)
+    assert repr(CostTables()) == "CostTables()"
+    assert repr(CostTables(None, SlopeGreedy())) == "CostTables(window=None, step=SlopeGreedy())"
+    assert repr(CostTables(step=TableConstraints())) == "CostTables(step=TableConstraints())"
+
+
+def test_it_takes_part_in_a_comparison():
+    problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), E12, 6)
+    table = compare(problem, [CostTables(3), CostTables(3, TableConstraints())], progress=False)
+    assert [row.status for row in table.rows] == [Status.OPTIMAL] * 2
+
+
+def small_instance(rng):
+    """A random small M_H problem and all its feasible points."""
+    tree = random_tree(rng, max_regions=6)
+    n_leaves = tree.n_regions - tree.n_inner
+    n_sizes = int(rng.integers(2, 4))
+    total = int(rng.integers(0, 5 if n_leaves * n_sizes <= 6 else 4))
+    noisy = rng.integers(-4, 6, (tree.n_regions, n_sizes))
+    return naive.problem_of(tree, noisy, total), naive.feasible_points(tree, n_sizes, total)
+
+
+def convex_tables(rng):
+    """One to four random convex tables of up to five values."""
+    n_tables = int(rng.integers(1, 5))
+    slopes = [np.sort(rng.integers(-5, 6, int(rng.integers(0, 5)))) for _ in range(n_tables)]
+    tables = [np.concatenate([[0], np.cumsum(s)]) + int(rng.integers(0, 20)) for s in slopes]
+    return Tables.of(rng.integers(0, 4, n_tables), tables)

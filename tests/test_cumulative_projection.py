@@ -1,0 +1,215 @@
+"""CumulativeProjection against an interior-point solver, and its own claims."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
+from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
+from pgsr.errors import MethodError
+
+TOTALS = ("root", "regions", None)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_equals_clarabel(totals):
+    pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(61)
+    for _ in range(scale(20, 200)):
+        problem = random_problem(rng, totals)
+        result = CumulativeProjection().solve(problem)
+        assert result.status is Status.OPTIMAL, (problem, result)
+        assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-5)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_answers_are_feasible_and_proved(totals):
+    rng = np.random.default_rng(62)
+    for _ in range(scale(100, 2_000)):
+        problem = random_problem(rng, totals)
+        result = CumulativeProjection(gap=1e-10).solve(problem)
+        assert result.status is Status.OPTIMAL, (problem, result)
+        x, tree, certificate = result.estimate.values, problem.hierarchy, result.certificate
+        assert certificate.feasible
+        assert certificate.bound <= certificate.objective + 1e-9
+        assert certificate.gap <= 1e-10
+        assert x.min() >= 0
+        assert (np.diff(x, axis=1) >= 0).all()
+        np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12, atol=1e-12)
+        if totals == "root":
+            assert x[0, -1] == pytest.approx(problem.measurement.root_total, rel=1e-12)
+        if totals == "regions":
+            assert (x[:, -1] == problem.measurement.region_totals).all()
+
+
+def test_a_lone_region_is_isotonic_regression():
+    rng = np.random.default_rng(63)
+    tree = Hierarchy.from_paths([("US",)])
+    for _ in range(scale(50, 500)):
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 30)), max_count=20, name="lone")
+        noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(str(rng.integers(10**9))))
+        result = CumulativeProjection().solve(Problem.m_c(noisy, totals="regions").relaxed())
+        alone = Isotonic().solve(Problem.isotonic(noisy, norm=2).relaxed())
+        assert result.status is Status.OPTIMAL
+        np.testing.assert_allclose(result.estimate.values, alone.estimate.values, rtol=1e-12, atol=1e-12)
+        assert CumulativeProjection().solve(Problem.m_c(noisy).relaxed()).certificate.objective == pytest.approx(
+            result.certificate.objective, rel=1e-12
+        )
+
+
+def test_unmeasured_levels_are_the_limit_of_small_weights():
+    """Taking a region of weight 0 out is exact: weights that fade away lead to the same optimum."""
+    rng = np.random.default_rng(64)
+    for totals in TOTALS:
+        for _ in range(scale(10, 100)):
+            problem = random_problem(rng, totals)
+            weights = 10**7 * problem.w
+            exact = CumulativeProjection().solve(replace(problem, weights=weights))
+            faded = CumulativeProjection().solve(replace(problem, weights=np.maximum(weights, 1)))
+            assert faded.status is Status.OPTIMAL
+            assert faded.certificate.objective == pytest.approx(exact.certificate.objective, rel=1e-4)
+            np.testing.assert_allclose(faded.estimate.values, exact.estimate.values, atol=0.05)
+
+
+def test_chains_of_single_children_share_their_weights():
+    """Three copies of one region, with three noisy vectors, are one region with their mean."""
+    tree = Hierarchy.from_paths([("US", "US", "US")])
+    y = np.array([[3, 1, 7, 9], [4, 4, 2, 9], [1, 2, 9, 20]])
+    for total, weights in ((9, [1, 1, 1]), (12, [3, 0, 2]), (0, [0, 1, 1])):
+        w = np.array(weights)
+        problem = replace(Problem.m_c(naive.measurement_of(tree, y, total, View.CUMULATIVE)), weights=w).relaxed()
+        result = CumulativeProjection(gap=1e-13).solve(problem)
+        mean = [Fraction(int(w @ y[:, i]), int(w.sum())) for i in range(3)]
+        scaled = np.array([int(v * 60) for v in mean])
+        fit = np.clip([float(v) / 60 for v in naive.isotonic_l2(scaled)], 0, total)
+        np.testing.assert_allclose(result.estimate.values, np.tile([*fit, total], (3, 1)), atol=1e-5)
+
+
+def test_a_common_factor_of_the_weights_changes_nothing():
+    rng = np.random.default_rng(65)
+    for totals in TOTALS:
+        problem = random_problem(rng, totals)
+        one = CumulativeProjection().solve(problem)
+        for factor in (7, 2**30):
+            many = CumulativeProjection().solve(replace(problem, weights=factor * problem.w))
+            assert many.status is Status.OPTIMAL
+            np.testing.assert_allclose(many.estimate.values, one.estimate.values, atol=1e-2)
+            assert many.certificate.objective == pytest.approx(factor * one.certificate.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("totals", ["root", "regions"])
+def test_counts_of_1e8_keep_the_gap(totals):
+    rng = np.random.default_rng(66)
+    for levels in (2, 3, 4):
+        tree = random_tree(rng, max_regions=40, n_levels=levels)
+        counts = (10.0 ** rng.uniform(-1, 8, (tree.n_regions - tree.n_inner, 200))).astype(np.int64)
+        truth = CountOfCounts(tree, counts * (rng.random(counts.shape) < 0.3), name="large")
+        noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(f"large {levels}"))
+        result = CumulativeProjection().solve(Problem.m_c(noisy, totals=totals).relaxed())
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.gap <= 1e-9
+
+
+def test_extreme_totals():
+    """An empty hierarchy, and totals far from the noisy values."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    y = np.array([[3, -1, 4], [2, 2, 2], [-900, -5, -700]])
+    for total in (0, 1, 10**6):
+        problem = Problem.m_c(naive.measurement_of(tree, y, total, View.CUMULATIVE)).relaxed()
+        result = CumulativeProjection().solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.estimate.values[0, -1] == pytest.approx(total)
+
+
+def test_integers_are_the_rounded_relaxation():
+    rng = np.random.default_rng(67)
+    tree = random_tree(rng, max_regions=30, n_levels=3)
+    truth = random_truth(rng, tree, max_size=40, max_count=50, name="rounded")
+    problem = Problem.m_c(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rounded")))
+    result, relaxed = CumulativeProjection().solve(problem), CumulativeProjection().solve(problem.relaxed())
+    assert result.status is Status.RELAXED
+    assert "rounded" in result.reason
+    assert result.estimate.values.dtype == np.int64
+    assert (result.estimate.values == np.rint(relaxed.estimate.values)).all()
+    assert result.certificate.violations == certify(problem, result.estimate).violations
+    assert relaxed.certificate.bound * (1 - 1e-12) <= result.certificate.bound  # integers may bound better
+    assert result.certificate.bound <= IsotonicTreeProjection().apply(problem.measurement).certificate.objective
+
+
+def test_time_limit_says_the_gap_reached():
+    rng = np.random.default_rng(68)
+    problem = random_problem(rng, "root", max_regions=40)
+    result = CumulativeProjection(gap=1e-13).solve(problem, time_limit=0)
+    assert result.status is Status.TIMED_OUT
+    assert "relative gap" in result.reason
+    assert result.certificate.gap > 1e-13
+
+
+def test_what_is_not_solved_says_why():
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
+    counts, steps = (Geometric(view, 1).measure(truth, Seeded(0)) for view in (View.COUNTS, View.CUMULATIVE))
+    for problem, word in [
+        (Problem.m_h(counts), "cumulative"),
+        (Problem.m_c(steps, norm=1), "absolute"),
+        (Problem.isotonic(steps, norm=2), "consistency"),
+        (Problem.mean_consistency(steps), "order"),
+    ]:
+        result = CumulativeProjection().solve(problem)
+        assert result.status is Status.UNSUPPORTED
+        assert word in result.reason
+    wrong = replace(steps, totals=np.array([6, 2, 3]))
+    assert "add up" in CumulativeProjection().solve(Problem.m_c(wrong, totals="regions")).reason
+    negative = replace(steps, totals=np.array([-1, -1, 0]))
+    assert CumulativeProjection().solve(Problem.m_c(negative)).status is Status.INFEASIBLE
+    huge = replace(steps, values=steps.matrix + 2**60)
+    assert CumulativeProjection().solve(Problem.m_c(huge)).status is Status.TOO_LARGE
+    for gap in (0, -1.0, float("inf"), True, "small"):
+        with pytest.raises(MethodError, match="gap"):
+            CumulativeProjection(gap=gap)
+
+
+def random_problem(rng: np.random.Generator, totals: str | None, max_regions: int = 12) -> Problem:
+    """A relaxed M_c with noise of random size, weights 0..9, and whole inner levels not measured now and then."""
+    tree = random_tree(rng, max_regions=max_regions)
+    shape = (tree.n_regions - tree.n_inner, int(rng.integers(1, 13)))
+    counts = rng.integers(0, int(rng.integers(1, 30)), shape) * (rng.random(shape) < 0.5)
+    true = tree.sum_up(np.cumsum(counts, axis=1))
+    noisy = true + np.rint(rng.normal(0, 10.0 ** rng.uniform(-0.5, 1.5), true.shape)).astype(np.int64)
+    epsilon = (Fraction(1),) * tree.n_levels
+    public = true[:, -1].copy()
+    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, epsilon, Totals.REGIONS, public, False)
+    weights = rng.integers(1, 10, tree.n_regions)
+    weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+    for level in range(tree.n_levels - 1):
+        weights[tree.level(level)] *= int(rng.random() < 0.8)
+    problem = replace(Problem.m_c(measurement, totals=totals or "root"), weights=weights).relaxed()
+    return problem if totals else replace(problem, totals=None)
+
+
+def clarabel(problem: Problem) -> float:
+    """The optimum by CVXPY's interior-point solver, on the leaves' values."""
+    import cvxpy as cp
+
+    tree, y, public = problem.hierarchy, problem.target, problem.measurement
+    n_leaves = tree.n_regions - tree.n_inner
+    z = cp.Variable((n_leaves, y.shape[1]))  # x - y at the leaves, so that no digits are lost
+    leaves = z + y[tree.leaves]
+    below = tree.sum_up(np.eye(n_leaves))
+    off = below @ y[tree.leaves] - y
+    conditions = [leaves[:, 0] >= 0]
+    if y.shape[1] > 1:
+        conditions.append(cp.diff(leaves, axis=1) >= 0)
+    if problem.totals is not None:
+        rows = slice(None) if problem.totals == "regions" else slice(0, 1)
+        which = tree.leaves if problem.totals == "regions" else rows
+        last = leaves[:, -1] if problem.totals == "regions" else below[rows] @ leaves[:, -1]
+        conditions.append(last == public.totals[which])
+    root = np.tile(np.sqrt(problem.w)[:, None], y.shape[1])
+    model = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(root, below @ z + off))), conditions)
+    tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
+    return model.solve(solver=cp.CLARABEL, **tight)

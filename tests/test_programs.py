@@ -1,0 +1,144 @@
+"""Formulations, unit steps and their LaTeX, without a solver's adapter in between."""
+
+import numpy as np
+import pytest
+from instances import random_tree, scale
+from scipy.optimize import linprog
+
+from experiments.agreement import PROBLEMS, random_problem
+from models.formulate import formulate, multipliers
+from models.latex import latex
+from models.program import Kind, quadratic
+from models.unit_steps import absolute_values, unit_steps
+from pgsr import Estimate, Geometric, Problem, Seeded, View
+from pgsr.algorithms import TreeProjection
+from pgsr.certificate import violations
+
+
+def random_problems(count, seed=0):
+    for name in PROBLEMS:
+        for instance in range(count):
+            yield random_problem(name, np.random.default_rng([seed, instance, *name.encode()]))
+
+
+def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem():
+    """Rows and bounds against `pgsr.certificate.violations`, which shares nothing with them."""
+    rng = np.random.default_rng(0)
+    seen = set()
+    for problem in random_problems(scale(20, 500)):
+        if problem.view is View.RANKED:
+            continue
+        program, tree, y = formulate(problem), problem.hierarchy, problem.target
+        for _ in range(6):
+            x = rng.integers(-1, 6, y.shape)
+            if rng.random() < 0.9:
+                x = np.abs(x)
+            if problem.monotone and rng.random() < 0.9:
+                x = np.cumsum(x, axis=1)
+            if problem.totals is not None and rng.random() < 0.9:
+                total = problem.measurement.totals
+                x[:, -1] = total if problem.monotone else total - x[:, :-1].sum(axis=1)
+            if problem.consistent and rng.random() < 0.9:
+                x = tree.sum_up(x[tree.leaves])
+            z = (x - y).ravel()
+            fits = (
+                (program.matrix @ z == program.right).all()
+                and (program.order @ z <= program.order_right).all()
+                and (z >= program.lower).all()
+                and (z <= program.upper).all()
+            )
+            found = violations(problem, Estimate(tree, problem.view, x))
+            assert fits == (not any(found.values())), (problem, found)
+            seen.add((problem.label, bool(fits)))
+    assert {fits for _, fits in seen} == {True, False}
+
+
+def test_shapes_and_kinds():
+    for problem in random_problems(scale(3, 50)):
+        program = formulate(problem)
+        assert program.n == problem.n_unknowns
+        assert program.kind.integer == problem.integer
+        assert (program.kind in (Kind.LP, Kind.MILP)) == (problem.norm == 1)
+        assert (program.reach[0] <= program.reach[1]).all()
+        handed = absolute_values(program) if problem.norm == 1 else quadratic(program)
+        assert handed.matrix.shape == (len(handed.right), handed.n)
+        assert handed.order.shape == (len(handed.order_right), handed.n)
+
+
+def test_unit_steps_reach_the_integer_optimum():
+    """M_H by a sequence of linear programs equals TreeProjection; few rounds are enough at noise of any size."""
+    rng = np.random.default_rng(2)
+    for _ in range(scale(30, 500)):
+        tree = random_tree(rng, max_regions=8)
+        from naive import problem_of
+
+        noisy = rng.integers(-200, 900, (tree.n_regions, int(rng.integers(1, 6))))
+        problem = problem_of(tree, noisy, int(rng.integers(0, 3000)), rng.integers(1, 5, tree.n_regions))
+        program, last = formulate(problem), []
+
+        def solve(stepped, program=program, last=last):
+            answer = linprog(
+                stepped.linear, A_eq=stepped.matrix, b_eq=stepped.right,
+                bounds=np.stack([stepped.lower, stepped.upper], axis=1), method="highs-ds",
+            )  # fmt: skip
+            last[:] = [answer.fun + stepped.constant, answer.x[: program.n]]
+            return last[1]
+
+        rounds = unit_steps(program, solve)
+        best = TreeProjection().solve(problem).certificate.objective
+        assert last[0] == pytest.approx(best, rel=1e-9)
+        assert program.weight @ np.rint(last[1]).astype(np.int64) ** 2 == best
+        assert rounds <= 12
+
+
+def test_steps_are_never_above_the_squares():
+    """Any linear program of the sequence gives a bound: its objective at z is at most the square's."""
+    rng = np.random.default_rng(3)
+    problem = random_problem("M_H", rng)
+    program = formulate(problem)
+    stepped = []
+    unit_steps(program, stepped.append)
+    lp = stepped[0]
+    n = program.n
+    for _ in range(scale(50, 1_000)):
+        z = np.maximum(rng.integers(-300, 300, n), program.lower)
+        fixed = lp.lower.copy(), lp.upper.copy()
+        fixed[0][:n] = fixed[1][:n] = z
+        links = lp.matrix[len(program.right) :]
+        answer = linprog(lp.linear, A_eq=links, b_eq=lp.right[len(program.right) :], bounds=np.stack(fixed, axis=1))
+        assert answer.status == 0
+        assert answer.fun + lp.constant <= program.weight @ z**2 + 1e-6
+
+
+def test_duals_become_prices():
+    """The multipliers of an independent solver close the gap of our own bound."""
+    from models import Cvxpy
+
+    for name in ("M_H^r", "M_H^r, regions", "M_c^r", "M_c^r, regions", "naive^r", "mean consistency"):
+        for instance in range(scale(4, 60)):
+            problem = random_problem(name, np.random.default_rng([9, instance]))
+            result = Cvxpy("CLARABEL").solve(problem)
+            assert result.certificate.bound == pytest.approx(result.certificate.objective, rel=1e-6, abs=1e-6)
+    assert (
+        multipliers(problem, np.zeros(len(formulate(problem).right))).consistency.shape[0] == problem.hierarchy.n_inner
+    )
+
+
+def test_latex_states_every_condition():
+    from pgsr.datasets import census_like
+
+    truth = census_like("divisions", 4, 1_000)
+    counts, steps, sizes = (Geometric(view, 1).measure(truth, Seeded(0)) for view in View)
+    text = latex(Problem.m_c(steps, norm=1, totals="regions"))
+    for part in (
+        r"|x_{r,s} - y_{r,s}|",
+        r"x_{r,s} \le x_{r,s+1}",
+        r"x_{r,K} = G_{r}",
+        r"\mathbb{Z}",
+        r"\mathrm{ch}(r)",
+    ):
+        assert part in text
+    assert r"\mathbb{Z}" not in latex(Problem.m_h(counts).relaxed())
+    assert r"\le K" in latex(Problem.isotonic(sizes))
+    assert "G_r" in latex(Problem.isotonic(sizes))
+    assert r"\ge 0" not in latex(Problem.mean_consistency(counts))

@@ -1,0 +1,206 @@
+"""M_H with every region's total: RegionTotalsProjection against an interior-point solver, and its own claims."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
+from pgsr.algorithms import RegionTotalsProjection, SimplexProjection
+
+
+def test_equals_clarabel():
+    pytest.importorskip("clarabel")
+    rng = np.random.default_rng(41)
+    for _ in range(scale(60, 600)):
+        problem = random_problem(rng)
+        result = RegionTotalsProjection().solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1, 30, 1_000])
+def test_random_problems_are_solved_and_proved(spread):
+    """Noise far beyond the counts empties leaves at all sizes but a few."""
+    rng = np.random.default_rng(42)
+    for _ in range(scale(150, 3_000)):
+        problem = random_problem(rng, spread)
+        assert_optimal(problem, RegionTotalsProjection().solve(problem))
+
+
+def test_weights_of_very_different_sizes():
+    rng = np.random.default_rng(43)
+    for _ in range(scale(100, 2_000)):
+        problem = random_problem(rng)
+        weights = (10.0 ** rng.uniform(0, 6, len(problem.w))).astype(np.int64) * (problem.w > 0)
+        problem = replace(problem, weights=weights)
+        assert_optimal(problem, RegionTotalsProjection().solve(problem))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize("n_levels", [1, 2, 3, 5])
+def test_counts_of_1e8_keep_nine_digits(epsilon, n_levels):
+    rng = np.random.default_rng(44)
+    tree = random_tree(rng, max_regions=60, n_levels=n_levels)
+    counts = (10.0 ** rng.uniform(-1, 8, (tree.n_regions - tree.n_inner, 40))).astype(np.int64)
+    counts[rng.random(len(counts)) < 0.1] = 0
+    truth = CountOfCounts(tree, counts)
+    noisy = Geometric(View.COUNTS, epsilon, totals="regions").measure(truth, Seeded(f"large {n_levels}"))
+    problem = Problem.m_h(noisy, totals="regions").relaxed()
+    assert_optimal(problem, RegionTotalsProjection().solve(problem))
+
+
+def test_a_single_region_is_the_naive_method():
+    rng = np.random.default_rng(45)
+    lone = Hierarchy.from_parents(["all"], [-1])
+    for _ in range(scale(100, 1_000)):
+        noisy = rng.integers(-9, 20, (1, int(rng.integers(1, 30))))
+        measurement = measurement_of(lone, noisy, np.array([rng.integers(0, 60)]))
+        ours = RegionTotalsProjection().solve(Problem.m_h(measurement, totals="regions").relaxed())
+        alone = SimplexProjection().solve(Problem.naive(measurement).relaxed())
+        np.testing.assert_allclose(ours.estimate.values, alone.estimate.values, atol=1e-9)
+
+
+def test_without_weights_above_the_leaves_every_leaf_is_alone():
+    rng = np.random.default_rng(46)
+    for _ in range(scale(50, 500)):
+        problem = random_problem(rng)
+        tree = problem.hierarchy
+        leaves_only = np.where(np.arange(tree.n_regions) >= tree.n_inner, 1, 0)
+        result = RegionTotalsProjection().solve(replace(problem, weights=leaves_only))
+        alone = SimplexProjection().solve(Problem.naive(problem.measurement).relaxed())
+        np.testing.assert_allclose(
+            result.estimate.values[tree.leaves], alone.estimate.values[tree.leaves], rtol=1e-9, atol=1e-9
+        )
+
+
+def test_what_is_already_consistent_is_returned_unchanged():
+    rng = np.random.default_rng(47)
+    for _ in range(20):
+        truth = random_truth(rng, random_tree(rng))
+        problem = Problem.m_h(measurement_of(truth.hierarchy, truth.counts, truth.totals), totals="regions").relaxed()
+        result = RegionTotalsProjection().solve(problem)
+        assert result.status is Status.OPTIMAL
+        np.testing.assert_allclose(result.estimate.values, truth.counts, atol=1e-9)
+
+
+def test_nobody_anywhere():
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
+    measurement = measurement_of(tree, np.array([[3, -1], [2, 2], [0, 5]]), np.zeros(3, np.int64))
+    result = RegionTotalsProjection().solve(Problem.m_h(measurement, totals="regions").relaxed())
+    assert result.status is Status.OPTIMAL
+    assert not result.estimate.values.any()
+
+
+def test_totals_far_from_the_counts():
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
+    noisy = np.array([[-900, 5, 0], [-800, -9, 10**6], [-7, -999, 3]])
+    for totals in ([10**6 + 1, 10**6, 1], [1, 0, 1], [3, 1, 2], [2 * 10**9, 10**9, 10**9]):
+        problem = Problem.m_h(measurement_of(tree, noisy, np.array(totals)), totals="regions").relaxed()
+        assert_optimal(problem, RegionTotalsProjection().solve(problem))
+
+
+def test_multipliers_are_finite_and_prices_of_the_answer():
+    rng = np.random.default_rng(48)
+    for _ in range(scale(50, 500)):
+        problem = random_problem(rng)
+        tree = problem.hierarchy
+        optimum = RegionTotalsProjection().solve(problem)
+        paid = optimum.multipliers.totals[tree.leaves, None]
+        if tree.n_inner:
+            paid = paid + optimum.multipliers.consistency[tree.parent[tree.leaves]]
+        leaves = problem.target[tree.leaves] + paid / (2.0 * problem.w[tree.leaves, None])
+        np.testing.assert_allclose(optimum.estimate.values[tree.leaves], np.maximum(0.0, leaves), atol=1e-8)
+        assert np.isfinite(optimum.multipliers.totals).all()
+        assert not optimum.multipliers.totals[: tree.n_inner].any()
+
+
+def test_an_integer_problem_is_relaxed_and_rounded():
+    rng = np.random.default_rng(49)
+    problem = random_problem(rng, integer=True)
+    relaxed = RegionTotalsProjection().solve(problem.relaxed())
+    result = RegionTotalsProjection().solve(problem)
+    assert result.status is Status.RELAXED
+    assert "rounded" in result.reason
+    assert result.estimate.values.dtype == np.int64
+    assert np.abs(result.estimate.values - relaxed.estimate.values).max() <= 0.5 + 1e-9
+    assert result.certificate.bound >= relaxed.certificate.bound - 1e-6
+
+
+def test_totals_that_do_not_add_up_are_infeasible():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    measurement = measurement_of(tree, np.zeros((3, 2), np.int64), np.array([7, 3, 5]))
+    result = RegionTotalsProjection().solve(Problem.m_h(measurement, totals="regions").relaxed())
+    assert result.status is Status.INFEASIBLE
+    assert "US is 7" in result.reason
+    assert "8" in result.reason
+    negative = replace(measurement, totals=np.array([2, 3, -1]))
+    result = RegionTotalsProjection().solve(Problem.m_h(negative, totals="regions").relaxed())
+    assert result.status is Status.INFEASIBLE
+
+
+def test_refuses_what_it_does_not_solve():
+    rng = np.random.default_rng(50)
+    problem = random_problem(rng)
+    truth = random_truth(rng, random_tree(rng))
+    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
+    for other, word in [
+        (Problem.m_c(steps), "cumulative"),
+        (replace(problem, totals=Totals.ROOT), "TreeProjection"),
+        (Problem.naive(problem.measurement), "consistency"),
+        (replace(problem, norm=1), "absolute"),
+    ]:
+        result = RegionTotalsProjection().solve(other)
+        assert result.status is Status.UNSUPPORTED
+        assert word in result.reason
+    large = replace(problem.measurement, values=problem.measurement.matrix + 2**50)
+    assert RegionTotalsProjection().solve(replace(problem, measurement=large)).status is Status.TOO_LARGE
+
+
+def test_time_limit():
+    result = RegionTotalsProjection().solve(random_problem(np.random.default_rng(51)), time_limit=0)
+    assert result.status is Status.TIMED_OUT
+    assert "0 s" in result.reason
+
+
+def random_problem(rng, spread=6, integer=False):
+    """M_H (relaxed unless `integer`) of a random tree: K from 0 up, empty leaves, inner regions without weight."""
+    tree = random_tree(rng)
+    leaves = rng.integers(0, 5, (tree.n_regions - tree.n_inner, int(rng.integers(1, 9))))
+    leaves[rng.random(len(leaves)) < 0.2] = 0
+    counts = tree.sum_up(leaves * rng.integers(0, 2, leaves.shape))
+    noisy = counts + rng.integers(-spread, spread + 1, counts.shape)
+    weights = rng.integers(0, 5, tree.n_regions) * rng.integers(0, 2, tree.n_regions)
+    weights[tree.leaves] = rng.integers(1, 5, tree.n_regions - tree.n_inner)
+    problem = replace(Problem.m_h(measurement_of(tree, noisy, counts.sum(axis=1)), totals="regions"), weights=weights)
+    return problem if integer else problem.relaxed()
+
+
+def measurement_of(tree, noisy, totals):
+    """These noisy counts with every region's total."""
+    return replace(naive.measurement_of(tree, noisy, 0), public=Totals.REGIONS, totals=np.asarray(totals))
+
+
+def assert_optimal(problem, result):
+    """Proved, and feasible to nine digits beyond what the certificate asks for."""
+    assert result.status is Status.OPTIMAL, result
+    assert result.certificate.gap <= 1e-9
+    x, tree, totals = result.estimate.values, problem.hierarchy, problem.measurement.region_totals
+    assert x.min() >= 0
+    np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12)
+    np.testing.assert_allclose(x.sum(axis=1), totals, rtol=1e-9, atol=1e-12)
+
+
+def clarabel(problem):
+    """The optimal objective by a dense model in the leaves' values."""
+    cvxpy = pytest.importorskip("cvxpy")
+    tree, w = problem.hierarchy, np.sqrt(problem.w)[:, None]
+    below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
+    x = cvxpy.Variable((below.shape[1], problem.target.shape[1]), nonneg=True)
+    totals = problem.measurement.region_totals[tree.leaves]
+    distance = cvxpy.sum_squares(cvxpy.multiply(w @ np.ones((1, x.shape[1])), below @ x - problem.target))
+    model = cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(x, axis=1) == totals])
+    model.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(model.value)
