@@ -80,6 +80,7 @@ class CompareExperiment:
             Cvxpy("PIQP"),
             Cvxpy("OSQP"),
             MathOpt("GSCIP"),
+            MathOpt("GLOP"),
             Gurobi(),
             *specialised,
         ]

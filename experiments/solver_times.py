@@ -9,6 +9,7 @@ import pandas as pd
 
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.comparison import ANSWERED
+from pgsr.comparison_view import new_figure
 from pgsr.datasets import census_like
 from pgsr.method import Method, Status
 
@@ -72,9 +73,7 @@ class SolverTimes:
 
     def plot(self, frame: pd.DataFrame) -> "Figure":
         """Seconds against unknowns, both on log scales; open marks at the limit are timeouts."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9, 4.8), layout="constrained")
+        figure = new_figure(9, 4.8)
         axes = figure.subplots()
         answered = {status.name for status in ANSWERED} - {Status.FEASIBLE.name}
         late = {Status.TIMED_OUT.name, Status.FEASIBLE.name}

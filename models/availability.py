@@ -16,8 +16,12 @@ from models.mathopt_ import MathOpt
 from models.program import Kind
 from models.scip_ import Scip
 from models.scipy_ import Scipy
+from pgsr.algorithms import CumulativeProjection, RegionTotalsProjection
 from pgsr.method import Method
 from pgsr.problem import Problem
+
+ROUNDING = (CumulativeProjection, RegionTotalsProjection)
+"""Algorithms of pgsr that answer an integer problem by its rounded relaxation."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def _how(method: Method, problem: Problem) -> str:
         return ""
     if isinstance(method, SolverModel):
         return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]
-    return "exact"
+    return "rounded" if problem.integer and isinstance(method, ROUNDING) else "exact"
 
 
 def _name(problem: Problem) -> str:
@@ -92,6 +96,8 @@ def _info(method: Method, package: str, licence: str, limit: str, through: str =
     requirement = {"highspy": "'highspy<1.15'"}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
+    if method == Cvxpy("GUROBI"):
+        limit, remedy = _gurobi().limit, remedy or _gurobi().remedy
     return SolverInfo(method, _solves(method), package, found, licence, limit, remedy)
 
 

@@ -1,6 +1,7 @@
 """Relaxations through CVXPY, with any solver it finds."""
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.adapter import Refused, Run, SolverModel
+from models.gurobi_ import Gurobi
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
@@ -87,11 +89,16 @@ class Cvxpy(SolverModel):
             return not_installed(SOLVERS[self.solver].package, self.solver)
         return None
 
+    def too_large(self, program: SolverProgram) -> str | None:
+        return Gurobi().too_large(program) if self.solver == "GUROBI" else None
+
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cvxpy = load("cvxpy")
         start = time.perf_counter()
         model, v, rows, order = _model(cvxpy, program)
         options = dict(self.options)
+        if self.solver == "OSQP":
+            options.setdefault("polishing", False)  # its own default; with it OSQP prints lines that nobody asked for
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
             options.setdefault(limit, time_limit)
@@ -100,7 +107,9 @@ class Cvxpy(SolverModel):
             formulated = time.perf_counter()
             raw = chain.solve_via_data(model, data, solver_opts=options)
             solved = time.perf_counter()
-            model.unpack_results(raw, chain, inverse)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
+                model.unpack_results(raw, chain, inverse)
         except (cvxpy.error.SolverError, ArithmeticError, ValueError, RuntimeError) as error:
             raise Refused(Status.FAILED, f"{self.solver} stopped with an error: {_first_line(error)}") from None
         spent = solved - formulated

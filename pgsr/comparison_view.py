@@ -102,17 +102,24 @@ def html(table: Comparison) -> str:
 
 
 def plot(table: Comparison) -> "Figure":
-    from matplotlib.figure import Figure
-
     scored = [row for row in table.rows if row.errors]
     panels = 2 if scored else 1
-    figure = Figure(figsize=(6.4 * panels, 1.9 + 0.36 * len(table.rows)), layout="constrained")
+    figure = new_figure(6.4 * panels, 1.9 + 0.36 * len(table.rows))
     axes = figure.subplots(1, panels, squeeze=False, sharey=True)[0]
     _plot_times(axes[0], table.rows)
     if scored:
         _plot_errors(axes[1], table.rows)
     figure.suptitle("\n".join(textwrap.wrap(table.title, 65 * panels)), fontsize="medium")
     return figure
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """A figure of this size in inches that notebooks display and that no global state keeps alive."""
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
+    pyplot.get_backend()  # makes a notebook register how figures are displayed
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _plot_times(axes: "Axes", rows: list[Row]) -> None:

@@ -142,7 +142,6 @@ class CumulativeProjection:
         return "CumulativeProjection()" if self.gap == _GAP else f"CumulativeProjection(gap={self.gap:g})"
 
 
-
 @dataclass(frozen=True, eq=False)
 class _Point:
     """Prices, shape (nodes, cells), with the dual's value and gradient there, and the leaves' part of the objective."""

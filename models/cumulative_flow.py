@@ -1,0 +1,144 @@
+"""The integer M_c: a proved relaxed optimum, made integer from the root down by min-cost flows."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.adapter import Refused
+from models.optional import load, not_installed
+from models.top_down import Deadline, integers_top_down
+from pgsr import memory
+from pgsr.algorithms.cumulative_projection import CumulativeProjection
+from pgsr.certificate import Certificate, certify
+from pgsr.checks import checked_limit, require_kind
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.method import Method, Result, Seconds, Status
+from pgsr.problem import Problem
+from pgsr.rounding import nearest
+from pgsr.views import View
+
+_BYTES_PER_CELL = 50
+"""Of the real and the integer values and the certificate, besides what `around` needs."""
+
+
+@dataclass(frozen=True)
+class CumulativeFlow:
+    """Consistent monotone integers next to noisy cumulative counts: the integer M_c, with a proven gap.
+
+        minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
+        subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],   x integer,
+                    x[root, K] = G, or x[r, K] = G[r] in every region.
+
+    1. `around` solves the relaxation, and gives the prices of its dual.
+    2. The root's values are rounded to the nearest integers: near the optimum the first order of the objective vanishes
+       in directions that the regions below can follow.
+    3. From the root down every inner region shares its integers among its children by a min-cost flow, exactly; see
+       `models.top_down`.
+
+    Always feasible, by construction. The optimum below each fixed parent, but a heuristic for the whole: the mean
+    excess over the optimum of tiny three-level instances is below 1 %. The certificate's bound is the dual over
+    integers at the prices of step 1, in which every region is solved in integers; at national scale the gap is 5e-4
+    at epsilon 1 and 1e-5 at epsilon 0.1.
+
+    Args:
+        around: a method that solves the relaxation. Without prices in its result the answer has no bound.
+
+    Shapes: any depth, any number of sizes. Complexity: that of `around`, and one flow per inner region.
+
+    Status: OPTIMAL where the bound leaves no room for a smaller integer; FEASIBLE, with the proven gap; TIMED_OUT
+    (checked between regions); NOT_INSTALLED; or the status of `around` if it has no answer.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))
+        >>> result = CumulativeFlow().solve(Problem.m_c(noisy))
+        >>> result.certificate.feasible, int(result.estimate.values[0, -1])
+        (True, 6)
+
+    Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
+    `tests/test_cumulative_flow.py`.
+    """
+
+    around: Method = field(default_factory=CumulativeProjection)
+
+    def __post_init__(self) -> None:
+        require_kind(self.around, Method, "around", "give a method for the relaxation, such as CumulativeProjection()")
+
+    def supports(self, problem: Problem) -> str | None:
+        require_kind(problem, Problem, "the problem", "give a Problem, such as Problem.m_c(noisy)")
+        if not problem.integer:
+            return f"CumulativeFlow finds integers; solve a relaxation with {self.around!r}"
+        if problem.view is not View.CUMULATIVE:
+            return f"CumulativeFlow works on cumulative counts; {problem.label} is about {problem.view.value}"
+        if problem.norm != 2:
+            return f"CumulativeFlow minimises squares, {problem.label} absolute values"
+        if not problem.monotone or not problem.consistent or not problem.nonnegative:
+            return f"CumulativeFlow needs consistency, order and signs, which {problem.label} does not all state"
+        return self.around.supports(problem.relaxed())
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        deadline = Deadline(checked_limit(time_limit))
+        reason = self.supports(problem)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason)
+        if problem.contradiction is not None:
+            return Result(Status.INFEASIBLE, problem.contradiction)
+        if load("ortools.graph.python.min_cost_flow") is None:
+            return not_installed("ortools")
+        memory.require(_BYTES_PER_CELL * problem.n_unknowns, repr(problem))
+        relaxed = self.around.solve(problem.relaxed(), time_limit)
+        if relaxed.answer is None:
+            reason = f"no relaxed optimum to start from: {relaxed.reason}"
+            return Result(relaxed.status, reason, seconds=relaxed.seconds)
+        solved = deadline.spent
+        totals = None if problem.totals is not Totals.REGIONS else problem.measurement.region_totals
+        root = integer_root(
+            relaxed.answer.values[0], None if problem.totals is None else problem.measurement.root_total
+        )
+        try:
+            x = integers_top_down(
+                problem.hierarchy, relaxed.answer.values, root, problem.w, problem.target, totals, deadline
+            )
+        except Refused as refused:
+            return Result(refused.status, refused.reason, seconds=Seconds(0.0, solved, deadline.spent - solved))
+        estimate = Estimate(problem.hierarchy, View.CUMULATIVE, x)
+        seconds = Seconds(0.0, solved, deadline.spent - solved)
+        certificate = _in_integers(certify(problem, estimate, relaxed.multipliers))
+        assert certificate.feasible, certificate
+        if certificate.optimal:
+            return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=relaxed.multipliers)
+        reason = "no bound: the relaxation came without prices"
+        if certificate.gap is not None:
+            reason = f"within a relative gap of {certificate.gap:.1e} of the optimum, proved"
+        return Result(Status.FEASIBLE, reason, estimate, certificate, seconds, multipliers=relaxed.multipliers)
+
+    def __repr__(self) -> str:
+        return (
+            "CumulativeFlow()" if self.around == CumulativeProjection() else f"CumulativeFlow(around={self.around!r})"
+        )
+
+
+def integer_root(values: np.ndarray, total: int | None) -> np.ndarray:
+    """The nearest non-negative, non-decreasing integers, the last one `total` where that is given; shape kept.
+
+    Example:
+        >>> integer_root(np.array([-1e-9, 1.7, 1.6999999, 3.2]), 3)
+        array([0, 2, 2, 3])
+    """
+    root = np.maximum.accumulate(np.maximum(nearest(values), 0))
+    if total is None:
+        return root
+    root = np.minimum(root, total)
+    root[-1] = total
+    return root
+
+
+def _in_integers(certificate: Certificate) -> Certificate:
+    """Objectives of integers are integers: the bound may be rounded up to the next one where that meets the answer."""
+    bound, value = certificate.bound, certificate.objective
+    if bound is None or value is None or not certificate.feasible or math.ceil(bound) != value:
+        return certificate
+    return certificate.with_bound(value, f"{certificate.bound_by}, rounded up")
