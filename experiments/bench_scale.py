@@ -1,0 +1,161 @@
+"""Benchmarks of the hierarchical optima at national scale: each beside general solvers, and how they grow."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
+from pgsr import Geometric, Measurement, Method, PostProcess, Problem, Result, Seeded, View
+from pgsr.algorithms import CumulativeProjection, EmdProjection, RegionTotalsProjection, TreeProjection
+from pgsr.datasets import census_like
+from pgsr.isolation import run_isolated
+
+PEER_LIMIT = 120.0
+"""Seconds a general solver may take; where it takes longer a smaller size is tried."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A problem at national scale.
+
+    Attributes:
+        name: of the benchmark row.
+        view: what is measured.
+        state: the problem; None for a post-process.
+        method: ours.
+        peers: general solvers on the same problem, of its relaxation where `relaxed`.
+    """
+
+    name: str
+    view: View
+    state: Callable[[Measurement], Problem] | None
+    method: Method | PostProcess
+    peers: tuple[Method, ...] = ()
+
+
+def m_h_regions(noisy: Measurement) -> Problem:
+    return Problem.m_h(noisy, totals="regions")
+
+
+def m_h_regions_relaxed(noisy: Measurement) -> Problem:
+    return m_h_regions(noisy).relaxed()
+
+
+def m_c_relaxed(noisy: Measurement) -> Problem:
+    return Problem.m_c(noisy).relaxed()
+
+
+def m_c_regions_relaxed(noisy: Measurement) -> Problem:
+    return Problem.m_c(noisy, totals="regions").relaxed()
+
+
+def emd_relaxed(noisy: Measurement) -> Problem:
+    return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
+
+
+GENERAL = (Cvxpy("CLARABEL"), MathOpt("PDLP"), Cvxpy("HIGHS"))
+
+QUESTIONS = (
+    Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection(), GENERAL),
+    Question("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
+    Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6), GENERAL),
+    Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
+    Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
+    Question("m_c", View.CUMULATIVE, Problem.m_c, CumulativeFlow()),
+    Question("m_c_l1_relaxed (joint EMD)", View.CUMULATIVE, emd_relaxed, EmdProjection(), (Cvxpy("HIGHS"),)),
+    Question("two_stage", View.CUMULATIVE, None, TwoStage()),
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One method on one instance, in a process of its own."""
+
+    unknowns: int
+    seconds: float
+    peak_mb: float
+    text: str
+    solved: bool
+
+
+def timing(
+    question: Question,
+    method: Method | PostProcess,
+    epsilon: str,
+    regions: str,
+    max_size: int,
+    repeats: int = 3,
+    time_limit: float | None = None,
+) -> Timing:
+    """Median seconds after compilation on a small instance, peak memory, and what was proved."""
+    work = partial(_solve, question, method, epsilon, regions, max_size, repeats, time_limit)
+    outcome = run_isolated(work, None, None if time_limit is None else 2 * time_limit + 60)
+    if outcome.timed_out or outcome.error:
+        text = outcome.error or f"killed after {2 * (time_limit or 0) + 60:g} s"
+        return Timing(0, float("nan"), outcome.peak_bytes / 1e6, text, False)
+    unknowns, seconds, text, solved = outcome.value
+    return Timing(unknowns, seconds, outcome.peak_bytes / 1e6, text, solved)
+
+
+def largest_solved(question: Question, peer: Method, epsilon: str, sizes: Sequence[int]) -> tuple[int, Timing] | None:
+    """The largest of these numbers of sizes at which a general solver answers within its limit; largest first."""
+    for max_size in sizes:
+        found = timing(question, peer, epsilon, "counties", max_size, repeats=1, time_limit=PEER_LIMIT)
+        if found.solved:
+            return max_size, found
+    return None
+
+
+def exponent(unknowns: Sequence[float], seconds: Sequence[float]) -> float:
+    """The slope of log seconds against log unknowns, by least squares."""
+    return float(np.polyfit(np.log(unknowns), np.log(seconds), 1)[0])
+
+
+def _solve(
+    question: Question,
+    method: Method | PostProcess,
+    epsilon: str,
+    regions: str,
+    max_size: int,
+    repeats: int,
+    time_limit: float | None,
+) -> tuple[int, float, str, bool]:
+    _answer(question, method, _measured(question, epsilon, "counties", 20), None)
+    measurement = _measured(question, epsilon, regions, max_size)
+    unknowns = measurement.hierarchy.n_regions * (max_size + 1)
+    times, result = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = _answer(question, method, measurement, time_limit)
+        times.append(time.perf_counter() - start)
+    assert result is not None
+    certificate, text = result.certificate, result.status.name
+    if certificate is not None and certificate.gap is not None and certificate.bound is not None:
+        text += f", proven gap {certificate.gap:.1e}"
+    elif result.answer is None:
+        text += f": {result.reason}"
+    return unknowns, median(times), text, result.answer is not None
+
+
+def _measured(question: Question, epsilon: str, regions: str, max_size: int) -> Measurement:
+    truth = census_like(regions=regions, max_size=max_size)
+    return Geometric(question.view, epsilon).measure(truth, Seeded("bench"))
+
+
+def _answer(question: Question, method: Method | PostProcess, measurement: Measurement, limit: float | None) -> Result:
+    if question.state is None:
+        assert isinstance(method, PostProcess)
+        return method.apply(measurement, limit)
+    assert isinstance(method, Method)
+    return method.solve(question.state(measurement), limit)
+
+
+GROWING = (
+    Question("m_h growth", View.COUNTS, Problem.m_h, TreeProjection()),
+    Question("m_c_relaxed growth", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
+)
+"""The two whose growth over sizes and over regions is measured."""

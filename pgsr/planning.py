@@ -1,0 +1,154 @@
+"""Choosing a mechanism and its split of the budget before any data is seen: expected errors on a public stand-in."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from pgsr import metrics
+from pgsr.budget import Number, exact
+from pgsr.checks import require_kind
+from pgsr.errors import ArgumentError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.mechanism import Mechanism
+from pgsr.random import Seeded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Expected errors of mechanisms on a stand-in, level by level.
+
+    Attributes:
+        labels: of the mechanisms.
+        mean: earth mover's distance per region, mean over a level's regions and replicates (the sum of |cumulative
+            counts - true ones| where a mechanism changes totals); shape (mechanisms, levels).
+        standard_error: of `mean` over replicates; same shape.
+    """
+
+    labels: tuple[str, ...]
+    mean: np.ndarray
+    standard_error: np.ndarray
+
+    def choice(self, importance: Sequence[float] | None = None) -> str:
+        """The label of the mechanism with the least regret: the smallest value of
+
+            max over levels of  (error / smallest error of any mechanism at this level) ^ importance[level].
+
+        With equal importance (the default) no level is sacrificed for another; importance 0 disregards a level.
+        """
+        powers = np.ones(self.mean.shape[1]) if importance is None else np.asarray(importance, float)
+        if powers.shape != (self.mean.shape[1],) or (powers < 0).any() or not powers.any():
+            raise ArgumentError(f"importance is one number per level, not negative; there are {self.mean.shape[1]}")
+        return self.labels[int((self.regret**powers).max(axis=1).argmin())]
+
+    @property
+    def regret(self) -> np.ndarray:
+        """Error over the smallest error of any mechanism at the same level, at least 1; shape (mechanisms, levels)."""
+        errors = np.maximum(self.mean, 1e-9)  # where some mechanism makes none
+        return errors / errors.min(axis=0)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per mechanism: mean and standard error per level, and the factor by which it misses the best."""
+        import pandas as pd
+
+        columns: dict[str, object] = {"mechanism": self.labels}
+        for level in range(self.mean.shape[1]):
+            columns[f"level {level}"] = self.mean[:, level]
+            columns[f"level {level} s.e."] = self.standard_error[:, level]
+        columns["worst ratio to best"] = self.regret.max(axis=1)
+        return pd.DataFrame(columns)
+
+
+def expected_errors(
+    stand_in: CountOfCounts,
+    mechanisms: Mapping[str, Mechanism],
+    replicates: int = 3,
+    seed: str = "plan",
+    progress: bool = True,
+) -> Plan:
+    """Errors of mechanisms on a public stand-in for the data, by simulation with research noise.
+
+    Nothing is spent and nothing private is read, provided that the stand-in is public: earlier published tables,
+    `stand_in_of` public facts, or a generator. Choosing by the errors on the data itself would cost budget
+    (`ChosenByScore`) or void the privacy claim.
+
+    Args:
+        stand_in: counts of the shape that will be released.
+        mechanisms: by label.
+        replicates: draws of the noise; all mechanisms see the same ones.
+        seed: of the research noise.
+        progress: whether to show a progress bar.
+
+    Example:
+        >>> from pgsr import Geometric, View
+        >>> from pgsr.algorithms import Matching
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> stand_in = stand_in_of(tree, [40, 60], [0, 3, 2, 1])
+        >>> mechanisms = {
+        ...     str(shares): Mechanism(Geometric(View.CUMULATIVE, 1, shares), Matching())
+        ...     for shares in level_shares(2, ["1/4", "1/2", "3/4"])
+        ... }
+        >>> plan = expected_errors(stand_in, mechanisms, progress=False)
+        >>> plan.choice() in mechanisms
+        True
+    """
+    require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
+    if not mechanisms:
+        raise ArgumentError("there is nothing to plan; give at least one mechanism by its label")
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+        raise ArgumentError(f"replicates={replicates!r}; give a whole number of at least 2")
+    for mechanism in mechanisms.values():
+        mechanism.check(stand_in, Seeded(seed))
+    found = np.empty((len(mechanisms), replicates, stand_in.hierarchy.n_levels))
+    runs = list(product(range(replicates), enumerate(mechanisms.items())))
+    bar = tqdm(runs, desc="plan", unit="release", disable=None if progress else True)
+    for replicate, (place, (label, mechanism)) in bar:
+        bar.set_postfix_str(label)
+        estimate = mechanism.release(stand_in, Seeded(seed, replicate)).estimate
+        distance = metrics.cumulative_l1(stand_in, estimate)
+        found[place, replicate] = metrics.level_means(stand_in, distance)
+    spread = found.std(axis=1, ddof=1) / np.sqrt(replicates)
+    return Plan(tuple(mechanisms), found.mean(axis=1), spread)
+
+
+def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction, ...]]:
+    """Every way to give each level one of `parts` of the budget so that they add up to 1, the leaves not 0.
+
+    Example:
+        >>> [tuple(map(str, shares)) for shares in level_shares(2, ["0", "1/2", "1"])]
+        [('0', '1'), ('1/2', '1/2')]
+    """
+    values = [exact(part, "a share", zero=True) for part in parts]
+    return [shares for shares in product(values, repeat=n_levels) if sum(shares) == 1 and shares[-1] > 0]
+
+
+def stand_in_of(
+    hierarchy: Hierarchy, leaf_totals: Sequence[int], size_law: Sequence[float], seed: int = 0
+) -> CountOfCounts:
+    """A stand-in from public facts alone: the tree, every leaf's number of groups, and a law of sizes 0..K.
+
+    The groups of every leaf are drawn from `size_law` (a published national table, a textbook law), so that rare sizes
+    occur somewhere, as in real data.
+
+    Args:
+        hierarchy: the regions.
+        leaf_totals: number of groups of every leaf, in the order of `hierarchy.paths`.
+        size_law: proportions of sizes 0..K, not negative, not all 0.
+        seed: of the draws, which need no secrecy.
+    """
+    totals, law = np.asarray(leaf_totals), np.asarray(size_law, float)
+    n_leaves = hierarchy.n_regions - hierarchy.n_inner
+    if totals.shape != (n_leaves,) or totals.dtype.kind not in "iu" or (totals < 0).any():
+        raise ArgumentError(f"leaf_totals are {n_leaves} whole numbers, one per leaf, not negative")
+    if law.ndim != 1 or len(law) < 2 or not np.isfinite(law).all() or (law < 0).any() or not law.any():
+        raise ArgumentError("size_law is one proportion per size 0..K, not negative and not all 0")
+    rows = np.random.default_rng(seed).multinomial(totals, law / law.sum())
+    return CountOfCounts(hierarchy, rows, "stand-in")
