@@ -13,12 +13,14 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seed
 from pgsr.algorithms import (
     CostTables,
     CumulativeProjection,
+    EntityTotalsProjection,
     Isotonic,
     MeanConsistency,
     RegionTotalsProjection,
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.entities import entity_totals
 from pgsr.method import Method, Result, Status
 
 TIGHT_OSQP = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}
@@ -28,6 +30,7 @@ METHODS: tuple[Method, ...] = (
     TreeProjection(),
     CostTables(),
     RegionTotalsProjection(),
+    EntityTotalsProjection(),
     CumulativeProjection(),
     Isotonic(),
     SimplexProjection(),
@@ -55,7 +58,26 @@ METHODS: tuple[Method, ...] = (
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
-PROBLEMS: dict[str, tuple[View, Callable[[Measurement], Problem]]] = {
+
+def with_entities(noisy: Measurement, truth: CountOfCounts) -> Problem:
+    """M_H with every region's total and number of entities."""
+    return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth))
+
+
+def with_entities_of_root(noisy: Measurement, truth: CountOfCounts) -> Problem:
+    """M_H with the root's total and number of entities."""
+    return Problem.m_h(noisy, entities=entity_totals(truth)[:1])
+
+
+OF_TRUTH = {
+    "M_H, entities": with_entities,
+    "M_H^r, entities": lambda noisy, truth: with_entities(noisy, truth).relaxed(),
+    "M_H, entities of root": with_entities_of_root,
+    "M_H^r, entities of root": lambda noisy, truth: with_entities_of_root(noisy, truth).relaxed(),
+}
+"""Problems with public facts that no measurement holds."""
+
+PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
     "naive": (COUNTS, Problem.naive),
     "naive^r": (COUNTS, lambda noisy: Problem.naive(noisy).relaxed()),
     "H_c L1": (STEPS, lambda noisy: Problem.isotonic(noisy, norm=1)),
@@ -69,6 +91,7 @@ PROBLEMS: dict[str, tuple[View, Callable[[Measurement], Problem]]] = {
     "M_H^r": (COUNTS, lambda noisy: Problem.m_h(noisy).relaxed()),
     "M_H, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions")),
     "M_H^r, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions").relaxed()),
+    **{name: (COUNTS, state) for name, state in OF_TRUTH.items()},
     "M_c": (STEPS, Problem.m_c),
     "M_c^r": (STEPS, lambda noisy: Problem.m_c(noisy).relaxed()),
     "M_c, regions": (STEPS, lambda noisy: Problem.m_c(noisy, totals="regions")),
@@ -180,7 +203,8 @@ def random_problem(name: str, rng: np.random.Generator) -> Problem:
     counts *= rng.random(counts.shape) < 0.6
     truth = CountOfCounts(tree, counts)
     epsilon = str(rng.choice(["1/2", "2", "8"]))
-    return state(Geometric(view, epsilon).measure(truth, Seeded(f"agreement {rng.integers(2**60)}")))
+    noisy = Geometric(view, epsilon).measure(truth, Seeded(f"agreement {rng.integers(2**60)}"))
+    return state(noisy, truth) if name in OF_TRUTH else state(noisy)
 
 
 def _compare(

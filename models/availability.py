@@ -16,11 +16,11 @@ from models.mathopt_ import MathOpt
 from models.program import Kind
 from models.scip_ import Scip
 from models.scipy_ import Scipy
-from pgsr.algorithms import CumulativeProjection, RegionTotalsProjection
+from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
 from pgsr.method import Method
 from pgsr.problem import Problem
 
-ROUNDING = (CumulativeProjection, RegionTotalsProjection)
+ROUNDING = (CumulativeProjection, RegionTotalsProjection, EntityTotalsProjection)
 """Algorithms of pgsr that answer an integer problem by its rounded relaxation."""
 
 
@@ -82,6 +82,8 @@ def _how(method: Method, problem: Problem) -> str:
     if method.supports(problem) is not None:
         return ""
     if isinstance(method, SolverModel):
+        if method.route(problem) is Route.STEPS and problem.entities is not None and Kind.MILP not in method.takes:
+            return "rounded"  # no network, so vertices of the linear programs may be fractional
         return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]
     return "rounded" if problem.integer and isinstance(method, ROUNDING) else "exact"
 

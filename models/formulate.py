@@ -15,7 +15,8 @@ def formulate(problem: Problem) -> Program:
     """Any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
-        subject to  `consistency_rows`, `totals_rows`, `order_rows`, and z[r, i] >= -y[r, i] for non-negative problems.
+        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, and z[r, i] >= -y[r, i] for
+                    non-negative problems.
 
     The papers' variants are conditions switched on and off:
 
@@ -24,10 +25,12 @@ def formulate(problem: Problem) -> Program:
         isotonic          order, 0 <= x <= K                               ranked        the same
         mean consistency  consistency, signs free                          both          QP
         M_H               consistency, root's total or every region's      counts        QP, MIQP
+        with entities     the same, numbers of entities; no network        counts        QP, MIQP
         M_c               consistency, order, root's total or every one's  cumulative    QP, MIQP; norm 1: LP, MILP
 
     Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
-    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves.
+    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves,
+    and so are its entities.
 
     Complexity: O(cells) numbers; no loop over cells.
 
@@ -37,7 +40,7 @@ def formulate(problem: Problem) -> Program:
     if problem.view is View.RANKED:
         return _ranked(problem)
     y = problem.target
-    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem)])
+    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem), entities_rows(problem)])
     order, order_right = order_rows(problem)
     lower = np.full(y.shape, -np.inf)
     if problem.nonnegative and not problem.monotone:
@@ -45,6 +48,8 @@ def formulate(problem: Problem) -> Program:
     elif problem.nonnegative:
         lower[_chains(problem), 0] = -y[_chains(problem), 0]
     largest = problem.measurement.root_total if problem.totals is not None else int(np.abs(y).sum())
+    if problem.entities is not None and problem.totals is None:
+        largest += abs(int(problem.entities[0]))
     return Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, y.shape[1]),
@@ -95,6 +100,21 @@ def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals - have
 
 
+def entities_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+    """The number of entities E[r], one row per region of `_regions_with_entities`:
+
+    sum_s s z[r, s] = E[r] - sum_s s y[r, s]
+    """
+    y = problem.target
+    if problem.entities is None:
+        return _none(y.size)
+    regions, sizes = _regions_with_entities(problem), np.arange(y.shape[1])
+    rows, cells = np.repeat(np.arange(len(regions)), len(sizes)), sizes + len(sizes) * regions[:, None]
+    data = np.tile(sizes.astype(float), len(regions))
+    matrix = sparse.csr_array((data, (rows, cells.ravel())), shape=(len(regions), y.size))
+    return matrix, problem.entities[regions] - y[regions] @ sizes
+
+
 def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     """Cumulative counts do not decrease, one row per neighbouring pair of cells:
 
@@ -128,12 +148,15 @@ def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     n_rows = tree.n_inner * n_sizes if problem.consistent else 0
     consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
-    if problem.totals is None:
-        return Multipliers(consistency, np.zeros(0))
-    totals = np.zeros(1 if problem.totals is Totals.ROOT else tree.n_regions)
+    with_total = _regions_with_total(problem)
+    totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
-        totals[_regions_with_total(problem)] = -duals[n_rows:]
-    return Multipliers(consistency, totals)
+        totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
+    if problem.entities is None:
+        return Multipliers(consistency, totals)
+    entities = np.zeros(len(problem.entities))
+    entities[_regions_with_entities(problem)] = -duals[n_rows + len(with_total) :]
+    return Multipliers(consistency, totals, entities)
 
 
 def _regions_with_total(problem: Problem) -> np.ndarray:
@@ -144,6 +167,13 @@ def _regions_with_total(problem: Problem) -> np.ndarray:
     if problem.totals is Totals.ROOT:
         return np.arange(1)
     return np.arange(*tree.leaves.indices(tree.n_regions)) if problem.consistent else np.arange(tree.n_regions)
+
+
+def _regions_with_entities(problem: Problem) -> np.ndarray:
+    """The regions whose number of entities has a row; problems with entities are consistent."""
+    tree = problem.hierarchy
+    root_alone = problem.entities is None or len(problem.entities) == 1
+    return np.arange(1) if root_alone else np.arange(*tree.leaves.indices(tree.n_regions))
 
 
 def _chains(problem: Problem) -> slice:

@@ -151,6 +151,8 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         reason = f"{solver} claims an optimum that our exact test refutes"
         return Result(Status.FAILED, reason, None, certificate)
     own = answer.bound
+    if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
+        own = math.ceil(own - RELATIVE_GAP * max(1.0, abs(own)))
     if own is not None and math.isfinite(own) and (certificate.bound is None or own > certificate.bound):
         if own > certificate.objective * (1 + RELATIVE_GAP) + RELATIVE_GAP:  # pyright: ignore[reportOptionalOperand]
             return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)

@@ -1,8 +1,6 @@
 """Integers for a whole hierarchy of cumulative counts, from the root down, one min-cost flow per inner region."""
 
-import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +13,6 @@ from pgsr.method import Status
 
 LARGEST = 20_000_000
 """Most arcs of one region's network, about 3 GB; far more than values that nearly add up ever need."""
-
-_WINDOW = 1
-"""Whole steps beyond floor and ceiling that a child may take at first."""
 
 _NEAR = 1e-7
 """A value this close to an integer counts as that integer."""
@@ -37,6 +32,7 @@ def integers_top_down(
     target: np.ndarray | None = None,
     totals: np.ndarray | None = None,
     deadline: "Deadline | None" = None,
+    exact: bool = False,
 ) -> np.ndarray:
     """Integer cumulative counts close to real ones, consistent and monotone, below a given integer root.
 
@@ -49,12 +45,13 @@ def integers_top_down(
     Leaves have t = `target` and v = `weights`. An inner child has t = `values` and v = its own weight plus that of its
     children in series, 1 / sum(1 / v): what it costs at least to move it together with all that is below.
 
-    Each of these problems is a min-cost flow, and is solved exactly (but for the rounding of costs that are not
-    integers): C's increments flow into children, c[j, s] is the flow of child j from s to s + 1, and a convex cost
-    becomes parallel unit arcs. Two things make it small. Where C does not grow no child can, so a run of such sizes is
-    one column. And children stay within floor - 1 .. ceil + 1 of `values` at first; where an answer touches its window
-    and not a condition, the window is moved outwards and the flow solved again. An answer that touches none is optimal
-    without any windows, since the problem is convex. If no flow exists all windows grow, at last to everything.
+    Each of these problems is a min-cost flow: C's increments flow into children, c[j, s] is the flow of child j from s
+    to s + 1, and a convex cost becomes parallel unit arcs. Two things make it small. Where C does not grow no child
+    can, so a run of such sizes is one column. And children stay between the floor and the ceiling of `values`; if no
+    flow exists the windows grow, at last to everything. Around a relaxed optimum that costs about 1e-5 of the
+    objective. With `exact`, windows begin one step wider; where an answer touches its window, and not a condition, the
+    window is moved outwards and the flow solved again. An answer that touches none is optimal without windows, since
+    the problem is convex.
 
     Every region gets a feasible share of any non-decreasing root, so the answer is consistent, monotone and
     non-negative by construction. It is the best answer below each region alone, not of the whole tree.
@@ -66,12 +63,13 @@ def integers_top_down(
         target: integers, of which the rows of leaves are used; default `values`.
         totals: every region's public total, shape (regions,), or None; must add up, and agree with `root`.
         deadline: asked between regions.
+        exact: whether windows are moved until they do not matter. Costs that are not integers are rounded anyway.
 
     Returns:
         int64, shape (regions, K + 1).
 
-    Complexity: one flow per inner region, with (children + 1) x columns nodes and about four times as many arcs. The
-    regions of a level are solved in parallel, as OR-tools releases Python's lock.
+    Complexity: one flow per inner region, with (children + 1) x columns nodes and about twice as many arcs, four times
+    with `exact`. Regions are solved one after the other: OR-tools keeps Python's lock, so threads gain nothing.
 
     Raises:
         Refused: out of time, OR-tools missing, or a network beyond `LARGEST`; its status and reason say which.
@@ -95,18 +93,13 @@ def integers_top_down(
     out = np.zeros((tree.n_regions, len(root)), np.int64)
     out[0] = root
     v = _moving_weights(tree, weights)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for level in range(tree.n_levels - 1):
-            aims = values if target is None or level < tree.n_levels - 2 else target
-
-            def share(region: int, aims: np.ndarray = aims) -> None:
-                deadline.check(f"region {region:,} of {tree.n_inner:,} inner ones")
-                below = slice(tree.children(region).start, tree.children(region).stop)
-                last = None if totals is None else totals[below]
-                out[below] = _Share(out[region], values[below], aims[below], v[below], last).solve(solver)
-
-            here = tree.level(level)
-            list(pool.map(share, range(here.start, here.stop)))
+    for region in range(tree.n_inner):
+        deadline.check(f"region {region:,} of {tree.n_inner:,} inner ones")
+        below = slice(tree.children(region).start, tree.children(region).stop)
+        last = None if totals is None else totals[below]
+        leaves = tree.level_of[region] == tree.n_levels - 2
+        aims = target if leaves and target is not None else values
+        out[below] = _Share(out[region], values[below], aims[below], v[below], last).solve(solver, exact)
     return out
 
 
@@ -162,13 +155,13 @@ class _Share:
         ends = np.append(self.start[1:], len(parent)) - 1
         self.around = np.floor(values[:, self.start] + _NEAR), np.ceil(values[:, ends] - _NEAR)
 
-    def solve(self, solver: Any) -> np.ndarray:
+    def solve(self, solver: Any, exact: bool) -> np.ndarray:
         """The cheapest share; shape (m, K + 1)."""
         if not len(self.start):
             return np.zeros((len(self.v), *self.size), np.int64)
         if len(self.v) == 1:
             return self._on_sizes(self.parent[None])
-        width, step = _WINDOW, 1
+        width, step = int(exact), 1
         low, high = self._window(width)
         while True:
             c = self._cheapest(solver, low, high)
@@ -179,7 +172,7 @@ class _Share:
                 low, high = self._window(width)
                 continue
             tight_low, tight_high = (c == low) & (c > self.least), (c == high) & (c < self.most)
-            if not tight_low.any() and not tight_high.any():
+            if not exact or not (tight_low.any() or tight_high.any()):
                 return self._on_sizes(c)
             low = np.where(tight_low, np.maximum(low - step, self.least), low)
             high = np.where(tight_high, np.minimum(high + step, self.most), high)

@@ -40,7 +40,7 @@ class Certificate:
             stated and only the conditions of a release were checked.
         bound: no feasible point has a smaller objective; None if nothing is known.
         bound_by: the argument that shows the bound, or "".
-        violations: number of violated conditions by kind (integrality, sign, consistency, totals, monotone).
+        violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone).
     """
 
     problem: str
@@ -84,19 +84,22 @@ class Multipliers:
     In the Lagrangian of a consistent problem,
 
         sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
-                           + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s]),
+                           + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s])
+                           + sum over regions r with entities of entities[r] (E[r] - sum_s s x[r, s]),
 
     `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in
-    region r is paid (in the cumulative view totals are fixed cells and have no price). Conditions on signs and order
-    are kept.
+    region r is paid (in the cumulative view totals are fixed cells and have no price), `entities[r]` what one more
+    entity is paid, so a group of size s gets s times that. Conditions on signs and order are kept.
 
     Attributes:
         consistency: shape (inner regions, K + 1).
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
+        entities: the shape of the problem's entities; None stands for prices of 0.
     """
 
     consistency: np.ndarray
     totals: np.ndarray
+    entities: np.ndarray | None = None
 
 
 def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
@@ -104,8 +107,9 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
     naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
-    subgradient chain. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions that stand
-    alone of multipliers derived from the estimate; every problem has one.
+    subgradient chain. Numbers of entities have no such proof: their rows make the matrix no network, so integers are
+    left to branch and bound. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions that
+    stand alone of multipliers derived from the estimate; every problem has one.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
@@ -122,6 +126,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     if proof:
         return Certificate(problem.label, value, value, proof, violated)
     bound = _bound(problem, estimate, multipliers)
+    if bound is not None and problem.integer:  # weights and noisy values are integers, so are integers' objectives
+        bound = math.ceil(bound)
     return Certificate(problem.label, value, bound, "" if bound is None else MULTIPLIERS, violated)
 
 
@@ -160,8 +166,8 @@ def objective(problem: Problem, estimate: Estimate) -> int | float:
 def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """Number of violated conditions by kind; a condition that `problem` does not state is not counted.
 
-    integrality and sign count cells, consistency counts (region, size) pairs, totals counts regions, monotone counts
-    neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 + 1e-9 |value|.
+    integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
+    monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 + 1e-9 |value|.
     """
     x, tree = estimate.values, problem.hierarchy
     exact = x.dtype.kind == "i"
@@ -188,6 +194,9 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
                 want if problem.totals is Totals.REGIONS else want[:1],
             ).sum()
         )
+    if problem.entities is not None:
+        have = x[: len(problem.entities)] @ np.arange(x.shape[1])
+        counts["entities"] = int(differs(have, problem.entities).sum())
     if problem.monotone:
         counts["monotone"] = int((np.diff(x, axis=1) < (0 if exact else -1e-6)).sum())
     return counts

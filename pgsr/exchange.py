@@ -23,6 +23,7 @@ def has_exchange_test(problem: Problem) -> bool:
         and problem.consistent
         and not problem.monotone
         and problem.totals is not Totals.REGIONS
+        and problem.entities is None  # with their rows of sizes the conditions are no network
     )
 
 

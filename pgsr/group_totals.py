@@ -1,4 +1,4 @@
-"""Numbers of groups where the table of groups is private."""
+"""Numbers of groups where the table of groups is private, and the noise that other numbers of regions share."""
 
 from fractions import Fraction
 
@@ -14,26 +14,48 @@ from pgsr.views import View
 def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
     """Noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
 
-    Each level gets epsilon / levels; one group more or less changes one region's total per level by one, so the noise
-    is double geometric of scale levels / epsilon. The totals nearest to the noisy ones,
+    One group more or less changes one region's total per level by one, see `noisy_consistent`.
+
+    Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
+    """
+    return noisy_consistent(truth, truth.totals, "totals", epsilon, source)
+
+
+def noisy_consistent(
+    truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source, total: int | None = None
+) -> np.ndarray:
+    """Noisy, consistent, non-negative integers of every region, from numbers of sensitivity 1 per level.
+
+    Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon. The numbers G nearest
+    to the noisy ones,
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
 
     are found exactly by `TreeProjection` with a single "size".
 
-    Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
+    Args:
+        truth: whose regions these are.
+        numbers: exact, shape (regions,).
+        what: name of the stream of noise; the same name and source give the same noise.
+        epsilon: of all numbers together.
+        source: of the noise.
+        total: what the root's number has to be, or None.
+
+    Returns:
+        shape (regions,), int64.
     """
     from pgsr.algorithms.tree_projection import TreeProjection
     from pgsr.problem import Problem
 
     tree = truth.hierarchy
     law = DoubleGeometric(tree.n_levels / epsilon)
-    noisy = truth.totals.astype(np.int64, copy=True).reshape(-1, 1)
+    noisy = numbers.astype(np.int64, copy=True).reshape(-1, 1)
     for region in np.flatnonzero(~tree.padded):
-        identity = StreamId(truth.name, "totals", int(tree.level_of[region]), tree.paths[region])
+        identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
         law.add_to(noisy[region], source.stream(identity))
     noisy[tree.padded] = 0
     levels = (epsilon / tree.n_levels,) * tree.n_levels
-    measured = Measurement(tree, View.COUNTS, noisy, 0, levels, Totals.ROOT, noisy[:1, 0], source.secure, truth.name)
-    result = TreeProjection().solve(Problem("group totals", measured, totals=None))
+    public, totals = (noisy[:1, 0], None) if total is None else (np.array([total]), Totals.ROOT)
+    measured = Measurement(tree, View.COUNTS, noisy, 0, levels, Totals.ROOT, public, source.secure, truth.name)
+    result = TreeProjection().solve(Problem("numbers of regions", measured, totals=totals))
     return result.estimate.values[:, 0].copy()

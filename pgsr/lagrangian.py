@@ -25,10 +25,10 @@ def lagrangian_bound(problem: Problem, multipliers: "Multipliers") -> float:
 
     With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
 
-        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r]      (0 where there is no such row)
+        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r]
 
-    and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs, order, integrality and public
-    cells (the last one of the cumulative view) are kept:
+    (0 where there is no such row) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
+    order, integrality and public cells (the last one of the cumulative view) are kept:
 
     - without order every cell has a closed form;
     - with order a region is a chain, minimised by pool adjacent violators or by the slope trick, see
@@ -69,6 +69,21 @@ def unpriced_bound(problem: Problem) -> float:
     return lagrangian_bound(problem, Multipliers(np.zeros((tree.n_inner, n_sizes)), np.zeros(n_totals)))
 
 
+def entity_prices_of(problem: Problem, multipliers: "Multipliers") -> np.ndarray:
+    """A copy of the prices of an entity in every region, shape (regions,); 0 where there is no such condition or price.
+
+    Raises:
+        ProblemError: there are more or fewer of them than the problem has conditions.
+    """
+    prices = np.zeros(problem.hierarchy.n_regions)
+    if problem.entities is not None and multipliers.entities is not None:
+        given = np.asarray(multipliers.entities, float).ravel()
+        if len(given) != len(problem.entities):
+            raise ProblemError(f"there are {len(given)} prices of entities; {problem!r} needs {len(problem.entities)}")
+        prices[: len(given)] = given
+    return prices
+
+
 def prices_of(problem: Problem, multipliers: "Multipliers") -> tuple[np.ndarray, np.ndarray]:
     """Copies of the multipliers: of consistency, shape (inner regions, K + 1), and of every region's total, shape
     (regions,); 0 where the problem has no such condition or the price says nothing.
@@ -103,12 +118,14 @@ class _Prices:
     Attributes:
         consistency: shape (inner regions, K + 1).
         totals: price of a cell of every region, shape (regions,); 0 where no total is priced.
+        entities: price of an entity in every region, shape (regions,).
         unit: the grid.
         largest: a bound on every net price.
     """
 
     consistency: np.ndarray
     totals: np.ndarray
+    entities: np.ndarray
     unit: float
     largest: float
 
@@ -117,10 +134,12 @@ class _Prices:
         """None if the numbers are not finite or too large to be computed with."""
         tree, n_sizes = problem.hierarchy, problem.target.shape[1]
         consistency, totals = prices_of(problem, multipliers)
+        entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
         largest = max(float(np.abs(consistency).max(initial=0.0)), float(np.abs(totals).max(initial=0.0)))
+        largest += n_sizes * float(np.abs(entities).max())
         if not largest <= _LARGEST_PRICE:
             return None
-        consistency, totals = consistency * factor, totals * factor
+        consistency, totals, entities = consistency * factor, totals * factor, entities * factor
         bound = 3.0 * (tree.n_levels + 1) * max(largest, 2.0**-100)  # replaced prices add up along a branch
         exponent = math.frexp(bound)[1] - 52
         if problem.norm == 1:
@@ -129,7 +148,7 @@ class _Prices:
                 return None
             exponent = min(exponent, 0)
         unit = 2.0**exponent
-        consistency, totals = np.rint(consistency / unit) * unit, np.rint(totals / unit) * unit
+        consistency, totals, entities = (np.rint(prices / unit) * unit for prices in (consistency, totals, entities))
         unmeasured = problem.w == 0
         if not problem.consistent:
             totals[unmeasured] = 0.0
@@ -138,13 +157,15 @@ class _Prices:
                 free = slice(n_sizes - _last_is_public(problem, int(tree.level_of[region])))
                 above = consistency[tree.parent[region], free] if region else 0.0
                 if region < tree.n_inner:
-                    consistency[region, free] = above + totals[region]
-        return cls(consistency, totals, unit, bound)
+                    consistency[region, free] = above + totals[region] + entities[region] * sizes[free]
+        return cls(consistency, totals, entities, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
         """Net prices of some regions of one level; exact."""
         tree = problem.hierarchy
         above = self.totals[block, None]
+        if problem.entities is not None:
+            above = above + self.entities[block, None] * np.arange(self.consistency.shape[1])
         if level:
             above = above + self.consistency[tree.parent[block]]
         if level < tree.n_levels - 1:
@@ -185,6 +206,10 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
     if problem.view is View.COUNTS and problem.totals is not None:
         rows = slice(None) if problem.totals is Totals.REGIONS else slice(0, 1)
         values = prices.totals[rows] * (problem.measurement.totals[rows] - y[rows].sum(axis=1))
+        terms.append(sum_below(values, np.abs(values)))
+    if problem.entities is not None:
+        rows = slice(0, len(problem.entities))
+        values = prices.entities[rows] * (problem.entities - y[rows] @ np.arange(y.shape[1]))
         terms.append(sum_below(values, np.abs(values)))
     return terms
 

@@ -30,6 +30,7 @@ def has_potentials(problem: Problem) -> bool:
         and problem.consistent
         and not problem.monotone
         and problem.totals is Totals.REGIONS
+        and problem.entities is None  # with their rows of sizes the conditions are no flow
     )
 
 

@@ -8,6 +8,7 @@ from math import lcm
 import numpy as np
 
 from pgsr.checks import require_kind
+from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Measurement, Totals
@@ -28,6 +29,7 @@ class Problem:
                     consistent:   x[r, i] = sum over children c of r of x[c, i]
                     totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
                                   number of groups
+                    entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
 
     Every variant of the papers is one of the constructors below. Objectives include the constant: they are distances.
 
@@ -38,6 +40,8 @@ class Problem:
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose public total holds, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
+        entities: numbers of entities E of groups truncated at K, int64 of shape (regions,), or (1,) for the root's; or
+            None. See `pgsr.entities`.
     """
 
     label: str
@@ -49,6 +53,7 @@ class Problem:
     consistent: bool = True
     totals: Totals | None = Totals.ROOT
     weights: np.ndarray | None = None
+    entities: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.norm not in (1, 2):
@@ -67,6 +72,10 @@ class Problem:
             raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
         if self.totals is Totals.REGIONS:
             _ = self.measurement.region_totals
+        if self.entities is not None:
+            if self.measurement.view is not View.COUNTS or self.monotone or not self.consistent:
+                raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
+            object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
 
     @classmethod
     def naive(cls, measurement: Measurement) -> "Problem":
@@ -96,10 +105,21 @@ class Problem:
         )
 
     @classmethod
-    def m_h(cls, measurement: Measurement, totals: Totals | str = Totals.ROOT) -> "Problem":
-        """M_H: the nearest consistent non-negative integer counts. Fioretto and Van Hentenryck 2019, section 5."""
+    def m_h(
+        cls, measurement: Measurement, totals: Totals | str = Totals.ROOT, entities: np.ndarray | None = None
+    ) -> "Problem":
+        """M_H: the nearest consistent non-negative integer counts. Fioretto and Van Hentenryck 2019, section 5.
+
+        Args:
+            measurement: of counts.
+            totals: whose number of groups holds, "root" or "regions".
+            entities: numbers of entities that hold besides, shape (regions,), or (1,) for the root's alone. Sizes stop
+                at K, so they must be those of the truncated groups: `pgsr.entities.entity_totals` where they are
+                public, `noisy_entities`, which costs budget, where they are not.
+        """
         _require(measurement, "M_H", View.COUNTS)
-        return cls("M_H", measurement, totals=Totals.parse(totals))
+        label = "M_H" if entities is None else "M_H with entities"
+        return cls(label, measurement, totals=Totals.parse(totals), entities=entities)
 
     @classmethod
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
@@ -143,7 +163,13 @@ class Problem:
         if self.nonnegative and self.totals is not None and int(self.measurement.totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
         if self.consistent and self.totals is Totals.REGIONS:
-            return _contradicting_totals(self.hierarchy, self.measurement.region_totals)
+            reason = _contradicting_totals(self.hierarchy, self.measurement.region_totals)
+            if reason is not None:
+                return reason
+        if self.entities is not None:
+            totals = {None: None, Totals.ROOT: self.measurement.totals[:1]}.get(self.totals, self.measurement.totals)
+            conditions = self.measurement.max_size, self.nonnegative, self.integer
+            return contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
         return None
 
     @cached_property

@@ -77,6 +77,8 @@ class CostTables:
             return f"CostTables needs consistency and non-negativity, which {problem.label} does not state"
         if problem.totals is not Totals.ROOT:
             return "CostTables needs the root's total and no other; state the problem with totals='root'"
+        if problem.entities is not None:
+            return "CostTables knows no numbers of entities; its tables are of numbers of groups"
         return None
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:

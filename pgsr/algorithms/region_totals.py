@@ -1,12 +1,15 @@
 """M_H with the public total of every region: the continuous optimum."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from pgsr import memory
 from pgsr.algorithms.region_totals_dual import Dual
 from pgsr.algorithms.tree_projection import RELATIVE_GAP, too_large
-from pgsr.certificate import certify
+from pgsr.certificate import Multipliers, certify
+from pgsr.estimate import Estimate
 from pgsr.kernels import threads_for
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
@@ -66,6 +69,8 @@ class RegionTotalsProjection:
             return f"RegionTotalsProjection needs consistency and non-negativity, which {problem.label} does not state"
         if problem.totals is not Totals.REGIONS:
             return "RegionTotalsProjection needs every region's public total; TreeProjection() does with the root's"
+        if problem.entities is not None:
+            return "RegionTotalsProjection knows no numbers of entities; EntityTotalsProjection() does"
         return None
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
@@ -80,13 +85,28 @@ class RegionTotalsProjection:
         memory.require(48 * problem.n_unknowns, repr(problem))
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         with threads_for(problem.n_unknowns):
-            return _solve(problem, time_limit, deadline)
+            return solved_by_dual(problem, Dual.of, time_limit, deadline)
 
 
-def _solve(problem: Problem, time_limit: float | None, deadline: float | None) -> Result:
+class Maximisable(Protocol):
+    """A dual whose maximum gives the relaxed optimum."""
+
+    def start(self) -> Any: ...
+    def maximum(self, point: Any, tolerance: float, deadline: float | None = None) -> Any: ...
+    def estimate(self, point: Any) -> Estimate: ...
+    def multipliers(self, point: Any) -> Multipliers: ...
+
+
+def solved_by_dual(
+    problem: Problem,
+    dual_of: Callable[[Problem], Maximisable],
+    time_limit: float | None,
+    deadline: float | None,
+) -> Result:
+    """The relaxed optimum by its dual, proved to `RELATIVE_GAP`; rounded where the problem is in integers."""
     start = time.perf_counter()
     relaxed = problem.relaxed()
-    dual, tolerance = Dual.of(relaxed), _LOOSEST
+    dual, tolerance = dual_of(relaxed), _LOOSEST
     point = dual.start()
     while True:
         point = dual.maximum(point, tolerance, deadline)

@@ -1,19 +1,10 @@
-"""The compiled loops of `CumulativeProjection`.
+"""The compiled loops of squares: isotonic regressions of the leaves, closed forms of the nodes.
 
-Nodes are the inner regions that have a price, in level order (a node's children come after it). Their arrays are nodes
-x cells. Leaves lie in chunks of one node each; `chunk_start[k]:chunk_stop[k]` are the leaves of chunk k, and
-`chunk_from[r]:chunk_from[r + 1]` the chunks of node r. Sums are formed chunk by chunk and node by node, so that results
-do not depend on the number of threads.
-
-The root's row is an unknown from cell `first_free` on; before it the price is 0. Where the root's last cell is `held`
-at the public total it has no curvature of its own.
+Arrays as in `pgsr.kernels.cumulative_tree`. The weights of the leaves are one number per leaf or one per cell.
 """
 
 import numba as nb
 import numpy as np
-
-COLUMNS = 128
-"""Cells that one thread eliminates at a time."""
 
 
 @nb.njit(inline="always")
@@ -60,12 +51,13 @@ def pool(y, price, rate, n, edges, known, sums, total, begin):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def fit_leaves(y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n, edges, inside, change, cost):
-    """All isotonic regressions at these prices.
+def fit_leaves(
+    y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n, edges, inside, gain, level, change, cost,
+):  # fmt: skip
+    """All isotonic regressions at these prices, one weight per leaf.
 
-    The blocks of leaf l are edges[l, b]:edges[l, b + 1] for b below inside[l, 2]; it starts from those given. Of them
-    inside[l, 0] <= b < inside[l, 1] lie strictly inside 0..upper[l]. change[k] = sum over the leaves of chunk k of
-    x - y, cost[k] that of w (x - y)^2.
+    Starts from the blocks given, inside[l, 2] of leaf l. `level` becomes the value of a block, change[k] = sum over the
+    leaves of chunk k of x - y, cost[k] that of w (x - y)^2.
     """
     for k in nb.prange(len(chunk_node)):
         total, sums, moved = np.empty(n), np.empty(n), np.zeros(n)
@@ -74,7 +66,8 @@ def fit_leaves(y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
         price = prices[chunk_node[k]]
         for l in range(chunk_start[k], chunk_stop[k]):
             row = y[l]
-            blocks = pool(row, price, 0.5 / weight[l], n, edges[l], inside[l, 2], sums, total, begin)
+            rate = 0.5 / weight[l]
+            blocks = pool(row, price, rate, n, edges[l], inside[l, 2], sums, total, begin)
             below, above = 0, blocks
             squares = 0.0
             for b in range(blocks):
@@ -87,6 +80,8 @@ def fit_leaves(y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
                 elif value >= upper[l]:
                     value = upper[l]
                     above = min(above, b)
+                gain[l, b] = rate / (stop - start)
+                level[l, b] = value
                 for i in range(start, stop):
                     d = value - row[i]
                     moved[i] += d
@@ -98,188 +93,106 @@ def fit_leaves(y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
         cost[k] = spent
 
 
+@nb.njit(inline="always")
+def push_weighted(s, w, start, blocks, total, mass, begin):
+    """`push` where the block has weight w."""
+    while blocks > 0:
+        b = blocks - 1
+        if total[b] * w < s * mass[b]:
+            break
+        s += total[b]
+        w += mass[b]
+        start = begin[b]
+        blocks = b
+    total[blocks] = s
+    mass[blocks] = w
+    begin[blocks] = start
+    return blocks + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, begin):
+    """`pool` of y + price / 2 weight: a block's total is of weight * y + price / 2, its mass of the weights."""
+    blocks = 0
+    for k in range(known):
+        start, stop = edges[k], edges[k + 1]
+        s, w = 0.0, 0.0
+        for i in range(start, stop):
+            s += weight[i] * y[i] + 0.5 * price[i]
+            w += weight[i]
+            sums[i] = s
+            masses[i] = w
+        mean = s / w
+        broken = 0
+        for i in range(start, stop - 1):
+            broken += sums[i] < mean * masses[i]
+        if broken == 0:
+            blocks = push_weighted(s, w, start, blocks, total, mass, begin)
+        else:
+            for i in range(start, stop):
+                own = weight[i] * y[i] + 0.5 * price[i]
+                blocks = push_weighted(own, weight[i], i, blocks, total, mass, begin)
+    begin[blocks] = n
+    return blocks
+
+
 @nb.njit(cache=True, nogil=True, parallel=True)
-def leaf_values(y, upper, weight, prices, leaf_node, n, edges, inside, x):
-    """x[l, :n] = the isotonic regression of leaf l, without a decrease even in the last digit."""
-    for l in nb.prange(len(leaf_node)):
-        total, sums = np.empty(n), np.empty(n)
+def fit_weighted_leaves(
+    y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n, edges, inside, gain, level, change, cost,
+):  # fmt: skip
+    """`fit_leaves` with one weight per cell, shape of y."""
+    for k in nb.prange(len(chunk_node)):
+        total, mass, sums, masses, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
         begin = np.empty(n + 1, np.int64)
-        price = prices[leaf_node[l]]
-        blocks = pool(y[l], price, 0.5 / weight[l], n, edges[l], inside[l, 2], sums, total, begin)
-        value = 0.0
-        for b in range(blocks):
-            value = max(value, min(total[b] / (begin[b + 1] - begin[b]), upper[l]))
-            for i in range(begin[b], begin[b + 1]):
-                x[l, i] = value
+        spent = 0.0
+        price = prices[chunk_node[k]]
+        for l in range(chunk_start[k], chunk_stop[k]):
+            row, w = y[l], weight[l]
+            blocks = pool_weighted(row, price, w, n, edges[l], inside[l, 2], sums, masses, total, mass, begin)
+            below, above = 0, blocks
+            for b in range(blocks):
+                start, stop = begin[b], begin[b + 1]
+                edges[l, b] = start
+                value = total[b] / mass[b]
+                if value <= 0.0:
+                    value = 0.0
+                    below = b + 1
+                elif value >= upper[l]:
+                    value = upper[l]
+                    above = min(above, b)
+                gain[l, b] = 0.5 / mass[b]
+                level[l, b] = value
+                for i in range(start, stop):
+                    d = value - row[i]
+                    moved[i] += d
+                    spent += w[i] * d * d
+            edges[l, blocks] = n
+            inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
+        change[k] = moved
+        cost[k] = spent
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def gradient(residual, rate, parent, child_from, child, chunk_from, change, first_free, held, prices, out, value):
-    """out[r] = c[r] - sum of the children's values; value[r] = w[r] |c[r] - y[r]|^2 + prices[r] . out[r].
-
-    c[r] - y[r] = rate[r] (price above - price of r), and `residual` is y[r] minus the sum of the children's y.
-    """
-    n = prices.shape[1]
-    for r in nb.prange(len(rate)):
+@nb.njit(cache=True, nogil=True)
+def fit_nodes(rate, parent, held, prices, own, cost):
+    """own[r] = c[r] - y[r] = rate[r] (price above - price of r), and cost[r] = w[r] |own[r]|^2; 0 where held."""
+    m, n = prices.shape
+    for r in range(m):
         total = 0.0
         for i in range(n):
             above = prices[parent[r], i] if r > 0 else 0.0
-            own = 0.0 if r == 0 and held and i == n - 1 else rate[r] * (above - prices[r, i])
-            total += 0.5 * own * (above - prices[r, i])
-            out[r, i] = residual[r, i] + own
-        for j in child[child_from[r] : child_from[r + 1]]:
-            for i in range(n):
-                out[r, i] -= rate[j] * (prices[r, i] - prices[j, i])
-        for k in range(chunk_from[r], chunk_from[r + 1]):
-            for i in range(n):
-                out[r, i] -= change[k, i]
-        if r == 0:
-            out[0, :first_free] = 0.0
-        for i in range(n):
-            total += prices[r, i] * out[r, i]
-        value[r] = total
+            d = 0.0 if r == 0 and held and i == n - 1 else rate[r, i] * (above - prices[r, i])
+            total += 0.5 * d * (above - prices[r, i])
+            own[r, i] = d
+        cost[r] = total
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def node_costs(rate, weight, parent, held, prices, grad, sums, cost):
-    """cost[r] = w[r] |x[r] - y[r]|^2 where x[r] is the sum of the leaves below; sums[r] = x[r] - c[r].
-
-    The root's held cell is left out of the cost; sums[0, -1] is what the leaves have beyond the public total.
-    """
-    m, n = prices.shape
-    n_parts = (n + COLUMNS - 1) // COLUMNS
-    parts = np.zeros((n_parts, m))
-    for part in nb.prange(n_parts):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m):
-            for i in range(first, stop):
-                sums[r, i] = -grad[r, i]
-        for r in range(m - 1, -1, -1):
-            total = 0.0
-            for i in range(first, stop):
-                above = prices[parent[r], i] if r > 0 else 0.0
-                if r > 0:
-                    sums[parent[r], i] += sums[r, i]
-                elif held and i == n - 1:
-                    continue
-                d = rate[r] * (above - prices[r, i]) + sums[r, i]
-                total += d * d
-            parts[part, r] = weight[r] * total
-    for r in range(m):
-        cost[r] = parts[:, r].sum()
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def factor(edges, inside, weight, rate, parent, chunk_from, chunk_start, chunk_stop, first_free, held, pivot):
-    """Eliminate the tree upwards, cell by cell, with every block projection replaced by its diagonal.
-
-    Leaves one over the pivots in `pivot`, and 0 where the root has no price. Returns the ridge added at the root's held
-    cell, which is positive only if no leaf's last cell can move.
-    """
-    m, n = pivot.shape
+def node_costs(weight, held, own, beyond, cost):
+    """cost[r] = sum_i w[r, i] (own + beyond)^2 without the held cell: what the nodes cost at the sums of the leaves."""
+    m, n = own.shape
     for r in nb.prange(m):
-        steps = np.zeros(n + 1)
-        for k in range(chunk_from[r], chunk_from[r + 1]):
-            for l in range(chunk_start[k], chunk_stop[k]):
-                for b in range(inside[l, 0], inside[l, 1]):
-                    start, stop = edges[l, b], edges[l, b + 1]
-                    share = 0.5 / (weight[l] * (stop - start))
-                    steps[start] += share
-                    steps[stop] -= share
         total = 0.0
-        for i in range(n):
-            total += steps[i]
-            pivot[r, i] = max(total, 0.0)
-    for part in nb.prange((n + COLUMNS - 1) // COLUMNS):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m - 1, 0, -1):
-            for i in range(first, stop):
-                below = pivot[r, i]
-                pivot[r, i] = below + rate[r]
-                pivot[parent[r], i] += rate[r] * below / pivot[r, i]
-    ridge = 0.0
-    pivot[0, :first_free] = np.inf
-    for i in range(first_free, n):
-        if held and i == n - 1:
-            largest = 0.5 * (1.0 / weight).sum()
-            if pivot[0, i] <= 1e-12 * largest:
-                ridge = largest
-            pivot[0, i] += ridge
-        else:
-            pivot[0, i] += rate[0]
-    for r in nb.prange(m):
-        for i in range(n):
-            pivot[r, i] = 1.0 / pivot[r, i]
-    return ridge
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def precondition(rate, parent, inverse, step, direction, product, x, rest, out):
-    """x += step * direction, rest -= step * product, out = solution of the factored system; returns rest . out.
-
-    `inverse` is what `factor` left, one over the pivots. `out` may be `product`.
-    """
-    m, n = inverse.shape
-    n_parts = (n + COLUMNS - 1) // COLUMNS
-    dots = np.zeros(n_parts)
-    for part in nb.prange(n_parts):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m):
-            for i in range(first, stop):
-                x[r, i] += step * direction[r, i]
-                rest[r, i] -= step * product[r, i]
-                out[r, i] = rest[r, i]
-        for r in range(m - 1, 0, -1):
-            for i in range(first, stop):
-                out[parent[r], i] += rate[r] * inverse[r, i] * out[r, i]
-        for i in range(first, stop):
-            out[0, i] *= inverse[0, i]
-        for r in range(1, m):
-            for i in range(first, stop):
-                out[r, i] = (out[r, i] + rate[r] * out[parent[r], i]) * inverse[r, i]
-        total = 0.0
-        for r in range(m):
-            for i in range(first, stop):
-                total += rest[r, i] * out[r, i]
-        dots[part] = total
-    return dots.sum()
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def multiply(
-    edges, inside, weight, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
-    first_free, held, ridge, v, out,
-):  # fmt: skip
-    """out = H v, minus the generalised Hessian of the dual; returns v . out. A leaf costs its number of blocks."""
-    m, n = v.shape
-    dots = np.zeros(m)
-    for r in nb.prange(m):
-        sums = np.zeros(n + 1)
-        steps = np.zeros(n + 1)
-        for i in range(n):
-            sums[i + 1] = sums[i] + v[r, i]
-        for k in range(chunk_from[r], chunk_from[r + 1]):
-            for l in range(chunk_start[k], chunk_stop[k]):
-                half = 0.5 / weight[l]
-                for b in range(inside[l, 0], inside[l, 1]):
-                    start, stop = edges[l, b], edges[l, b + 1]
-                    mean = half * (sums[stop] - sums[start]) / (stop - start)
-                    steps[start] += mean
-                    steps[stop] -= mean
-        level = 0.0
-        for i in range(n):
-            level += steps[i]
-            above = v[parent[r], i] if r > 0 else 0.0
-            out[r, i] = level + rate[r] * (v[r, i] - above)
-        if r == 0 and held:
-            out[0, n - 1] += (ridge - rate[0]) * v[0, n - 1]
-        for j in child[child_from[r] : child_from[r + 1]]:
-            for i in range(n):
-                out[r, i] += rate[j] * (v[r, i] - v[j, i])
-        if r == 0:
-            out[0, :first_free] = 0.0
-        total = 0.0
-        for i in range(n):
-            total += v[r, i] * out[r, i]
-        dots[r] = total
-    return dots.sum()
+        for i in range(n - (r == 0 and held)):
+            d = own[r, i] + beyond[r, i]
+            total += weight[r, i] * d * d
+        cost[r] = total
