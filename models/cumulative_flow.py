@@ -38,14 +38,14 @@ class CumulativeFlow:
        `models.top_down`.
 
     Always feasible, by construction. Near the optimum below each fixed parent (at it, with `exact`), but a heuristic
-    for the whole: the mean excess over the optimum of tiny three-level instances is below 1 %. The bound is the dual
-    over integers at the prices of step 1, in which every region is solved in integers; at national scale the gap is
-    5e-4 at epsilon 1 and 2e-5 at epsilon 0.1.
+    for the whole: on tiny three-level instances at epsilon 1 the mean excess over the optimum is below 1 %. The bound
+    is the dual over integers at the prices of step 1, in which every region is solved in integers; at national scale
+    the gap is 5e-4 at epsilon 1 and 2e-5 at epsilon 0.1.
 
     Args:
         around: a method that solves the relaxation. Without prices in its result the answer has no bound.
         exact: whether every region's share is optimal for its parent's integers. At national scale that lowers the
-            objective by a hundred-thousandth and takes ten times as long.
+            objective by a hundred-thousandth and takes nearly ten times as long.
 
     Shapes: any depth, any number of sizes. Complexity: that of `around`, and one flow per inner region.
 

@@ -71,7 +71,9 @@ class Flow:
         if problem.totals is None or (not problem.consistent and problem.totals is Totals.ROOT):
             return "Flow needs public totals: the root's, or every region's; naive regions each need their own"
         if problem.entities is not None:
-            return "numbers of entities are no flow; use branch and bound, MathOpt('GSCIP') for example"
+            return (
+                "numbers of entities are no flow; use branch and bound, MathOpt('GSCIP') for example, on tiny problems"
+            )
         return None if self.around is None else self.around.supports(problem.relaxed())
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:

@@ -72,7 +72,8 @@ def integers_top_down(
     with `exact`. Regions are solved one after the other: OR-tools keeps Python's lock, so threads gain nothing.
 
     Raises:
-        Refused: out of time, OR-tools missing, or a network beyond `LARGEST`; its status and reason say which.
+        Refused: out of time, OR-tools missing, a network beyond `LARGEST`, totals that contradict each other; its
+            status and reason say which.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -141,6 +142,9 @@ class _Share:
     def __init__(
         self, parent: np.ndarray, values: np.ndarray, aims: np.ndarray, v: np.ndarray, last: np.ndarray | None
     ) -> None:
+        if (last is not None and last.sum() != parent[-1]) or (np.diff(parent, prepend=0) < 0).any():
+            reason = "public totals of siblings do not add up to their parent's last value, or the root decreases"
+            raise Refused(Status.INFEASIBLE, reason)
         grows = np.diff(parent, prepend=0)
         self.start = np.flatnonzero(grows)
         self.size = parent.shape
@@ -166,8 +170,6 @@ class _Share:
         while True:
             c = self._cheapest(solver, low, high)
             if c is None:
-                if (low == self.least).all() and (high == self.most).all():
-                    raise Refused(Status.INFEASIBLE, "the public totals of some siblings miss their parent's integers")
                 width = 2 * width + 1
                 low, high = self._window(width)
                 continue
