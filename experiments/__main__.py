@@ -1,15 +1,23 @@
 """`python -m experiments`: the command line. Text becomes values here and nowhere else."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 from rich.console import Console
 
-from experiments import agreement, kuo_claims
+from experiments import agreement, kuo_claims, runner
 from experiments import bench as benchmarks
 from experiments.compare import CompareExperiment, Data, Size, writable, write
+from experiments.digest import code_digest
+from experiments.experiment import ExperimentError, Profile
+from experiments.registry import EXPERIMENTS, find
+from experiments.runner import Condition
+from experiments.store import Entry, State, Store, to_frame
 from experiments.tables import print_comparison, print_frame
+from experiments.verdicts import verdict_frame
 from pgsr import PgsrError, View
 from pgsr.budget import exact
 from pgsr.errors import ArgumentError
@@ -20,6 +28,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+
+NamesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...",
+        help="Experiments, such as K8; `list` shows them.",
+        autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
+    ),
+]
+ProfileOption = Annotated[
+    Profile, typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes and replicates.")
+]
+ResultsOption = Annotated[Path, typer.Option("--out", help="Folder of all results.")]
 
 
 @app.callback()
@@ -125,6 +147,134 @@ def claims(
     )
     found.to_parquet(out / "kuo_claims.parquet", index=False)
     console.print(f"\ntable   {out / 'kuo_claims.parquet'}", highlight=False)
+
+
+@app.command(name="list")
+def list_() -> None:
+    """The experiments that `run` knows, and how many cells each profile has."""
+    rows = []
+    for experiment in EXPERIMENTS:
+        sizes = {str(p): f"{len(experiment.tasks(p)):,}" if p in experiment.profiles else "" for p in Profile}
+        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.paper} | sizes)
+    print_frame(_console(), pd.DataFrame(rows), "Experiments, with cells per profile")
+
+
+@app.command(
+    name="run",
+    epilog="Examples:  python -m experiments run K8  |  python -m experiments run K8 --profile paper --jobs 8  |  "
+    "python -m experiments run K8 --scheduler tcp://host:8786",
+)
+def run_(
+    names: NamesArgument,
+    profile: ProfileOption = Profile.QUICK,
+    jobs: Annotated[int | None, typer.Option(help="Cells at once; all cores if not given.", min=1)] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Dask scheduler to run on, as tcp://host:8786.")] = None,
+    keep_stale: Annotated[
+        bool, typer.Option("--keep-stale", help="Keep results of older sources instead of computing them again.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Run at most this many cells of each.", min=1)] = None,
+    out: ResultsOption = Path("results"),
+) -> None:
+    """Run the cells that are missing, failed, torn or stale. Ctrl-C keeps what is finished; run again to go on."""
+    console, failed = _console(), 0
+    for experiment in [find(name) for name in names]:
+        console.print(f"[bold]{experiment.id}[/bold] {experiment.title}, {profile}", highlight=False)
+        there, remarks = experiment.available(profile)
+        for remark in remarks:
+            console.print(f"  {remark}", highlight=False)
+        try:
+            summary = runner.run(
+                there,
+                profile,
+                Store(out),
+                jobs=jobs,
+                scheduler=scheduler,
+                keep_stale=keep_stale,
+                limit=limit,
+                say=lambda line: console.print(f"  {line}", highlight=False),
+            )
+        except KeyboardInterrupt:
+            console.print("  stopped; finished cells are kept, the same command goes on from there")
+            raise SystemExit(130) from None
+        _print_summary(console, summary)
+        failed += len(summary.failures)
+    if failed:
+        raise SystemExit(1)
+
+
+@app.command(epilog="Example:  python -m experiments plot K8 --profile quick")
+def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")) -> None:
+    """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
+    console, store = _console(), Store(out)
+    for experiment in [find(name) for name in names]:
+        entries = [entry for entry in store.entries(experiment.id, profile) if isinstance(entry, Entry)]
+        done = [entry for entry in entries if entry.state is State.DONE]
+        if not done:
+            raise ExperimentError(
+                f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
+                f"python -m experiments run {experiment.id} --profile {profile}"
+            )
+        frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
+        if stale:
+            console.print(f"{stale:,} of {len(done):,} results are of other sources than today's", highlight=False)
+        folder = writable(store.folder(experiment.id, profile))
+        figure = experiment.plot(frame)
+        for ending in ("png", "pdf"):
+            figure.savefig(folder / f"{experiment.id}.{ending}", dpi=200)
+        print_frame(console, verdict_frame(experiment.verdicts(frame)), f"{experiment.id} {experiment.title}: verdicts")
+        console.print(f"figure  {folder / experiment.id}.png and .pdf\n", highlight=False)
+
+
+@app.command()
+def status(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]",
+            help="Experiments; all if none is named.",
+            autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
+        ),
+    ] = None,
+    out: ResultsOption = Path("results"),
+) -> None:
+    """How much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
+    console, store, rows, reasons = _console(), Store(out), [], []
+    for experiment in [find(name) for name in names] if names else EXPERIMENTS:
+        for profile in experiment.profiles:
+            there, remarks = experiment.available(profile)
+            known = runner.conditions(there.tasks(profile), profile, store)
+            found = Counter(condition for _, condition in known)
+            rows.append(
+                {"name": experiment.id, "profile": str(profile), "cells": len(known)}
+                | {str(condition): found[condition] for condition in Condition}
+            )
+            reasons += remarks
+            for task, condition in known:
+                entry = store.load(task.cell, profile)
+                if condition in (Condition.FAILED, Condition.TORN) and entry is not None:
+                    reasons.append(f"{profile}: {task.cell.key}: {entry.reason}")
+    print_frame(console, pd.DataFrame(rows), f"Results in {out}")
+    for reason in dict.fromkeys(reasons):
+        console.print(reason, highlight=False, markup=False)
+
+
+def _console() -> Console:
+    return Console(width=None if Console().is_terminal else 150)
+
+
+def _print_summary(console: Console, summary: runner.Summary) -> None:
+    before = {str(condition): n for condition, n in summary.before.items()}
+    had = ", ".join(f"{n:,} {condition}" for condition, n in before.items())
+    if not summary.ran:
+        console.print(f"  nothing to do: {summary.planned:,} cells, {had}", highlight=False)
+        return
+    done = ", ".join(f"{n:,} {state}" for state, n in summary.ran.items())
+    left = f"; {summary.left:,} left" if summary.left else ""
+    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}", highlight=False)
+    for key, reason in summary.failures[:10]:
+        console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
+    if len(summary.failures) > 10:
+        console.print(f"  ... and {len(summary.failures) - 10:,} more; python -m experiments status", highlight=False)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The integer M_c: a proved relaxed optimum, made integer from the root down by min-cost flows."""
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +9,7 @@ from models.optional import load, not_installed
 from models.top_down import Deadline, integers_top_down
 from pgsr import memory
 from pgsr.algorithms.cumulative_projection import CumulativeProjection
-from pgsr.certificate import Certificate, certify
+from pgsr.certificate import certify
 from pgsr.checks import checked_limit, require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
@@ -116,7 +115,7 @@ class CumulativeFlow:
             return Result(refused.status, refused.reason, seconds=Seconds(0.0, solved, deadline.spent - solved))
         estimate = Estimate(problem.hierarchy, View.CUMULATIVE, x)
         seconds = Seconds(0.0, solved, deadline.spent - solved)
-        certificate = _in_integers(certify(problem, estimate, relaxed.multipliers))
+        certificate = certify(problem, estimate, relaxed.multipliers)
         assert certificate.feasible, certificate
         if certificate.optimal:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=relaxed.multipliers)
@@ -144,11 +143,3 @@ def integer_root(values: np.ndarray, total: int | None) -> np.ndarray:
     root = np.minimum(root, total)
     root[-1] = total
     return root
-
-
-def _in_integers(certificate: Certificate) -> Certificate:
-    """Objectives of integers are integers: the bound may be rounded up to the next one where that meets the answer."""
-    bound, value = certificate.bound, certificate.objective
-    if bound is None or value is None or not certificate.feasible or math.ceil(bound) != value:
-        return certificate
-    return certificate.with_bound(value, f"{certificate.bound_by}, rounded up")

@@ -3,6 +3,7 @@
 from pgsr.algorithms.cost_table_steps import SlopeGreedy, SlopeMerge
 from pgsr.algorithms.cost_tables import CostTables
 from pgsr.algorithms.cumulative_projection import CumulativeProjection
+from pgsr.algorithms.emd_projection import EmdProjection
 from pgsr.algorithms.entity_totals import EntityTotalsProjection
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_fit import IsotonicFit
@@ -26,6 +27,7 @@ __all__ = [
     "CountFile",
     "CumulativeProjection",
     "DaskMap",
+    "EmdProjection",
     "EntityTotalsProjection",
     "Isotonic",
     "IsotonicFit",

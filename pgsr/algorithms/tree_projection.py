@@ -38,12 +38,14 @@ class TreeProjection:
     Every inner region pays its children a price per group, the dual of its consistency condition; a leaf at price p
     takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices,
     so Newton's method from the all-positive side decreases monotonically and ends after finitely many steps, each one
-    pass up and down the trees of all sizes at once. The integer optimum lies near: inside windows of a few counts
-    around the continuous one, unit steps are merged by cost (the paper's dynamic program on slopes), the root takes the
-    cheapest G over all sizes, and the exchange test proves the answer globally optimal; else the windows are widened.
+    pass up and down the trees; given the root's price every size is on its own, and that price is found by Newton's
+    method on one number. The integer optimum lies near: inside windows of a few counts around the continuous one, unit
+    steps are merged by cost (the paper's dynamic program on slopes), the root takes the cheapest G over all sizes, and
+    the exchange test proves the answer globally optimal; else the windows are widened.
 
-    Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, 5 to 10 of them, and as much
-    for the integers. Memory: about 40 bytes per unknown.
+    Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
+    sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8
+    bytes per unknown for the answer, 56 more where the region has children, and the certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
@@ -70,9 +72,7 @@ class TreeProjection:
         if problem.totals is Totals.REGIONS:
             return "TreeProjection knows the root's total only; state the problem with totals='root'"
         if problem.entities is not None:
-            return (
-                "TreeProjection knows no numbers of entities; EntityTotalsProjection() does, with every total"
-            )
+            return "TreeProjection knows no numbers of entities; EntityTotalsProjection() does, with every total"
         return None
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
@@ -106,10 +106,8 @@ def _solve(problem: Problem, time_limit: float | None) -> Result:
     while True:
         merged = trees.merge(below, width)
         roots = merged.root.cheapest(total)
-        certificate = None
-        if roots is not None:
-            estimate = Estimate(problem.hierarchy, View.COUNTS, merged.distribute(roots))
-            certificate = certify(problem, estimate)
+        estimate = None if roots is None else Estimate(problem.hierarchy, View.COUNTS, merged.distribute(roots))
+        certificate = None if estimate is None else certify(problem, estimate)
         seconds = Seconds(solve=solved - start, round=time.perf_counter() - solved)
         if certificate is not None and certificate.optimal:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)

@@ -5,7 +5,6 @@ first n_inner of them have children; a downward loop over indices visits childre
 """
 
 import numba as nb
-import numpy as np
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
