@@ -9,7 +9,7 @@ import numpy as np
 
 from models.formulate import formulate
 from models.judge import Answer, Claim, judged
-from models.program import Kind, Program, SolverProgram, quadratic
+from models.program import Kind, Program, SolverProgram, quadratic, scaled
 from models.unit_steps import absolute_values, unit_steps
 from pgsr import memory
 from pgsr.checks import checked_limit
@@ -20,6 +20,9 @@ from pgsr.views import View
 
 BYTES_PER_UNKNOWN = 400
 """Of a formulated program; what a solver adds to it is its own."""
+
+BYTES_PER_STEPPED_UNKNOWN = 6_000
+"""Of a program of unit steps, a few dozen steps per unknown."""
 
 
 class Route(Enum):
@@ -41,9 +44,15 @@ class Refused(Exception):
 class SolverModel(ABC):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
-    A new solver is one subclass with a repr, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here and in `models.judge`.
+    A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
+    problems, limits and answers is said here and in `models.judge`. `run` gets a `SolverProgram` and returns a `Run`
+    with an `Answer` (its docstring has the sign of duals); solvers of LP and QP cannot pass without duals, which prove
+    them. Exceptions in `run` become FAILED.
     """
+
+    @abstractmethod
+    def __repr__(self) -> str:
+        """The label in tables, as it is written in Python."""
 
     @property
     @abstractmethod
@@ -101,9 +110,12 @@ class SolverModel(ABC):
         missing = self.unavailable()
         if missing is not None:
             return missing
-        memory.require(BYTES_PER_UNKNOWN * problem.n_unknowns, repr(problem))
+        if problem.exceeds_arithmetic is not None:
+            return Result(Status.TOO_LARGE, problem.exceeds_arithmetic)
         route = self.route(problem)
         assert route is not None
+        size = BYTES_PER_STEPPED_UNKNOWN if route is Route.STEPS else BYTES_PER_UNKNOWN
+        memory.require(size * problem.n_unknowns, repr(problem))
         start = time.perf_counter()
         program = formulate(problem if route is not Route.RELAXED else problem.relaxed())
         clock = _Clock(start, time_limit, formulate=time.perf_counter() - start)
@@ -125,11 +137,17 @@ class SolverModel(ABC):
         reason = self.too_large(program)
         if reason is not None:
             raise Refused(Status.TOO_LARGE, reason)
-        run = self.run(program, clock.left)
+        handed, unit = (program, 1.0) if program.is_integer else scaled(program)
+        try:
+            run = self.run(handed, clock.left)
+        except Refused:
+            raise
+        except Exception as error:  # whatever a solver's interface throws; its name tells which
+            lines = str(error).splitlines() or [""]
+            what = f"{self.name} stopped with an error: {type(error).__name__}: {lines[0]}"
+            raise Refused(Status.FAILED, what) from error
         clock.add(run)
-        if run.answer.bound is not None:
-            return replace(run.answer, bound=run.answer.bound + program.constant)
-        return run.answer
+        return _checked(self.name, run.answer, program, unit)
 
     def _by_steps(self, program: Program, clock: "_Clock") -> Answer:
         """The last answer of the sequence; its bound holds for the squares as well, since no line lies above them."""
@@ -137,7 +155,7 @@ class SolverModel(ABC):
         integers = Kind.MILP in self.takes
 
         def solve(stepped: SolverProgram) -> np.ndarray | None:
-            if clock.expired:
+            if clock.expired and answers:
                 answers[-1] = replace(answers[-1], claim=Claim.STOPPED)
                 return None
             answers.append(self._once(stepped if integers else _continuous(stepped), clock))
@@ -176,6 +194,23 @@ class _Clock:
     @property
     def expired(self) -> bool:
         return self.limit is not None and time.perf_counter() - self.start >= self.limit
+
+
+def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> Answer:
+    """The answer in the program's own units, if its arrays have the right shapes."""
+    shapes = ((answer.values, program.n), (answer.duals, len(program.right)), (answer.order_duals, len(program.order_right)))
+    for array, n in shapes:
+        if array is not None and np.shape(array) != (n,):
+            raise Refused(Status.FAILED, f"{name} returned {np.shape(array)} numbers instead of ({n},)")
+    back = unit if program.is_quadratic else 1.0
+    times = lambda array, factor: None if array is None else np.asarray(array, float) * factor  # noqa: E731
+    return replace(
+        answer,
+        values=times(answer.values, unit),
+        duals=times(answer.duals, back),
+        order_duals=times(answer.order_duals, back),
+        bound=None if answer.bound is None else answer.bound * unit * back + program.constant,
+    )
 
 
 def _kind(problem: Problem) -> Kind:

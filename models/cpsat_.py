@@ -52,12 +52,9 @@ class CpSat(SolverModel):
         model = cp_model.CpModel()
         low, high = _bounds(program)
         v = [model.new_int_var(int(a), int(b), "") for a, b in zip(low, high, strict=True)]
-        for rows, right, equal in ((program.matrix, program.right, True), (program.order, program.order_right, False)):
-            for row, value in enumerate(right):
-                part = slice(rows.indptr[row], rows.indptr[row + 1])
-                terms = [v[j] for j in rows.indices[part]]
-                total = cp_model.LinearExpr.weighted_sum(terms, rows.data[part].astype(int).tolist())
-                model.add(total == int(value) if equal else total <= int(value))
+        for columns, coefficients, right, equal in program.rows():
+            total = cp_model.LinearExpr.weighted_sum([v[j] for j in columns], coefficients.astype(int).tolist())
+            model.add(total == int(right) if equal else total <= int(right))
         linear = np.flatnonzero(program.linear)
         costs = program.linear[linear].astype(int).tolist()
         model.minimize(cp_model.LinearExpr.weighted_sum([v[j] for j in linear], costs))

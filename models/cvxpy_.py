@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from models.adapter import Refused, Run, SolverModel
-from models.gurobi_ import Gurobi
+from models.gurobi_ import REMEDY, Gurobi
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
@@ -63,9 +64,11 @@ class Cvxpy(SolverModel):
     """
 
     solver: str = "CLARABEL"
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.options, Mapping):
+            raise MethodError(f"options={self.options!r}; give a mapping, such as {{'eps_abs': 1e-9}}")
         if self.solver in SOLVERS:
             return
         cvxpy = load("cvxpy")
@@ -102,16 +105,18 @@ class Cvxpy(SolverModel):
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
             options.setdefault(limit, time_limit)
+        data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
+        formulated = time.perf_counter()
         try:
-            data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
-            formulated = time.perf_counter()
             raw = chain.solve_via_data(model, data, solver_opts=options)
-            solved = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
-                model.unpack_results(raw, chain, inverse)
-        except (cvxpy.error.SolverError, ArithmeticError, ValueError, RuntimeError) as error:
-            raise Refused(Status.FAILED, f"{self.solver} stopped with an error: {_first_line(error)}") from None
+        except Exception as error:
+            if type(error).__name__ == "GurobiError" and "icense" in str(error):
+                raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            raise
+        solved = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
+            model.unpack_results(raw, chain, inverse)
         spent = solved - formulated
         out_of_time = time_limit is not None and spent >= 0.95 * time_limit
         status = str(model.status)
@@ -145,8 +150,10 @@ def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
         constraints.append(v >= program.reach[0])
     objective = 0
     if program.is_quadratic:
-        scaled = cvxpy.multiply(np.sqrt(program.quadratic), v) if (program.quadratic != 1).any() else v
-        objective += cvxpy.sum_squares(scaled)
+        if (program.quadratic == 1).all():
+            objective += cvxpy.sum_squares(v)
+        else:  # not the squares of scaled cells: CVXPY would add a variable for each
+            objective += cvxpy.quad_form(v, sparse.diags_array(program.quadratic, format="csc"), assume_PSD=True)
     if program.linear.any():
         objective += program.linear @ v
     return cvxpy.Problem(cvxpy.Minimize(objective), constraints), v, rows, order
@@ -157,8 +164,3 @@ def _dual(constraint: Any) -> np.ndarray | None:
         return np.zeros(0)
     value = constraint.dual_value
     return None if value is None else np.atleast_1d(np.asarray(value, float))
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__

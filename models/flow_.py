@@ -83,6 +83,8 @@ class Flow:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
+        if problem.exceeds_arithmetic is not None:
+            return Result(Status.TOO_LARGE, problem.exceeds_arithmetic)
         largest = LARGEST if self.around is None else LARGEST_AROUND
         if problem.n_unknowns > largest:
             reason = f"{problem.n_unknowns:,} unknowns; {self!r} builds networks for up to {largest:,}"

@@ -47,9 +47,6 @@ def formulate(problem: Problem) -> Program:
         lower[:] = -y
     elif problem.nonnegative:
         lower[_chains(problem), 0] = -y[_chains(problem), 0]
-    largest = problem.measurement.root_total if problem.totals is not None else int(np.abs(y).sum())
-    if problem.entities is not None and problem.totals is None:
-        largest += abs(int(problem.entities[0]))
     return Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, y.shape[1]),
@@ -61,7 +58,7 @@ def formulate(problem: Problem) -> Program:
         upper=np.full(y.size, np.inf),
         integer=problem.integer,
         origin=y.ravel(),
-        reach=((0 if problem.nonnegative else -largest) - y.ravel(), largest - y.ravel()),
+        reach=_reach(problem),
     )
 
 
@@ -157,6 +154,37 @@ def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
     entities = np.zeros(len(problem.entities))
     entities[_regions_with_entities(problem)] = -duals[n_rows + len(with_total) :]
     return Multipliers(consistency, totals, entities)
+
+
+def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers that every optimum's z lies between, cell by cell; shape (cells,) each.
+
+    A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
+    are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
+    """
+    tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
+    totals = None if problem.totals is None else problem.measurement.totals
+    if problem.entities is not None:  # counts, consistent; more than that in a cell is never needed
+        largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
+        return (-y if problem.nonnegative else -largest - y).ravel(), (largest - y).ravel()
+    point = np.zeros(y.shape, np.int64)
+    column = 0 if problem.view is View.COUNTS else -1
+    if totals is not None and problem.totals is Totals.REGIONS:
+        point[:, column] = totals
+    elif totals is not None:  # all groups in the first leaf below the first child, and so on
+        point[tree.level_start[:-1] if problem.consistent else 0, column] = totals[0]
+    f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
+    far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
+    everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
+    low, high = np.where(w > 0, -far, -everywhere - y), np.where(w > 0, far, everywhere - y)
+    if problem.nonnegative:
+        low = np.maximum(low, -y)
+    if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone) and totals is not None:
+        if problem.totals is Totals.REGIONS:
+            high = np.minimum(high, totals[:, None] - y)
+        elif problem.consistent:
+            high = np.minimum(high, totals[0] - y)
+    return low.ravel(), np.maximum(low, high).ravel()
 
 
 def _regions_with_total(problem: Problem) -> np.ndarray:

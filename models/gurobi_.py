@@ -11,6 +11,7 @@ from models.adapter import Refused, Run, SolverModel
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
+from pgsr.errors import MethodError
 from pgsr.method import Result, Status
 
 BUNDLED_QUADRATIC_LIMIT = 200
@@ -34,6 +35,10 @@ class Gurobi(SolverModel):
 
     threads: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.threads is not None and (not isinstance(self.threads, int) or not 0 <= self.threads <= 1024):
+            raise MethodError(f"threads={self.threads!r}; give a whole number from 0 to 1024, or None for all cores")
+
     @property
     def takes(self) -> frozenset[Kind]:
         return frozenset(Kind)
@@ -54,7 +59,11 @@ class Gurobi(SolverModel):
         gp = load("gurobipy")
         start = time.perf_counter()
         try:
-            with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+            environment = gp.Env(params={"OutputFlag": 0})
+        except gp.GurobiError as error:
+            raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+        try:
+            with environment as env, gp.Model(env=env) as model:
                 kinds = np.where(program.integer, gp.GRB.INTEGER, gp.GRB.CONTINUOUS)
                 v = model.addMVar(program.n, lb=program.lower, ub=program.upper, vtype=kinds)
                 objective = program.linear @ v
@@ -78,7 +87,9 @@ class Gurobi(SolverModel):
             if error.errno == SIZE_LIMIT_EXCEEDED:
                 reason = _too_large(f"{program.n:,} unknowns", "less")
                 raise Refused(Status.TOO_LARGE, reason) from None
-            raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            if error.errno == gp.GRB.ERROR_NO_LICENSE:
+                raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            raise Refused(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
 
     def __repr__(self) -> str:
         return "Gurobi()" if self.threads is None else f"Gurobi(threads={self.threads})"

@@ -74,7 +74,8 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
     """
     limit = "its limit" if time_limit is None else f"the time limit of {time_limit:g} s"
     if answer.claim is Claim.INFEASIBLE:
-        return Result(Status.INFEASIBLE, f"{solver} proves that no point satisfies the conditions")
+        # Problem.contradiction, asked before the solve, is complete: some point satisfies the conditions.
+        return Result(Status.FAILED, f"{solver} says that no point satisfies the conditions, which is not so")
     if answer.values is None:
         if answer.claim is Claim.STOPPED:
             return Result(Status.TIMED_OUT, f"{solver} had no answer at {limit}{_noted(answer)}")
@@ -103,7 +104,11 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         prices = multipliers(problem, answer.duals)
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
     residuals = _residuals(program, answer, certificate)
-    if residuals.primal > RESIDUAL or residuals.gap is None or abs(residuals.gap) > RELATIVE_GAP:
+    if residuals.gap is None and residuals.primal <= RESIDUAL:
+        reason = f"{solver} gave no duals{_noted(answer)}, and without them nothing can be proved of its answer"
+        return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
+    feasible = certificate is None or certificate.feasible or problem.integer
+    if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > RELATIVE_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
         says = "says it solved the program" if answer.claim is Claim.OPTIMAL else f"{answer.claim.value}"
         reason = (
@@ -152,14 +157,14 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         return Result(Status.FAILED, reason, None, certificate)
     own = answer.bound
     if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
-        own = math.ceil(own - RELATIVE_GAP * max(1.0, abs(own)))
-    if own is not None and math.isfinite(own) and (certificate.bound is None or own > certificate.bound):
+        own = math.ceil(own - min(0.5, RELATIVE_GAP + 1e-9 * abs(own)))
+    if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
         if own > certificate.objective * (1 + RELATIVE_GAP) + RELATIVE_GAP:  # pyright: ignore[reportOptionalOperand]
             return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)
         certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
     if not proved:
         return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)
-    if certificate.gap is None or certificate.gap > RELATIVE_GAP:
+    if certificate.gap is None or certificate.gap > 0:
         reason = f"{solver} claims an optimum without a bound that closes the gap ({certificate.gap})"
         return Result(Status.FEASIBLE, reason, estimate, certificate)
     return Result(Status.OPTIMAL, f"optimal on {solver}'s word; the answer itself is checked", estimate, certificate)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from models.adapter import Refused, Run, SolverModel
+from models.adapter import Run, SolverModel
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
-from pgsr.method import Result, Status
+from pgsr.method import Result
 
 SOLVERS: Mapping[str, frozenset[Kind]] = {
     "GSCIP": frozenset({Kind.MILP, Kind.MIQP}),
@@ -61,11 +61,7 @@ class MathOpt(SolverModel):
         model = mathopt.Model.from_model_proto(_proto(program))
         parameters = self._parameters(mathopt, time_limit)
         formulated = time.perf_counter()
-        try:
-            answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters)
-        except (RuntimeError, ValueError) as error:
-            lines = str(error).splitlines() or [type(error).__name__]
-            raise Refused(Status.FAILED, f"{self.solver} stopped with an error: {lines[0]}") from None
+        answer = mathopt.solve(model, mathopt.SolverType[self.solver], params=parameters)
         spent = time.perf_counter() - formulated
         return Run(_answer(mathopt, answer, model, program), formulated - start, spent)
 
@@ -121,7 +117,7 @@ def _answer(mathopt: Any, answer: Any, model: Any, program: SolverProgram) -> An
     stopped = ended in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND)
     claim = Claim.OPTIMAL if ended is reasons.OPTIMAL else Claim.STOPPED if stopped else Claim.FAILED
     note = "" if ended is reasons.OPTIMAL else f"it says {ended.name.lower()}"
-    if not answer.solutions or answer.solutions[0].primal_solution is None:
+    if not answer.has_primal_feasible_solution():
         return Answer(claim, note)
     values = np.array(answer.variable_values(list(model.variables())))
     if program.is_integer:

@@ -1,6 +1,7 @@
 """The hand-over forms between problems and solvers."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -27,8 +28,8 @@ class Program:
         minimise    sum_j weight[j] |z[j]|^norm
         subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
 
-    `origin` is the noisy vector, so unknowns and right-hand sides are of the size of the noise, not of counts of 1e8:
-    that is what keeps solvers with absolute tolerances accurate.
+    `origin` is the noisy vector, so unknowns and right-hand sides are of the size of the noise, not of counts of 1e8;
+    and `scaled` divides by that size. Both together keep solvers with absolute tolerances accurate.
 
     Attributes:
         norm: 1 or 2.
@@ -38,7 +39,7 @@ class Program:
         lower, upper: shape (n,), integers as floats, or -inf and inf.
         integer: whether z is integer.
         origin: shape (n,), integers.
-        reach: (low, high), shape (n,) each: some optimum lies between, whatever the bounds say.
+        reach: (low, high), shape (n,) each, finite: every optimum lies between, whatever the bounds say.
     """
 
     norm: int
@@ -102,6 +103,13 @@ class SolverProgram:
         """Number of rows, equalities and inequalities."""
         return len(self.right) + len(self.order_right)
 
+    def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray, float, bool]]:
+        """Row by row: columns, coefficients, right-hand side, and whether it is an equality; for one-by-one models."""
+        for matrix, right, equal in ((self.matrix, self.right, True), (self.order, self.order_right, False)):
+            for row, value in enumerate(right):
+                part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+                yield matrix.indices[part], matrix.data[part], float(value), equal
+
     @property
     def is_quadratic(self) -> bool:
         return bool(self.quadratic.any())
@@ -109,6 +117,28 @@ class SolverProgram:
     @property
     def is_integer(self) -> bool:
         return bool(self.integer.any())
+
+
+def scaled(program: SolverProgram) -> tuple[SolverProgram, float]:
+    """A continuous program in v / unit, and the unit: the typical size of the right-hand sides that force v from 0.
+
+    The objective is divided by unit^2, or by unit where it is linear; so duals come out divided by unit, or as they
+    are.
+    """
+    forced = [program.right, np.minimum(program.order_right, 0), np.maximum(program.lower, 0)]
+    sizes = np.concatenate([np.abs(part[np.isfinite(part) & (part != 0)]).astype(float) for part in forced])
+    unit = max(1.0, float(np.sqrt(np.mean(sizes**2)))) if len(sizes) else 1.0
+    return (
+        replace(
+            program,
+            right=program.right / unit,
+            order_right=program.order_right / unit,
+            lower=program.lower / unit,
+            upper=program.upper / unit,
+            reach=(program.reach[0] / unit, program.reach[1] / unit),
+        ),
+        unit,
+    )
 
 
 def quadratic(program: Program) -> SolverProgram:

@@ -45,12 +45,9 @@ class Scip(SolverModel):
             model.addVar(vtype="I" if integer else "C", lb=finite(low), ub=finite(high))
             for integer, low, high in zip(program.integer, program.lower, program.upper, strict=True)
         ]
-        for rows, right, equal in ((program.matrix, program.right, True), (program.order, program.order_right, False)):
-            for row, value in enumerate(right):
-                part = slice(rows.indptr[row], rows.indptr[row + 1])
-                terms = zip(rows.indices[part], rows.data[part], strict=True)
-                total = scip.quicksum(float(a) * v[j] for j, a in terms)
-                model.addCons(total == float(value) if equal else total <= float(value))
+        for columns, coefficients, right, equal in program.rows():
+            total = scip.quicksum(float(a) * v[j] for j, a in zip(columns, coefficients, strict=True))
+            model.addCons(total == right if equal else total <= right)
         objective = scip.quicksum(float(program.linear[j]) * v[j] for j in np.flatnonzero(program.linear))
         if program.is_quadratic:
             bound = model.addVar(lb=0.0)

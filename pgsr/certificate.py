@@ -167,20 +167,22 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """Number of violated conditions by kind; a condition that `problem` does not state is not counted.
 
     integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
-    monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 + 1e-9 |value|.
+    monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|,
+    where d is the root mean square of x - y: the size of the noise that they were fitted to.
     """
     x, tree = estimate.values, problem.hierarchy
     exact = x.dtype.kind == "i"
+    near = 0.0 if exact else 1e-6 * max(1.0, _distance(problem, estimate))
 
     def differs(a: np.ndarray, b: np.ndarray | float) -> np.ndarray:
-        return (a != b) if exact else np.abs(a - b) > 1e-6 + 1e-9 * np.abs(a)
+        return (a != b) if exact else np.abs(a - b) > near + 1e-9 * np.abs(a)
 
     counts: dict[str, int] = {}
     if problem.integer:
         counts["integrality"] = 0 if exact else int(differs(x, np.rint(x)).sum())
     if problem.nonnegative:
         first = x[:, 0] if problem.monotone else x
-        counts["sign"] = int((first < (0 if exact else -1e-6)).sum())
+        counts["sign"] = int((first < -near).sum())
     if problem.consistent:
         counts["consistency"] = sum(
             int(differs(x[tree.level(level)], tree.sum_children(x, level)).sum()) for level in range(tree.n_levels - 1)
@@ -198,8 +200,15 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
         have = x[: len(problem.entities)] @ np.arange(x.shape[1])
         counts["entities"] = int(differs(have, problem.entities).sum())
     if problem.monotone:
-        counts["monotone"] = int((np.diff(x, axis=1) < (0 if exact else -1e-6)).sum())
+        counts["monotone"] = int((np.diff(x, axis=1) < -near).sum())
     return counts
+
+
+def _distance(problem: Problem, estimate: Estimate) -> float:
+    """Root mean square of x - y."""
+    x, y = estimate.values, problem.target
+    squares = sum(float(np.square(x[rows] - y[rows]).sum()) for rows in row_blocks(slice(0, len(y)), y.shape[1]))
+    return math.sqrt(squares / max(1, y.size))
 
 
 def is_decided(problem: Problem) -> bool:

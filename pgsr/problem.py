@@ -158,6 +158,16 @@ class Problem:
         return self.hierarchy.n_regions * (self.measurement.max_size + 1)
 
     @property
+    def exceeds_arithmetic(self) -> str | None:
+        """Why exact proofs in 64-bit integers are not possible, or None."""
+        values = [self.target] if isinstance(self.measurement.values, np.ndarray) else list(self.measurement.values)
+        largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
+        largest = max(largest, int(np.abs(self.measurement.totals).max(initial=0)))
+        if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**56:
+            return "counts times weights exceed 2^56; scale the weights down"
+        return None
+
+    @property
     def contradiction(self) -> str | None:
         """Why no point satisfies the conditions, or None if some point does."""
         if self.nonnegative and self.totals is not None and int(self.measurement.totals.min()) < 0:

@@ -1,0 +1,337 @@
+"""The runner: nothing finished is lost or computed again, whatever is killed, torn, stale or too large."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import sweeps
+from instances import scale
+from typer.testing import CliRunner
+
+from experiments import runner
+from experiments.__main__ import app
+from experiments.experiment import Arm, DataSet, ExperimentError, Profile
+from experiments.memory_gate import MemoryGate
+from experiments.registry import EXPERIMENTS, find
+from experiments.runner import Condition, conditions, run
+from experiments.store import Entry, State, Store, Torn
+from pgsr import CountOfCounts, Hierarchy, PgsrError
+from pgsr.algorithms import Matching
+from pgsr.errors import DataError, MemoryNeededError
+
+ROOT = Path(__file__).parent.parent
+SMOKE = Profile.SMOKE
+
+
+def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
+    return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, Entry)}
+
+
+def quiet(text: str) -> None:
+    del text
+
+
+def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES, replicates=2)
+    summary = run(experiment, SMOKE, store, say=quiet)
+    assert summary.ran == {State.DONE: 4}
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    again = run(experiment, SMOKE, store, say=quiet)
+    assert again.ran == {}
+    assert again.before == {Condition.FINISHED: 4}
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+    for task in experiment.tasks(SMOKE):
+        stored = store.load(task.cell, SMOKE)
+        assert isinstance(stored, Entry)
+        alone = replace(stored, record={k: v for k, v in task.compute().items() if k != "reason"})
+        assert alone.content() == stored.content()
+        assert stored.record["status"] in ("OPTIMAL", "FEASIBLE")
+        assert len(stored.record["levels"]["l1"]) == 2
+        assert stored.peak_bytes > 10**7
+    frame = store.frame("T1", SMOKE)
+    assert (frame.loc[frame["arm"] == "M_H", "objective"] == frame.loc[frame["arm"] == "M_H", "bound"]).all()
+
+
+def test_all_arms_see_the_same_noise():
+    tasks = sweeps.experiment(sweeps.noisy_counts, replicates=2).tasks(SMOKE)
+    found = {(t.cell.replicate, t.cell.arm): t.compute()["noisy"].tolist() for t in tasks}
+    for replicate in (0, 1):
+        assert found[replicate, "one"] == found[replicate, "two"]
+    assert found[0, "one"] != found[1, "one"]
+
+
+def test_nothing_finished_is_lost_to_sigkill(tmp_path):
+    """Target R16: a sweep killed at random times, again and again, ends as if nothing had happened."""
+    kills, cells = scale(5, 200), scale(8, 250)
+    rng, store, told = np.random.default_rng(16), Store(tmp_path / "killed"), set()
+    lost = torn = while_running = 0
+    log = tmp_path / "log"
+    for _ in range(kills):
+        command = [sys.executable, "tests/sweeps.py", store.root, str(cells)]
+        with log.open("wb") as out:
+            sweep = subprocess.Popen(command, cwd=ROOT, stdout=out, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        _until(lambda: log.read_bytes().startswith(b"ready\n"))
+        time.sleep(rng.uniform(0.0, 3.0))
+        while_running += sweep.poll() is None
+        sweep.kill()
+        assert sweep.wait() in (0, -signal.SIGKILL)
+        told |= {line.strip() for line in log.read_text().splitlines(keepends=True)[1:] if line.endswith("\n")}
+        torn += sum(isinstance(entry, Torn) for entry in store.entries("T1", SMOKE))
+        lost += len(told - contents(store).keys())
+    print(f"R16: {kills} kills ({while_running} while running), {len(told)} of {2 * cells} cells had been finished:")
+    print(f"     {lost} lost, {torn} torn files")
+    assert (lost, torn) == (0, 0)
+    assert while_running
+    assert told
+    experiment = sweeps.experiment(sweeps.noisy_counts, cells)
+    assert run(experiment, SMOKE, store, say=quiet).before.get(Condition.FINISHED, 0) >= len(told)
+    expected = {task.cell.key for task in experiment.tasks(SMOKE)}
+    assert contents(store).keys() == expected
+    for task in experiment.tasks(SMOKE):
+        stored = store.load(task.cell, SMOKE)
+        assert isinstance(stored, Entry)
+        assert replace(stored, record=task.compute()).content() == stored.content()
+
+
+def test_cells_end_with_a_killed_sweep(tmp_path):
+    code = "import sys, time, sweeps; from experiments.experiment import Profile; from experiments.store import *\n"
+    code += "from experiments.runner import run\n"
+    code += (
+        "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
+    )
+    code += "run(sweeps.experiment(forever, arms=sweeps.RELEASES[:1]), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    for end in (signal.SIGKILL, signal.SIGINT):
+        mark = tmp_path / f"pid {end}"
+        sweep = subprocess.Popen(
+            [sys.executable, "-c", code, tmp_path, mark], env=environment, stderr=subprocess.DEVNULL
+        )
+        _until(lambda mark=mark: mark.exists() and mark.read_text())
+        cell = psutil.Process(int(mark.read_text()))
+        sweep.send_signal(end)
+        assert sweep.wait(20) != 0
+        _until(lambda cell=cell: not cell.is_running() or cell.status() == psutil.STATUS_ZOMBIE)
+        assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_failed_cells_are_kept_and_run_again(tmp_path):
+    store, marker = Store(tmp_path), tmp_path / "marker"
+    marker.touch()
+    experiment = sweeps.experiment(sweeps.failing_where(str(marker)))
+    summary = run(experiment, SMOKE, store, say=quiet)
+    assert summary.ran == {State.FAILED: 2}
+    assert summary.failures[0][1] == "ValueError: the marker is there"
+    assert store.frame("T1", SMOKE)["reason"].tolist() == ["ValueError: the marker is there"] * 2
+    marker.unlink()
+    again = run(experiment, SMOKE, store, say=quiet)
+    assert again.before == {Condition.FAILED: 2}
+    assert again.ran == {State.DONE: 2}
+
+
+def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
+    def measure(trial):
+        if trial.arm.label == "one":
+            os._exit(7)
+        return {"status": "UNLICENSED", "reason": "buy one"} if trial.cell.replicate else {"a": 1}
+
+    store = Store(tmp_path)
+    summary = run(sweeps.experiment(measure, replicates=2), SMOKE, store, say=quiet)
+    assert summary.ran == {State.FAILED: 3, State.DONE: 1}
+    reasons = {reason for _, reason in summary.failures}
+    assert reasons == {"the process died with exit code 7", "buy one"}
+
+
+def test_time_limits_are_hard_and_their_answers_final(tmp_path):
+    def measure(trial):
+        time.sleep(0 if "toy" in trial.truth.name else 30)
+        return {}
+
+    store, arms = Store(tmp_path), (Arm("slow"),)
+    start = time.perf_counter()
+    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {State.TIMED_OUT: 1}
+    assert time.perf_counter() - start < 20
+    assert store.frame("T1", SMOKE).loc[0, "reason"] == "stopped after 0.5 s without an answer"
+    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {}
+    more = run(sweeps.experiment(measure, arms=arms, scale_time_limit=1.0), SMOKE, store)
+    assert more.ran == {State.TIMED_OUT: 1}, "more time, another attempt"
+
+
+def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
+    store, experiment = Store(tmp_path), sweeps.experiment(sweeps.noisy_counts)
+    run(experiment, SMOKE, store, say=quiet)
+    path = next(tmp_path.rglob("*.json"))
+    path.write_bytes(path.read_bytes()[:100])
+    torn = run(experiment, SMOKE, store, say=quiet)
+    assert torn.before == {Condition.FINISHED: 1, Condition.TORN: 1}
+    assert torn.ran == {State.DONE: 1}
+    monkeypatch.setattr(runner, "code_digest", lambda experiment: "other sources")
+    assert [c for _, c in conditions(experiment.tasks(SMOKE), SMOKE, store)] == [Condition.STALE] * 2
+    assert run(experiment, SMOKE, store, keep_stale=True, say=quiet).ran == {}
+    limited = run(experiment, SMOKE, store, limit=1, say=quiet)
+    assert (limited.ran, limited.left) == ({State.DONE: 1}, 1)
+
+
+def test_what_cannot_fit_is_refused_at_once(tmp_path):
+    """Target R17."""
+    huge = replace(sweeps.SMALL, name="huge", max_size=2**44)
+    start = time.perf_counter()
+    with pytest.raises(MemoryNeededError, match=r"cell T1 \| huge .* needs about .* GiB .*smaller --profile"):
+        run(sweeps.experiment(data=(sweeps.SMALL, huge)), SMOKE, Store(tmp_path), say=quiet)
+    assert time.perf_counter() - start < 1
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_no_more_cells_at_once_than_fit(tmp_path):
+    def measure(trial):
+        start = time.time()
+        time.sleep(0 if "toy" in trial.truth.name else 0.5)
+        return {"start": start, "end": time.time()}
+
+    share = int(0.6 * psutil.virtual_memory().available)
+    store = Store(tmp_path)
+    run(sweeps.experiment(measure, memory=lambda *_: share), SMOKE, store, jobs=4, say=quiet)
+    spans = sorted((e.record["start"], e.record["end"]) for e in store.entries("T1", SMOKE))  # type: ignore
+    assert len(spans) == 2
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+def test_a_gate_gives_back_what_it_lent():
+    gate = MemoryGate(100)
+    for _ in range(3):
+        with gate.hold(60, "a"), gate.hold(40, "b"):
+            pass
+    with pytest.raises(MemoryNeededError, match="a big one needs"):
+        gate.require(101, "a big one")
+
+
+SHAPES = [(31, 100_001), (3_195, 2_001), (101, 20_001), (1_001, 5_001), (2, 1_000_001), (11, 300_001),
+          (301, 10_001), (61, 40_001), (501, 12_001), (61, 201), (1_501, 10_001), (551, 100_001)]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES[: scale(2, len(SHAPES))])
+def test_the_memory_estimate(shape, tmp_path):
+    """Target R17: within 25 % of the true peak of the hungriest of Kuo's methods."""
+    regions, sizes = shape
+    tree = Hierarchy.from_parents(["all", *(f"r{i}" for i in range(regions - 1))], [-1] + [0] * (regions - 1))
+
+    def load():
+        counts = np.zeros((regions - 1, sizes), np.int64)
+        counts[:, :50] = np.random.default_rng(0).integers(0, 100, (regions - 1, 50))
+        counts[0, 0] += 10**8 - counts.sum()
+        return CountOfCounts(tree, counts, "made up")
+
+    data = DataSet("shape", load, (1, regions - 1), sizes - 1, 10**8, False, "made up")
+    arms = (Arm("Hc", sweeps.steps, Matching()),)
+    experiment, store = sweeps.experiment(data=(data,), arms=arms), Store(tmp_path)
+    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {State.DONE: 1}
+    peak = max(e.peak_bytes for e in store.entries("T1", SMOKE))  # type: ignore
+    estimate = experiment.tasks(SMOKE)[0].memory
+    print(f"R17: {regions} x {sizes}: estimate {estimate / 1e6:,.0f} MB, peak {peak / 1e6:,.0f} MB")
+    assert 0.75 <= estimate / peak <= 1.25
+
+
+def test_absent_data_falls_back_or_is_left_out():
+    def absent():
+        raise DataError("no such file; set PGSR_DATA")
+
+    real = replace(sweeps.SMALL, name="real", real=True, load=absent)
+    stand_in = replace(real, name="known", fallback=sweeps.SMALL)
+    there, notes = sweeps.experiment(data=(real, stand_in)).available(SMOKE)
+    assert [data.name for data in there.scale(SMOKE).data] == ["small"]
+    assert notes[0].startswith("real is left out: no such file")
+    assert "small stands in (generated" in notes[1]
+    wrong = replace(sweeps.SMALL, groups=1)
+    with pytest.raises(DataError, match="correct the declaration"):
+        wrong.truth()
+
+
+def test_experiments_that_make_no_sense_are_refused():
+    with pytest.raises(ExperimentError, match="each label once"):
+        sweeps.experiment(arms=(Arm("a"), Arm("a")))
+    with pytest.raises(ExperimentError, match="each name once"):
+        sweeps.experiment(data=(sweeps.SMALL, sweeps.SMALL))
+    with pytest.raises(ExperimentError, match="has no profile paper"):
+        sweeps.experiment().tasks(Profile.PAPER)
+
+
+def test_free_parameters_and_preparation(tmp_path):
+    def prepare(truth, parameters):
+        return CountOfCounts(truth.hierarchy, truth.counts[:, : parameters.get("N", 3) + 1], truth.name)
+
+    def measure(trial):
+        return {"cells": trial.truth.counts.size, "half": Fraction(1, 2), "N_seen": trial.parameters["N"]}
+
+    grid = ((("N", 1),), (("N", 2),))
+    store = Store(tmp_path)
+    run(sweeps.experiment(measure, prepare=prepare, scale_grid=grid, arms=(Arm("a"),)), SMOKE, store, say=quiet)
+    frame = store.frame("T1", SMOKE)
+    assert frame[["N", "N_seen", "cells"]].to_numpy().tolist() == [[1, 1, 6], [2, 2, 9]]
+    assert frame["half"].tolist() == ["1/2"] * 2
+
+
+def test_dask_workers_give_the_same_records(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
+    experiment = sweeps.experiment(arms=sweeps.RELEASES)
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    run(experiment, SMOKE, here, say=quiet)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address, say=quiet)
+    assert summary.ran == {State.DONE: 2}
+    assert contents(here) == contents(there)
+
+
+def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
+    pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
+    with pytest.raises(ExperimentError, match="no-such-scheme"):
+        run(sweeps.experiment(), SMOKE, Store(tmp_path), scheduler="no-such-scheme://host:1", say=quiet)
+
+
+def test_the_registry_is_sound():
+    ids = [experiment.id for experiment in EXPERIMENTS]
+    assert len({name.lower() for name in ids}) == len(ids)
+    for experiment in EXPERIMENTS:
+        for profile in experiment.profiles:
+            keys = [task.cell.key for task in experiment.tasks(profile)]
+            assert keys
+            assert len(set(keys)) == len(keys)
+    assert find("k8").id == "K8"
+    with pytest.raises(ExperimentError, match=r"'K99' is unknown; use one of .*K8"):
+        find("K99")
+
+
+def test_the_command_line(tmp_path, monkeypatch):
+    def call(*arguments: str) -> str:
+        done = CliRunner().invoke(app, [*arguments])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    out = ["--out", str(tmp_path)]
+    assert "K8" in call("list")
+    assert "8 cells: 8 missing; ran: 4 done; 4 left" in call("run", "k8", "--profile", "smoke", "--limit", "4", *out)
+    assert "8" in call("status", "K8", *out)
+    assert "bottom-up is better at the leaves" in " ".join(call("plot", "K8", "--profile", "smoke", *out).split())
+    assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
+    for arguments in (["run", "K99"], ["plot", "K99"], ["status", "K99"], ["plot", "K8", "--profile", "paper", *out]):
+        error = CliRunner().invoke(app, arguments).exception
+        assert isinstance(error, PgsrError)
+        assert "use one of" in str(error) or "python -m experiments run K8 --profile paper" in str(error)
+    monkeypatch.setattr("experiments.__main__.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),)))
+    assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
+    assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
+
+
+def _until(condition) -> None:
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen within 20 s")

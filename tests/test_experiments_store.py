@@ -1,0 +1,250 @@
+"""The store: keys that never change, files that are whole or not there, and what is wrong in words."""
+
+import errno
+import json
+import os
+import stat
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sweeps
+
+from experiments.digest import code_digest
+from experiments.experiment import Cell, ExperimentError, Profile
+from experiments.store import Entry, State, Store, StoreError, Torn
+from pgsr import PgsrError
+
+SMOKE = Profile.SMOKE
+CELL = Cell("T1", "small", Fraction(1, 10), 3, "M_H, wide", (("N", 5), ("norm", "L1")))
+RECORD = {
+    "status": "OPTIMAL",
+    "objective": 2**70 + 1,
+    "levels": {"emd": [1.5, 0.1 + 0.2]},
+    "violations": {"sign": 0},
+    "errors": np.arange(3),
+    "solve_seconds": 0.25,
+}
+
+
+def entry(cell=CELL, state=State.DONE, record=None, **fields) -> Entry:
+    return Entry(cell, False, state, "", RECORD if record is None else record, "code", 60.0, 1.0, 10**8, **fields)
+
+
+def test_keys_and_file_names_never_change(tmp_path):
+    """Results of years would be orphaned."""
+    assert CELL.key == "T1 | small | epsilon=1/10 | replicate=3 | M_H, wide | N=5 | norm=L1"
+    name = "small-epsilon=1-10-replicate=3-M_H-wide-N=5-norm=L1.e3048ac1bbef62a8.json"
+    assert Store(tmp_path).path(CELL, SMOKE) == tmp_path / "T1" / "smoke" / name
+    assert replace(CELL, epsilon=None, parameters=()).key == "T1 | small | epsilon=none | replicate=3 | M_H, wide"
+    cells = {CELL, replace(CELL, replicate=4), replace(CELL, epsilon=Fraction(1)), replace(CELL, parameters=())}
+    assert len({Store().path(cell, SMOKE) for cell in cells}) == 4
+    with pytest.raises(ExperimentError, match="cannot be part of a key"):
+        replace(CELL, arm="a | b")
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    store = Store(tmp_path)
+    path = store.save(entry(), SMOKE)
+    found = store.load(CELL, SMOKE)
+    assert isinstance(found, Entry)
+    assert found.record["objective"] == 2**70 + 1
+    assert found.record["levels"]["emd"] == [1.5, 0.1 + 0.2]
+    assert found.record["errors"] == [0, 1, 2]
+    assert found.content() == entry().content()
+    assert "solve_seconds" not in found.content()
+    assert found.cell == CELL
+    assert found.versions["numpy"] == np.__version__
+    assert found.host["cores"] == os.cpu_count()
+    assert [p.name for p in path.parent.iterdir()] == [path.name], "no temporary file is left"
+    assert store.load(replace(CELL, replicate=9), SMOKE) is None
+
+
+def test_a_frame_has_a_column_for_everything(tmp_path):
+    store = Store(tmp_path)
+    store.save(entry(), SMOKE)
+    store.save(replace(entry(state=State.FAILED, record={}), cell=replace(CELL, replicate=4), reason="why"), SMOKE)
+    frame = store.frame("T1", SMOKE).set_index("replicate")
+    assert frame.loc[3, "N"] == 5
+    assert frame.loc[3, "emd_level1"] == 0.1 + 0.2
+    assert frame.loc[3, "violations_sign"] == 0
+    assert frame.loc[3, "epsilon"] == 0.1
+    assert frame.loc[3, "epsilon_exact"] == "1/10"
+    assert frame.loc[4, "state"] == "failed"
+    assert frame.loc[4, "reason"] == "why"
+    assert len(store.frame("T2", SMOKE)) == 0
+
+
+def test_torn_files_are_told_from_whole_ones(tmp_path):
+    """Cut anywhere, or any byte changed that changes what is said: never read as a result."""
+    store = Store(tmp_path)
+    path = store.save(entry(), SMOKE)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for cut in [0, 1, len(whole) - 1, *rng.integers(1, len(whole) - 1, 50)]:
+        path.write_bytes(whole[:cut])
+        assert isinstance(store.load(CELL, SMOKE), Torn), cut
+    for place in rng.integers(0, len(whole), 200):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        found = store.load(CELL, SMOKE)
+        assert isinstance(found, Torn) or found.record == plain_record()
+    path.write_bytes(whole)
+    assert isinstance(store.load(CELL, SMOKE), Entry)
+    other = replace(CELL, replicate=7)
+    store.path(other, SMOKE).write_bytes(whole)
+    found = store.load(other, SMOKE)
+    assert isinstance(found, Torn)
+    assert "holds T1" in found.reason
+
+
+def plain_record() -> dict:
+    return json.loads(json.dumps(RECORD | {"errors": [0, 1, 2]}))
+
+
+def test_two_writers_leave_whole_files(tmp_path):
+    store, stop, seen = Store(tmp_path), threading.Event(), []
+
+    def read():
+        while not stop.is_set():
+            seen.append(store.load(CELL, SMOKE))
+
+    def write(number):
+        for i in range(50):
+            store.save(entry(record={"who": number, "i": i, "bulk": list(range(500))}), SMOKE)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(2)] + [threading.Thread(target=read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads[:2]:
+        thread.join()
+    stop.set()
+    threads[2].join()
+    assert not [found for found in seen if isinstance(found, Torn)]
+    assert len(list((tmp_path / "T1" / "smoke").iterdir())) == 1
+
+
+def test_what_cannot_be_written_is_a_sentence(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match="return numbers, text, lists or arrays"):
+        store.save(entry(record={"a": object()}), SMOKE)
+    path = store.save(entry(), SMOKE)
+    whole = path.read_bytes()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=r"No space left on device; finished cells are kept; free some space"):
+        store.save(entry(), SMOKE)
+    assert path.read_bytes() == whole
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    monkeypatch.undo()
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with pytest.raises(StoreError, match="choose another folder with --out"):
+        Store(blocked).check("T1", SMOKE)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write to read-only folders")
+def test_a_read_only_folder_is_a_sentence(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        with pytest.raises(StoreError, match="make it writable"):
+            Store(tmp_path).check("T1", SMOKE)
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+
+
+def test_read_only_in_words(tmp_path, monkeypatch):
+    """The same for root, who may write anywhere."""
+
+    def refuse(*args, **options):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(PgsrError, match=r"Read-only file system.*make it writable"):
+        Store(tmp_path / "new").check("T1", SMOKE)
+
+
+def test_leftovers_of_crashed_writers_go_when_they_are_old(tmp_path):
+    store = Store(tmp_path)
+    store.check("T1", SMOKE)
+    old, new = (store.folder("T1", SMOKE) / f".x.json.{name}.tmp" for name in ("old", "new"))
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (1, 1))
+    store.check("T1", SMOKE)
+    assert not old.exists()
+    assert new.exists()
+    assert list(store.entries("T1", SMOKE)) == []
+
+
+MODULE = '''
+"""A docstring."""
+import math
+from experiments.experiment import Experiment
+from experiments.figures import looks
+# a comment
+SIZE = 3
+COLOUR = "red"
+def measure(trial):
+    """Another."""
+    return {"a": SIZE}
+def plot(frame):
+    return COLOUR, looks, helper()
+def helper():
+    return 1
+E = Experiment(id="X1", plot=plot, verdicts=plot, measure=measure)
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("# a comment", "# another comment", True),
+        ("A docstring.", "Other words.", True),
+        ('COLOUR = "red"', 'COLOUR = "blue"', True),
+        ("return COLOUR, looks", "return looks", True),
+        ("return 1", "return 2", True),
+        ("SIZE = 3", "SIZE = 4", False),
+        ('{"a": SIZE}', '{"b": SIZE}', False),
+        ("measure=measure", "measure=measure, alone=True", False),
+    ],
+)
+def test_the_digest_follows_numbers_and_not_looks(tmp_path, monkeypatch, old, new, same):
+    """Redrawing a figure must not throw away a night of computing; changing an arm must."""
+    assert old in MODULE
+    digests = []
+    for i, text in enumerate((MODULE, MODULE.replace(old, new))):
+        name = f"mod_{i}_{abs(hash((old, new)))}"
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        digests.append(_digest_as("mod", name))
+    assert (digests[0] == digests[1]) is same
+
+
+def _digest_as(shown: str, module: str) -> str:
+    """The digest of an experiment in a module, under a name that does not depend on it."""
+    from experiments import digest
+
+    files: dict[str, str] = {}
+    digest._follow(module, "X1", files)
+    return shown + repr(sorted(text for text in files.values()))
+
+
+def test_the_digest_covers_the_library():
+    from experiments import digest
+    from experiments.registry import EXPERIMENTS
+
+    assert len(code_digest(EXPERIMENTS[0])) == 16
+    files: dict[str, str] = {}
+    assert "models" not in digest._follow("experiments.coco_bottom_up", "K8", files)
+    assert "experiments.published.coco" not in files
+    assert "experiments.figures" not in files
+    assert {"experiments.coco_bottom_up", "experiments.data", "experiments.experiment"} <= set(files)
+    assert "SharedSeed" in files["experiments.coco_bottom_up"]
+    assert "def plot" not in files["experiments.coco_bottom_up"]
+    assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])
