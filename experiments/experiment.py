@@ -1,0 +1,353 @@
+"""What an experiment is: frozen values, from which any single cell can be computed alone.
+
+An `Experiment` says which arms run on which data sets; a `Scale` says how large a profile is. Their product is a list
+of `Cell`s: one result each, stored in one file each (`experiments.store`), run by `experiments.runner`. `Trial` is all
+that the function `measure` of an experiment may use, so that a cell computed alone equals the same cell of a sweep.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.release_record import Record, release_record
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
+from pgsr.datasets.table import LARGEST_DENSE
+from pgsr.errors import DataError
+from pgsr.random import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from experiments.verdicts import Verdict
+
+Parameters = tuple[tuple[str, int | float | str], ...]
+"""Free parameters of a cell by name, such as (("N", 5),)."""
+
+SEPARATOR = " | "
+
+
+class ExperimentError(PgsrError, ValueError):
+    """An experiment, or what was asked of it, is not what it should be."""
+
+
+class Profile(StrEnum):
+    """How much of an experiment runs.
+
+    SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
+    and numbers of replicates of the paper.
+    """
+
+    SMOKE = "smoke"
+    QUICK = "quick"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A named hierarchy that is loaded when needed. Its shape is declared, so that memory is judged before loading.
+
+    Attributes:
+        name: short, for keys, tables and figures.
+        load: reads or generates it; raises `DataError` if a file is absent.
+        levels: number of regions of every level, root first, as (1, 2, 28).
+        max_size: K.
+        groups: number of groups in all.
+        real: False for generated data, which figures and tables must call so.
+        note: where it comes from.
+        fallback: what to use where the data is absent; it has a name of its own, so results never mix.
+    """
+
+    name: str
+    load: Callable[[], CountOfCounts] = field(repr=False)
+    levels: tuple[int, ...]
+    max_size: int
+    groups: int
+    real: bool
+    note: str
+    fallback: "DataSet | None" = field(default=None, repr=False)
+
+    @property
+    def n_regions(self) -> int:
+        return sum(self.levels)
+
+    def truth(self) -> CountOfCounts:
+        """The hierarchy.
+
+        Raises:
+            DataError: it is absent, or not what is declared here.
+        """
+        truth = self.load()
+        tree = truth.hierarchy
+        levels = tuple(len(range(tree.n_regions)[tree.level(level)]) for level in range(tree.n_levels))
+        declared, found = (self.levels, self.max_size, self.groups), (levels, truth.max_size, int(truth.totals[0]))
+        if found != declared:
+            raise DataError(
+                f"data set {self.name}: regions by level, K and groups are {found}, declared are {declared}; correct "
+                "the declaration or the file"
+            )
+        return truth
+
+    def resolved(self) -> "DataSet":
+        """Itself, or its fallback where its file is absent. Only real data is tried; generated data is always there.
+
+        Raises:
+            DataError: it is absent and has no fallback.
+        """
+        if not self.real:
+            return self
+        try:
+            self.load()
+        except DataError:
+            if self.fallback is None:
+                raise
+            return self.fallback.resolved()
+        return self
+
+    def with_fallbacks(self) -> "Iterator[DataSet]":
+        yield self
+        if self.fallback is not None:
+            yield from self.fallback.with_fallbacks()
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What one competitor does: a noise step, then post-processing.
+
+    Attributes:
+        label: for keys, tables and figures.
+        noise: from epsilon and the number of levels; `lambda epsilon, levels: Geometric(view, epsilon * levels)` spends
+            epsilon per level. None for arms of experiments that measure something else.
+        post: a post-process, or a method, which then needs `problem`.
+        problem: states the problem that the method solves.
+        source: research noise by key and replicate. Arms with equal sources see the same noise.
+        note: for the report, if the label does not say enough.
+    """
+
+    label: str
+    noise: Callable[[Fraction, int], Geometric] | None = field(default=None, repr=False)
+    post: Method | PostProcess | None = None
+    problem: Callable[[Measurement], Problem] | None = field(default=None, repr=False)
+    source: Callable[[str, int], Source] = field(default=Seeded, repr=False)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One result: which experiment, data set, epsilon, replicate, arm and free parameters. Hashable; `key` is stable.
+
+    Attributes:
+        epsilon: None where an experiment has no noise.
+    """
+
+    experiment: str
+    data: str
+    epsilon: Fraction | None
+    replicate: int
+    arm: str
+    parameters: Parameters = ()
+
+    def __post_init__(self) -> None:
+        texts = [self.experiment, self.data, self.arm, *(str(part) for pair in self.parameters for part in pair)]
+        for text in texts:
+            if not text or "|" in text or "\n" in text:
+                raise ExperimentError(
+                    f"{text!r} cannot be part of a key; choose a name without '|', and not an empty one"
+                )
+
+    @property
+    def key(self) -> str:
+        """One line of text that tells this cell from every other.
+
+        Example:
+            >>> Cell("PG1", "taxi", Fraction(1, 10), 3, "M_H", (("N", 5),)).key
+            'PG1 | taxi | epsilon=1/10 | replicate=3 | M_H | N=5'
+        """
+        epsilon = "none" if self.epsilon is None else str(self.epsilon)
+        free = [f"{name}={value}" for name, value in self.parameters]
+        return SEPARATOR.join(
+            [self.experiment, self.data, f"epsilon={epsilon}", f"replicate={self.replicate}", self.arm, *free]
+        )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large an experiment is in one profile.
+
+    Attributes:
+        data: the data sets.
+        epsilons: whatever the arms' `noise` takes, total or per level; (None,) without noise.
+        replicates: independent noise draws.
+        time_limit: seconds per cell, loading included; the process is killed then. Solvers are told nine tenths of it.
+        grid: free parameters; one entry per combination.
+    """
+
+    data: tuple[DataSet, ...]
+    epsilons: tuple[Fraction | None, ...]
+    replicates: int
+    time_limit: float
+    grid: tuple[Parameters, ...] = ((),)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One cell, about to be measured.
+
+    Attributes:
+        truth: the data set, after `Experiment.prepare`.
+        seed: of the experiment.
+        time_limit: seconds that the cell may take.
+    """
+
+    cell: Cell
+    arm: Arm
+    truth: CountOfCounts
+    seed: str
+    time_limit: float
+
+    @property
+    def source(self) -> Source:
+        """Research noise of this data set and replicate: the same for every arm and every epsilon."""
+        return self.arm.source(f"{self.seed}: {self.cell.data}", self.cell.replicate)
+
+    @property
+    def parameters(self) -> dict[str, int | float | str]:
+        return dict(self.cell.parameters)
+
+    @property
+    def noise(self) -> Geometric:
+        """The arm's noise step at this epsilon."""
+        if self.arm.noise is None or self.cell.epsilon is None:
+            raise ExperimentError(
+                f"arm {self.arm.label!r} has no noise step; give Arm(noise=...), and the scale epsilons"
+            )
+        return self.arm.noise(self.cell.epsilon, self.truth.hierarchy.n_levels)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell with what is needed to compute it anywhere."""
+
+    experiment: "Experiment"
+    cell: Cell
+    data: DataSet
+    arm: Arm
+    time_limit: float
+
+    @property
+    def memory(self) -> int:
+        """Estimated peak memory of its process, in bytes."""
+        return self.experiment.memory(self.data, self.arm, dict(self.cell.parameters))
+
+    def compute(self) -> Record:
+        """Compute the cell here and now. The same in a sweep and alone, the columns in seconds apart."""
+        return self._measured(self.data.truth())
+
+    def warm_up(self) -> None:
+        """The same on a toy with as many levels: imports and compilation happen here."""
+        depth = len(self.data.levels) - 1
+        paths = [(*(f"level {level}" for level in range(depth)), f"leaf {i}") for i in range(2 if depth else 1)]
+        counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
+        self._measured(CountOfCounts(Hierarchy.from_paths(paths), counts, "toy"))
+
+    def _measured(self, truth: CountOfCounts) -> Record:
+        prepare = self.experiment.prepare
+        if prepare is not None:
+            truth = prepare(truth, dict(self.cell.parameters))
+        return self.experiment.measure(Trial(self.cell, self.arm, truth, self.experiment.seed, self.time_limit))
+
+
+def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """Peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
+
+    Fitted to measured peaks of Hc with matching, the hungriest of Kuo's methods, on 14 shapes. Metrics work in blocks,
+    so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments with solvers need
+    more and give a function of their own. Shown by `tests/test_experiments_runner.py::test_the_memory_estimate`.
+    """
+    del arm, parameters
+    cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 15_000_000
+    if 8 * cells > LARGEST_DENSE:
+        return libraries + 9 * cells
+    return libraries + 45 * min(cells, blocks) + 16 * max(0, cells - blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One table or figure: what runs, what is measured, how it is drawn and what it shows.
+
+    Attributes:
+        id: as in the specification, "K8" or "PG1"; the name on the command line.
+        title: a few words.
+        paper: which table or figure of which paper.
+        question: what it answers, in a sentence.
+        arms: the competitors.
+        profiles: how large it is.
+        plot: a figure of the frame that `Store.frame` loads. The file it is written in is the experiment's file.
+        verdicts: what the frame says about the paper's claims and numbers.
+        measure: from a trial to its record: plain values, lists and NumPy arrays. "status" and "reason" are read by the
+            runner; "levels" maps a metric to one number per level; names ending in "_seconds" may differ between runs.
+        prepare: changes the truth by free parameters, such as keeping sizes up to N.
+        memory: estimated peak bytes from data set, arm and parameters.
+        seed: keys the noise together with the name of the data set and the replicate.
+        alone: measure one cell at a time, because seconds are the result. With a scheduler, give workers one thread.
+    """
+
+    id: str
+    title: str
+    paper: str
+    question: str
+    arms: tuple[Arm, ...]
+    profiles: Mapping[Profile, Scale]
+    plot: "Callable[[pd.DataFrame], Figure]"
+    verdicts: "Callable[[pd.DataFrame], list[Verdict]]"
+    measure: Callable[[Trial], Record] = release_record
+    prepare: Callable[[CountOfCounts, Mapping[str, Any]], CountOfCounts] | None = None
+    memory: Callable[[DataSet, Arm, Mapping[str, Any]], int] = release_memory
+    seed: str = "pgsr"
+    alone: bool = False
+
+    def __post_init__(self) -> None:
+        labels = [arm.label for arm in self.arms]
+        if not labels or len(set(labels)) < len(labels):
+            raise ExperimentError(f"experiment {self.id}: arms {labels}; give at least one, and each label once")
+        for profile, scale in self.profiles.items():
+            names = [data.name for each in scale.data for data in each.with_fallbacks()]
+            if len(set(names)) < len(names):
+                raise ExperimentError(f"experiment {self.id}, {profile}: data sets {names}; give each name once")
+
+    def scale(self, profile: Profile) -> Scale:
+        if profile not in self.profiles:
+            raise ExperimentError(f"experiment {self.id} has no profile {profile}; use {', '.join(self.profiles)}")
+        return self.profiles[profile]
+
+    def available(self, profile: Profile) -> tuple["Experiment", list[str]]:
+        """The experiment on the data that this machine has, and a sentence for each data set left out or replaced."""
+        kept, notes = {}, []
+        for data in self.scale(profile).data:
+            try:
+                found = data.resolved()
+            except DataError as error:
+                notes.append(f"{data.name} is left out: {error}")
+                continue
+            if found is not data:
+                notes.append(
+                    f"{data.name} is absent; {found.name} stands in (generated; set PGSR_DATA for the real one)"
+                )
+            kept[found.name] = found
+        scale = replace(self.scale(profile), data=tuple(kept.values()))
+        return replace(self, profiles={profile: scale}), notes
+
+    def tasks(self, profile: Profile) -> list[Task]:
+        """Every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
+        scale = self.scale(profile)
+        return [
+            Task(self, Cell(self.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)
+            for replicate, data, free, epsilon, arm in product(
+                range(scale.replicates), scale.data, scale.grid, scale.epsilons, self.arms
+            )
+        ]

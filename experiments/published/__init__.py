@@ -1,0 +1,1 @@
+"""Numbers printed in the papers, as data: one file per paper."""

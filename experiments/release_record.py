@@ -1,0 +1,55 @@
+"""What most experiments measure: one release, judged by its certificate and compared with the truth."""
+
+from typing import TYPE_CHECKING, Any
+
+from pgsr import Method, PostProcess, ProblemError, Result, Status
+
+# The same judge and the same errors as `pgsr.compare`.
+from pgsr.comparison import ANSWERED, SOLVER_SHARE, _errors, _judged
+
+if TYPE_CHECKING:
+    from experiments.experiment import Trial
+
+Record = dict[str, Any]
+
+
+def release_record(trial: "Trial") -> Record:
+    """Measure the truth, post-process, judge.
+
+    Returns:
+        status, reason: as `pgsr.Result`, after our own certificate.
+        objective, bound, bound_by, violations: of the certificate; violations by kind.
+        levels: "emd" (only if all totals are right) and "cumulative_l1", means over a level's regions in entities;
+            "l1" and "total_error", sums in groups; one number per level each. Empty without an accepted answer.
+        formulate_seconds, solve_seconds, round_seconds: of the post-processing.
+    """
+    post, measurement = trial.arm.post, trial.noise.measure(trial.truth, trial.source)
+    limit = SOLVER_SHARE * trial.time_limit
+    if isinstance(post, Method):
+        if trial.arm.problem is None:
+            raise ProblemError(f"arm {trial.arm.label!r}: a method needs a problem; give Arm(problem=Problem.m_h), say")
+        problem = trial.arm.problem(measurement)
+        reason = post.supports(problem)
+        result = Result(Status.UNSUPPORTED, reason) if reason else _judged(problem, post.solve(problem, limit))
+    elif isinstance(post, PostProcess):
+        reason = post.supports(measurement) if hasattr(post, "supports") else None  # type: ignore[attr-defined]
+        result = Result(Status.UNSUPPORTED, reason) if reason else _judged(measurement, post.apply(measurement, limit))
+    else:
+        raise ProblemError(f"arm {trial.arm.label!r} has no post-processing; give Arm(post=...)")
+    return result_record(result) | {"levels": _errors(trial.truth, result)}
+
+
+def result_record(result: Result) -> Record:
+    """A result as plain values, for experiments that measure something else besides."""
+    certificate = result.certificate if result.status in ANSWERED else None
+    return {
+        "status": result.status.name,
+        "reason": result.reason,
+        "objective": None if certificate is None else certificate.objective,
+        "bound": None if certificate is None else certificate.bound,
+        "bound_by": "" if certificate is None else certificate.bound_by,
+        "violations": {} if certificate is None else dict(certificate.violations),
+        "formulate_seconds": result.seconds.formulate,
+        "solve_seconds": result.seconds.solve,
+        "round_seconds": result.seconds.round,
+    }

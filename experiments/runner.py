@@ -1,0 +1,260 @@
+"""Runs the cells that are missing: here on several cores, or on the workers of a Dask scheduler.
+
+Every cell has a process of its own (`pgsr.isolation`), killed at its time limit; whatever it does, the sweep goes on.
+One thread per job waits for such a process, so joblib needs no processes of its own and memory is shared out in one
+place. Only this process writes to the store, also for a scheduler, whose workers need no common disk; they need the
+same sources, and say so where they differ.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import joblib
+import psutil
+
+from experiments.digest import code_digest
+from experiments.experiment import Experiment, ExperimentError, Profile, Task
+from experiments.in_process import prepare
+from experiments.memory_gate import MemoryGate
+from experiments.progress import Progress
+from experiments.store import Entry, State, Store, Torn
+from pgsr.errors import MemoryNeededError
+from pgsr.isolation import run_isolated
+
+RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
+"""Statuses of a record that another run may mend."""
+
+OBSERVED = 1.1
+"""Where cells like it ran before, a cell needs at most this much of the most that they needed."""
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
+
+_AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
+
+
+class Condition(StrEnum):
+    """What the store knows about a cell. All but the first two are run."""
+
+    FINISHED = "finished"
+    TIMED_OUT = "timed out"
+    STALE = "stale"
+    FAILED = "failed"
+    TORN = "torn"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run found and did.
+
+    Attributes:
+        planned: number of cells of the profile.
+        before: what the store knew about them.
+        ran: how those that were run ended.
+        failures: key and reason of each that failed.
+        left: cells still to run, because of a limit.
+    """
+
+    planned: int
+    before: dict[Condition, int]
+    ran: dict[State, int] = field(default_factory=dict)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    left: int = 0
+
+
+def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:
+    """What the store knows about every task."""
+    return [(task, _condition(task, store.load(task.cell, profile))) for task in tasks]
+
+
+def run(
+    experiment: Experiment,
+    profile: Profile,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    keep_stale: bool = False,
+    limit: int | None = None,
+    say: Callable[[str], None] = print,
+) -> Summary:
+    """Run what is missing, failed, torn or stale.
+
+    Args:
+        experiment: with the data that is there (`Experiment.available`).
+        jobs: cells at once; all cores if None, or one for experiments that measure seconds. A scheduler has its own.
+        scheduler: address of a Dask scheduler, such as tcp://host:8786.
+        keep_stale: take results of other sources for finished.
+        limit: run at most this many cells.
+
+    Raises:
+        MemoryNeededError: a cell does not fit into this machine; nothing was started.
+        StoreError: results cannot be written.
+        KeyboardInterrupt: running cells were stopped, finished ones are stored.
+    """
+    store.check(experiment.id, profile)
+    known = conditions(experiment.tasks(profile), profile, store)
+    accepted = {Condition.FINISHED, Condition.TIMED_OUT} | ({Condition.STALE} if keep_stale else set())
+    wanted = [task for task, condition in known if condition not in accepted]
+    todo = wanted[:limit]
+    before = dict(Counter(condition for _, condition in known))
+    if not todo:
+        return Summary(len(known), before, left=len(wanted))
+    tasks = _with_memory(todo, profile, store)
+    if scheduler is None:
+        gate = MemoryGate()
+        for task, needed in tasks:
+            gate.require(needed, f"cell {task.cell.key}")
+        finished = _here(tasks, gate, 1 if experiment.alone and jobs is None else jobs)
+    else:
+        finished = _on_cluster(tasks, scheduler)
+    ran: Counter[State] = Counter()
+    failures = []
+    progress = Progress(f"{experiment.id} {profile}", len(todo), say)
+    with contextlib.closing(progress), contextlib.closing(finished):
+        for entry in finished:
+            store.save(entry, profile)
+            ran[entry.state] += 1
+            if entry.state is State.FAILED:
+                failures.append((entry.cell.key, entry.reason))
+            progress.advance(entry.state is State.FAILED)
+    return Summary(len(known), before, dict(ran), failures, len(wanted) - len(todo))
+
+
+def compute_entry(task: Task) -> Entry:
+    """Compute one cell in a process of its own; every way to fail is an entry with its reason."""
+    start = time.perf_counter()
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    outcome = run_isolated(task.compute, partial(prepare, task), task.time_limit)
+    finish = partial(
+        Entry,
+        cell=task.cell,
+        real=task.data.real,
+        code=code_digest(task.experiment),
+        time_limit=task.time_limit,
+        seconds=time.perf_counter() - start,
+        peak_bytes=outcome.peak_bytes,
+    )
+    if not outcome.started:
+        reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
+        return finish(state=State.FAILED, reason=reason, record={})
+    if outcome.timed_out:
+        reason = f"stopped after {task.time_limit:g} s without an answer"
+        return finish(state=State.TIMED_OUT, reason=reason, record={"status": "TIMED_OUT"})
+    if outcome.error:
+        return finish(state=State.FAILED, reason=outcome.error, record={})
+    if not isinstance(outcome.value, dict):
+        reason = f"measure returned {type(outcome.value).__name__}; return a dict of names and values"
+        return finish(state=State.FAILED, reason=reason, record={})
+    record = {name: value for name, value in outcome.value.items() if name != "reason"}
+    status, reason = record.get("status"), str(outcome.value.get("reason", ""))
+    state = State.TIMED_OUT if status == "TIMED_OUT" else State.FAILED if status in RETRIED else State.DONE
+    return finish(state=state, reason=reason, record=record)
+
+
+def _condition(task: Task, found: Entry | Torn | None) -> Condition:
+    if found is None:
+        return Condition.MISSING
+    if isinstance(found, Torn):
+        return Condition.TORN
+    if found.state is State.FAILED:
+        return Condition.FAILED
+    if found.code != code_digest(task.experiment):
+        return Condition.STALE
+    if found.state is State.TIMED_OUT:
+        return Condition.TIMED_OUT if found.time_limit >= task.time_limit else Condition.MISSING
+    return Condition.FINISHED
+
+
+def _with_memory(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, int]]:
+    """Every task with the memory it needs: what was observed for its like, or else the estimate."""
+    observed: dict[tuple, int] = {}
+    for entry in store.entries(tasks[0].cell.experiment, profile):
+        if isinstance(entry, Entry) and entry.state is State.DONE:
+            kind = (entry.cell.data, entry.cell.arm, entry.cell.parameters)
+            observed[kind] = max(observed.get(kind, 0), int(OBSERVED * entry.peak_bytes))
+    return [(t, observed.get((t.cell.data, t.cell.arm, t.cell.parameters), 0) or t.memory) for t in tasks]
+
+
+def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int | None) -> Generator[Entry]:
+    stop = threading.Event()
+
+    def work(task: Task, needed: int) -> Entry | None:
+        with gate.hold(needed, task.cell.key):
+            return None if stop.is_set() else compute_entry(task)
+
+    parallel = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, backend="threading", **_AS_THEY_COME)
+    results: Any = parallel(joblib.delayed(work)(task, needed) for task, needed in tasks)
+    try:
+        for entry in results:
+            if entry is not None:
+                yield entry
+    finally:
+        # After Ctrl-C or a full disk: threads cannot be stopped, but what they wait for can.
+        stop.set()
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if "pgsr.isolation" in " ".join(child.cmdline()):
+                    child.kill()
+        with contextlib.suppress(Exception):
+            results.close()
+
+
+def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ExperimentError("--scheduler needs the package distributed; pip install 'pgsr[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ExperimentError(
+            f"no Dask scheduler answers at {address} ({error}); start one with 'dask scheduler', workers with "
+            "'dask worker ADDRESS' in this folder, and give its address as tcp://host:8786"
+        ) from None
+    with client:
+        if not client.ncores():
+            raise ExperimentError(f"the scheduler at {address} has no workers; start some with 'dask worker {address}'")
+        with joblib.parallel_config(backend="dask", client=client):
+            parallel = joblib.Parallel(**_AS_THEY_COME)
+            digests = {task.experiment.id: code_digest(task.experiment) for task, _ in tasks}
+            calls = (joblib.delayed(_on_worker)(task, needed, digests[task.experiment.id]) for task, needed in tasks)
+            results: Any = parallel(calls)
+            yield from results
+
+
+def _on_worker(task: Task, needed: int, digest: str) -> Entry:
+    """A cell on a machine of a cluster, which shares out its own memory."""
+    ours = code_digest(task.experiment)
+    blank = partial(Entry, task.cell, task.data.real, State.FAILED, record={}, code=digest, time_limit=task.time_limit)
+    if ours != digest:
+        return blank(
+            reason="the worker has other sources; update its checkout and restart it", seconds=0.0, peak_bytes=0
+        )
+    try:
+        with _worker_gate().hold(needed, f"cell {task.cell.key}"):
+            return compute_entry(task)
+    except MemoryNeededError as error:
+        return blank(reason=str(error), seconds=0.0, peak_bytes=0)
+
+
+_GATE_LOCK = threading.Lock()
+_GATES: list[MemoryGate] = []
+
+
+def _worker_gate() -> MemoryGate:
+    """One gate per worker process, made when its first cell comes."""
+    with _GATE_LOCK:
+        if not _GATES:
+            _GATES.append(MemoryGate())
+        return _GATES[0]

@@ -1,0 +1,344 @@
+"""Results that survive: one JSON file per cell under <root>/<experiment>/<profile>/.
+
+A file is written under another name, flushed to disk and renamed, and the folder is flushed: after a crash it is there
+whole or not at all. It holds a digest of itself, so what a disk or an editor did to it is noticed and the cell is
+computed again. Two writers use different temporary names; the last one wins, with a whole file.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+
+from experiments.experiment import Cell, Profile
+from pgsr import PgsrError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+PACKAGES = (
+    "pgsr",
+    "numpy",
+    "scipy",
+    "numba",
+    "ortools",
+    "cvxpy",
+    "clarabel",
+    "osqp",
+    "piqp",
+    "scs",
+    "highspy",
+    "gurobipy",
+    "pyscipopt",
+)
+ABANDONED = 3600.0
+"""Seconds after which a temporary file is nobody's any more."""
+
+
+class StoreError(PgsrError):
+    """Results cannot be written or read; the message names the place and the remedy."""
+
+
+class State(StrEnum):
+    """How a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
+
+    DONE = "done"
+    TIMED_OUT = "timed out"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored cell.
+
+    Attributes:
+        cell: which.
+        real: whether its data is real rather than generated.
+        state, reason: how it ended, and why.
+        record: what was measured; lists in place of arrays.
+        code: digest of the sources (`experiments.digest`).
+        time_limit: seconds it was allowed.
+        seconds: wall time of its process, start-up included.
+        peak_bytes: most memory of its process.
+        versions, host: of the machine that computed it.
+        finished: date and time, UTC.
+    """
+
+    cell: Cell
+    real: bool
+    state: State
+    reason: str
+    record: dict[str, Any]
+    code: str
+    time_limit: float
+    seconds: float
+    peak_bytes: int
+    versions: dict[str, str] = field(default_factory=lambda: dict(versions()))
+    host: dict[str, Any] = field(default_factory=lambda: dict(host()))
+    finished: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def content(self) -> dict[str, Any]:
+        """The record without what may differ from run to run: names ending in "_seconds"."""
+        return {name: value for name, value in plain(self.record).items() if not name.endswith("_seconds")}
+
+
+@dataclass(frozen=True)
+class Torn:
+    """A file that is not what was written."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """All results below one folder."""
+
+    root: Path = Path("results")
+
+    def folder(self, experiment: str, profile: Profile) -> Path:
+        return self.root / experiment / profile
+
+    def path(self, cell: Cell, profile: Profile) -> Path:
+        """The file of a cell: a readable beginning, and a digest of its key."""
+        slug = re.sub(r"[^\w.=-]+", "-", cell.key.partition(" | ")[2]).strip("-")[:80]
+        return (
+            self.folder(cell.experiment, profile) / f"{slug}.{hashlib.sha256(cell.key.encode()).hexdigest()[:16]}.json"
+        )
+
+    def check(self, experiment: str, profile: Profile) -> None:
+        """Make the folder, see that it can be written to, and remove what crashed writers left.
+
+        Raises:
+            StoreError: it cannot be written to.
+        """
+        folder = self.folder(experiment, profile)
+        with _sentences(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / _temporary("probe")
+            probe.write_bytes(bytes(4096))
+            probe.unlink()
+            for left in folder.glob(".*.tmp"):
+                with contextlib.suppress(FileNotFoundError):  # another runner may clean up, too
+                    if time.time() - left.stat().st_mtime > ABANDONED:
+                        left.unlink()
+
+    def save(self, entry: Entry, profile: Profile) -> Path:
+        """Write one cell so that it is there, whole, once this returns.
+
+        Raises:
+            StoreError: the disk is full, the folder is read-only, or the record holds what JSON cannot.
+        """
+        path = self.path(entry.cell, profile)
+        data = _encoded(entry)
+        temporary = path.with_name(_temporary(path.name))
+        with _sentences(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with temporary.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
+            _flush_folder(path.parent)
+        return path
+
+    def load(self, cell: Cell, profile: Profile) -> Entry | Torn | None:
+        """The stored cell, what is wrong with its file, or None."""
+        path = self.path(cell, profile)
+        found = _read(path) if path.exists() else None
+        if isinstance(found, Entry) and found.cell != cell:
+            return Torn(path, f"holds {found.cell.key}")
+        return found
+
+    def entries(self, experiment: str, profile: Profile) -> Iterator[Entry | Torn]:
+        """Everything stored, in the order of file names."""
+        for path in sorted(self.folder(experiment, profile).glob("*.json")):
+            yield _read(path)
+
+    def frame(self, experiment: str, profile: Profile) -> "pd.DataFrame":
+        """Everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
+        return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, Entry))
+
+
+def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
+    """One row per cell.
+
+    Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
+    reason, everything recorded, seconds, peak_mb, time_limit, code, finished. "levels" becomes one column per metric
+    and level (emd_level0, ...), "violations" one per kind (violations_sign, ...). Arrays are lists.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([_row(entry) for entry in entries])
+
+
+def plain(value: Any) -> Any:
+    """NumPy values, fractions and tuples as what JSON holds.
+
+    Example:
+        >>> plain({"a": (np.int64(1), Fraction(1, 3)), "b": np.arange(2)})
+        {'a': [1, '1/3'], 'b': [0, 1]}
+    """
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Fraction):
+        return str(value)
+    return value
+
+
+@lru_cache
+def versions() -> tuple[tuple[str, str], ...]:
+    """Python, pgsr and the solvers that are installed here."""
+    found = [("python", platform.python_version())]
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found.append((package, version(package)))
+    return tuple(found)
+
+
+@lru_cache
+def host() -> tuple[tuple[str, Any], ...]:
+    """This machine."""
+    return (
+        ("name", socket.gethostname()),
+        ("system", platform.platform()),
+        ("processor", _processor()),
+        ("cores", os.cpu_count()),
+        ("memory_bytes", psutil.virtual_memory().total),
+    )
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _temporary(name: str) -> str:
+    return f".{name[-60:]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+
+
+def _encoded(entry: Entry) -> bytes:
+    cell = entry.cell
+    body = asdict(entry) | {"format": FORMAT, "key": cell.key, "record": entry.record}
+    body["cell"] = asdict(cell) | {"epsilon": None if cell.epsilon is None else str(cell.epsilon)}
+    try:
+        text = json.dumps(plain(body), sort_keys=True, indent=1, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"the record of {cell.key} holds what JSON cannot ({error}); return numbers, text, lists or arrays"
+        ) from None
+    # Digested as text that is read again: what JSON changes (integers as names, say) is changed on both sides.
+    return json.dumps({"digest": _digest(json.loads(text)), **json.loads(text)}, indent=1, ensure_ascii=False).encode()
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path) -> Entry | Torn:
+    try:
+        body = json.loads(path.read_bytes())
+        digest = body.pop("digest")
+    except OSError as error:
+        return Torn(path, f"cannot be read: {error.strerror}")
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return Torn(path, "is cut short or no JSON")
+    if digest != _digest(body):
+        return Torn(path, "was changed after it was written")
+    if body["format"] != FORMAT:
+        return Torn(path, f"has format {body['format']}, this version reads {FORMAT}")
+    cell = dict(body["cell"])
+    epsilon = None if cell["epsilon"] is None else Fraction(cell["epsilon"])
+    parameters = tuple((name, value) for name, value in cell["parameters"])
+    rest = {name: value for name, value in body.items() if name not in ("format", "key", "cell", "state")}
+    return Entry(
+        cell=Cell(**(cell | {"epsilon": epsilon, "parameters": parameters})), state=State(body["state"]), **rest
+    )
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    cell, record = entry.cell, dict(entry.record)
+    levels, violations = record.pop("levels", {}), record.pop("violations", {})
+    return (
+        {
+            "key": cell.key,
+            "data": cell.data,
+            "real": entry.real,
+            "epsilon": None if cell.epsilon is None else float(cell.epsilon),
+            "epsilon_exact": None if cell.epsilon is None else str(cell.epsilon),
+            "replicate": cell.replicate,
+            "arm": cell.arm,
+        }
+        | dict(cell.parameters)
+        | {"state": str(entry.state)}
+        | record
+        | {f"{metric}_level{level}": x for metric, values in levels.items() for level, x in enumerate(values)}
+        | {f"violations_{kind}": n for kind, n in violations.items()}
+        | {
+            "reason": entry.reason,
+            "seconds": entry.seconds,
+            "peak_mb": entry.peak_bytes / 1e6,
+            "time_limit": entry.time_limit,
+            "code": entry.code,
+            "finished": entry.finished,
+        }
+    )
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename last. Folders cannot be opened on Windows, where renames need no such thing."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _sentences(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "free some space and run again"
+        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            remedy = "make it writable, or choose another folder with --out"
+        else:
+            remedy = "choose another folder with --out"
+        raise StoreError(
+            f"cannot write results to {folder}: {error.strerror}; finished cells are kept; {remedy}"
+        ) from None

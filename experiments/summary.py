@@ -1,0 +1,89 @@
+"""From the rows of a store to means with standard errors over replicates, as the papers show them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class LevelError:
+    """One arm's error at one level.
+
+    Attributes:
+        data, real, epsilon, arm, parameters: of the cells.
+        level: 0 is the root.
+        values: by replicate; cells without an accepted answer are missing.
+    """
+
+    data: str
+    real: bool
+    epsilon: float
+    arm: str
+    parameters: tuple
+    level: int
+    values: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values.values())
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; 0 from a single replicate."""
+        n = len(self.values)
+        return stdev(self.values.values()) / n**0.5 if n > 1 else 0.0
+
+    def less(self, other: "LevelError") -> list[float]:
+        """This error less another's, for the replicates that both have: they share their noise."""
+        return [self.values[r] - other.values[r] for r in sorted(self.values.keys() & other.values.keys())]
+
+
+@dataclass(frozen=True)
+class LevelErrors:
+    """All errors of one metric, to pick from."""
+
+    rows: list[LevelError]
+
+    def where(self, **wanted: object) -> "LevelErrors":
+        """Those with these attributes: `errors.where(data="taxi", epsilon=1)`."""
+        kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
+        return LevelErrors(kept)
+
+    def one(self, **wanted: object) -> LevelError | None:
+        """The only one with these attributes, or None."""
+        rows = self.where(**wanted).rows
+        return rows[0] if len(rows) == 1 else None
+
+    def values_of(self, *names: str) -> list[Any]:
+        """What occurs, once each, in order of appearance; tuples for several names."""
+        found = (tuple(getattr(row, name) for name in names) for row in self.rows)
+        return list(dict.fromkeys(each if len(names) > 1 else each[0] for each in found))
+
+    @property
+    def n_levels(self) -> int:
+        return 1 + max((row.level for row in self.rows), default=-1)
+
+    def __iter__(self) -> Iterator[LevelError]:
+        return iter(self.rows)
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+
+def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] = ()) -> LevelErrors:
+    """Errors by data set, epsilon, arm, parameters and level, in the order of the frame."""
+    columns = [str(name) for name in frame.columns if str(name).startswith(f"{metric}_level")]
+    found: dict[tuple, LevelError] = {}
+    rows: list[dict[Any, Any]] = frame.to_dict("records")
+    for row in rows:
+        free = tuple((name, row[name]) for name in parameters)
+        for column in columns:
+            if row[column] != row[column]:  # NaN: no accepted answer, or fewer levels
+                continue
+            of = (row["data"], row["real"], row["epsilon"], row["arm"], free, int(column.rpartition("_level")[2]))
+            found.setdefault(of, LevelError(*of)).values[int(row["replicate"])] = float(row[column])
+    return LevelErrors(list(found.values()))
