@@ -4,9 +4,11 @@ import datetime
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from math import nan
 from pathlib import Path
 from statistics import median
 
@@ -16,6 +18,7 @@ from rich.console import Console
 from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
+from experiments import bench_scale as scale
 from experiments.tables import print_frame
 from models import Cvxpy
 from pgsr import (
@@ -69,8 +72,8 @@ def main(console: Console, out: Path, quick: bool) -> None:
 
 
 def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]:
-    always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation]
-    return always if quick else [*always, root_ranked, relaxation]
+    always = [draws, m_h, growth_quick if quick else growth, certificate, isotonic, nation, hierarchical]
+    return always if quick else [*always, growth_regions, streamed, root_ranked, relaxation, peers]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
@@ -139,6 +142,50 @@ def nation(_: list[BenchRow]) -> list[BenchRow]:
     return [_once("kuo_nation", "3,195 regions x 100,001 sizes", _whole_nation)]
 
 
+def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
+    """M_H with every region's total, M_c, the joint L1 projection, two-stage: 3,195 regions x 1,001 sizes"""
+    rows = []
+    for question, epsilon in product(scale.QUESTIONS, ("0.1", "1")):
+        rows.append(_row(question.name, epsilon, scale.timing(question, question.method, epsilon, "counties", 1000)))
+    return rows
+
+
+def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
+    """growth: over 100 to 10,000 sizes and from 61 to 63,195 regions, with the fitted exponents"""
+    rows = []
+    for question in scale.GROWING:
+        for what, cases in scale.GROWTH.items():
+            timed = [scale.timing(question, question.method, "1", regions, k, repeats=1) for regions, k in cases]
+            fit = scale.exponent([t.unknowns for t in timed], [t.seconds for t in timed])
+            rows += [_row(f"{question.name} over {what}", "1", t) for t in timed[:-1]]
+            last = _row(f"{question.name} over {what}", "1", timed[-1])
+            rows.append(replace(last, peer=f"fitted exponent of time over unknowns: {fit:.2f}"))
+    return rows
+
+
+def streamed(_: list[BenchRow]) -> list[BenchRow]:
+    """m_h streamed by blocks of sizes, noise made on the fly: 60,000 leaves x 1,000 sizes"""
+    return [_once("m_h_streamed", "61 million unknowns", scale.streamed)]
+
+
+def peers(_: list[BenchRow]) -> list[BenchRow]:
+    """general solvers on the same relaxations, each at the largest number of sizes it solves in a minute"""
+    rows = []
+    for question in scale.QUESTIONS:
+        for peer in question.peers:
+            found = scale.largest_solved(question, peer, "1", scale.PEER_SIZES)
+            if found is None:
+                text = f"no answer within {scale.PEER_LIMIT:g} s at {scale.PEER_SIZES[-1] + 1} sizes"
+                rows.append(BenchRow(f"{question.name}: {peer!r}", f"{scale.PEER_SIZES[-1] + 1} sizes", nan, 0.0, text))
+                continue
+            max_size, theirs = found
+            ours = scale.timing(question, question.method, "1", "counties", max_size)
+            row = _row(f"{question.name} by {question.method!r}", "1", ours)
+            peer_text = f"{peer!r}: {theirs.seconds:,.1f} s, {theirs.peak_mb:,.0f} MB, {theirs.text}"
+            rows.append(replace(row, peer=peer_text, ratio=theirs.seconds / ours.seconds))
+    return rows
+
+
 def root_ranked(_: list[BenchRow]) -> list[BenchRow]:
     """h_g_root: noise and isotonic regression of 240,000,000 ranked groups"""
     return [_once("h_g_root", "240,000,000 groups", _ranked_root)]
@@ -164,6 +211,11 @@ def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
             theirs.seconds / integer.seconds,
         ),
     ]
+
+
+def _row(name: str, epsilon: str, found: scale.Timing) -> BenchRow:
+    size = f"{found.unknowns:,} unknowns" if found.unknowns else ""
+    return BenchRow(f"{name} eps={epsilon}", size, found.seconds, found.peak_mb, found.text)
 
 
 def _draw(law: DoubleGeometric, values: np.ndarray, source: Source) -> None:
