@@ -146,7 +146,7 @@ def compare(
     for label, target, solver in bar:
         bar.set_postfix_str(label)
         result, peak = _run(target, solver, time_limit)
-        errors = _errors(truth, result) if truth is not None else {}
+        errors = errors_by_level(truth, result) if truth is not None else {}
         name = target.label if isinstance(target, Problem) else f"{target.label} view"
         if result.certificate is not None:
             name = result.certificate.problem
@@ -189,10 +189,10 @@ def _run(target: Measurement | Problem, solver: Method | PostProcess, time_limit
         return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome.peak_bytes
     if outcome.error:
         return Result(Status.FAILED, outcome.error), outcome.peak_bytes
-    return _judged(target, outcome.value), outcome.peak_bytes
+    return judged(target, outcome.value), outcome.peak_bytes
 
 
-def _judged(target: Measurement | Problem, value: object) -> Result:
+def judged(target: Measurement | Problem, value: object) -> Result:
     """The result, once it is one and its status stands up to a certificate of our own."""
     if not isinstance(value, Result):
         return Result(Status.FAILED, f"the method returned {type(value).__name__}, not a Result")
@@ -241,7 +241,7 @@ def _toy(target: Measurement | Problem) -> Measurement | Problem:
     return replace(target, measurement=toy, weights=None) if isinstance(target, Problem) else toy
 
 
-def _errors(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:
+def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:
     if result.answer is None or result.status not in ANSWERED:
         return {}
     totals = metrics.total_error(truth, result.answer)

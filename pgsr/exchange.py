@@ -46,7 +46,7 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     dearest, cheapest = [], []
     for start in range(0, n_sizes, step):
         block = slice(start, min(start + step, n_sizes))
-        ends = _exchange_prices(problem, estimate.values[:, block], problem.target[:, block])
+        ends = exchange_prices(problem, estimate.values[:, block], problem.target[:, block])
         if ends is None:
             return False
         dearest.append(ends[0])
@@ -56,7 +56,7 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     return max(dearest) <= min(cheapest)
 
 
-def _exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
+def exchange_prices(problem: Problem, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
     """Over some sizes: the largest L and the smallest R of the root, or None if an exchange below it pays."""
     tree, w = problem.hierarchy, problem.w[:, None]
     require_small_slopes(problem, x, y)

@@ -159,12 +159,12 @@ class Problem:
 
     @property
     def exceeds_arithmetic(self) -> str | None:
-        """Why exact proofs in 64-bit integers are not possible, or None."""
+        """Why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
         values = [self.target] if isinstance(self.measurement.values, np.ndarray) else list(self.measurement.values)
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         largest = max(largest, int(np.abs(self.measurement.totals).max(initial=0)))
-        if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**56:
-            return "counts times weights exceed 2^56; scale the weights down"
+        if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
+            return "counts times weights exceed 2^50; scale the weights down"
         return None
 
     @property

@@ -8,7 +8,6 @@ import numpy as np
 from pgsr import memory
 from pgsr.algorithms.entity_totals_dual import EntityDual
 from pgsr.algorithms.region_totals import solved_by_dual
-from pgsr.algorithms.tree_projection import too_large
 from pgsr.kernels import threads_for
 from pgsr.measurement import Totals
 from pgsr.method import Result, Status
@@ -80,7 +79,7 @@ class EntityTotalsProjection:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = too_large(problem)
+        reason = problem.exceeds_arithmetic
         largest = int(np.abs(problem.target).max()) * problem.target.shape[1] ** 2
         if reason is None and largest > _LARGEST_SUM:
             reason = "counts times sizes exceed 2^61, so numbers of entities would not be exact; use fewer sizes"

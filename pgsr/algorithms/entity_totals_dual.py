@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.algorithms.forest import Forest
 from pgsr.algorithms.region_totals_dual import conjugate_gradients
-from pgsr.algorithms.tree_projection import Forest
 from pgsr.certificate import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pgsr import memory
 from pgsr.algorithms.region_totals_dual import Dual
-from pgsr.algorithms.tree_projection import RELATIVE_GAP, too_large
+from pgsr.algorithms.tree_projection import RELATIVE_GAP
 from pgsr.certificate import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.kernels import threads_for
@@ -79,7 +79,7 @@ class RegionTotalsProjection:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = too_large(problem)
+        reason = problem.exceeds_arithmetic
         if reason is not None:
             return Result(Status.TOO_LARGE, reason)
         memory.require(48 * problem.n_unknowns, repr(problem))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.algorithms.tree_projection import Forest, Prices
+from pgsr.algorithms.forest import Forest, Prices
 from pgsr.certificate import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem

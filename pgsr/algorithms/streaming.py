@@ -12,11 +12,11 @@ import numpy as np
 
 from pgsr.algorithms.mapping import Mapper, Threads, spans
 from pgsr.algorithms.size_trees import MergedTrees, RootDemand, SizeTrees, Windows, root_price
-from pgsr.algorithms.tree_projection import SLACK, WIDEST, too_large
+from pgsr.algorithms.tree_projection import SLACK, WIDEST
 from pgsr.certificate import EXCHANGE_TEST, objective, violations
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
-from pgsr.exchange import _exchange_prices
+from pgsr.exchange import exchange_prices
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
 from pgsr.measurement import Measurement, Totals
@@ -291,7 +291,7 @@ class _Part:
 
     def price(self, root: float, width: int, span: tuple[int, int]) -> _Priced:
         y = self._counts(*span)
-        reason = too_large(_problem(self.tree, y, self.weights))
+        reason = _problem(self.tree, y, self.weights).exceeds_arithmetic
         if reason is not None:
             return _Priced(RootDemand(np.empty(0), np.empty(0), 0), None, reason)
         trees = SizeTrees.of(self.tree, y, self.weights, map)
@@ -327,7 +327,7 @@ class _Part:
 def _judged(problem: Problem, x: np.ndarray) -> _Judged:
     """Recomputed from data and answer alone, as `certify` does."""
     estimate = Estimate(problem.hierarchy, View.COUNTS, x)
-    ends = _exchange_prices(problem, x, problem.target)
+    ends = exchange_prices(problem, x, problem.target)
     return _Judged(int(objective(problem, estimate)), violations(problem, estimate), ends)
 
 

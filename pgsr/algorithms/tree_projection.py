@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr import memory
-from pgsr.algorithms.forest import Forest, Prices
 from pgsr.algorithms.size_trees import RootDemand, SizeTrees, root_price
 from pgsr.certificate import Multipliers, certify
 from pgsr.estimate import Estimate
@@ -15,15 +14,12 @@ from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.views import View
 
-__all__ = ["RELATIVE_GAP", "SLACK", "Forest", "Prices", "TreeProjection", "too_large"]
-
 RELATIVE_GAP = 1e-9
 """A relaxed answer with a larger proven gap is reported as failed."""
 
 SLACK = 0.25
 """How far, in groups, the windows of the integers may lie off at the root, so that the last prices can be spared."""
 
-_LARGEST_VALUE = 2**50
 WIDEST = 10_000
 """Windows beyond which the method gives up."""
 
@@ -81,17 +77,11 @@ class TreeProjection:
             return Result(Status.UNSUPPORTED, reason)
         if problem.contradiction is not None:
             return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = too_large(problem)
+        reason = problem.exceeds_arithmetic
         if reason is not None:
             return Result(Status.TOO_LARGE, reason)
         memory.require(48 * problem.n_unknowns, repr(problem))
         return _solve(problem, time_limit)
-
-
-def too_large(problem: Problem) -> str | None:
-    """Why the sums of the trees might not be exact, or None if they are."""
-    largest = int(np.abs(problem.target).max()) * int(problem.w.max()) * problem.hierarchy.n_levels
-    return "counts times weights exceed 2^50; scale the weights down" if largest > _LARGEST_VALUE else None
 
 
 def _solve(problem: Problem, time_limit: float | None) -> Result:
