@@ -6,14 +6,23 @@ DATA ?= census
 SIZE ?= states
 EPSILON ?= 1
 SEED ?= compare
+PROFILE ?= quick
 
-.PHONY: compare test test-full lint bench agreement claims notebook clean help
+.PHONY: compare reproduce test test-full lint bench agreement claims notebook clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
 	$(RUN) -m experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
+
+# An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
+reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|paper, PGSR_DATA for real data
+	@for id in $$($(RUN) -c "from experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
+	    $(RUN) -m experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
+	    echo "$$id did not finish, see above and the report; the same command goes on from there"; }; \
+	done
+	@$(RUN) -m experiments report --profile $(PROFILE)
 
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest

@@ -14,6 +14,7 @@ from experiments.compare import CompareExperiment, Data, Size, writable, write
 from experiments.digest import code_digest
 from experiments.experiment import ExperimentError, Profile
 from experiments.registry import EXPERIMENTS, find
+from experiments.report import write_report
 from experiments.runner import Condition
 from experiments.store import Entry, State, Store, to_frame
 from experiments.tables import print_comparison, print_frame
@@ -256,6 +257,31 @@ def status(
     print_frame(console, pd.DataFrame(rows), f"Results in {out}")
     for reason in dict.fromkeys(reasons):
         console.print(reason, highlight=False, markup=False)
+
+
+@app.command(
+    epilog="Examples:  python -m experiments report  |  python -m experiments report --profile paper  |  "
+    "python -m experiments report K8 --out /tmp/report"
+)
+def report(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]",
+            help="Experiments; all if none is named.",
+            autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
+        ),
+    ] = None,
+    profile: ProfileOption = Profile.QUICK,
+    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report (HTML, Markdown, figures).")] = Path(
+        "results/report"
+    ),
+) -> None:
+    """Report what is stored: claims with verdicts, figures, and our numbers beside the printed ones. Runs nothing."""
+    wanted = [find(name) for name in names] if names else EXPERIMENTS
+    page, document = write_report(wanted, profile, Store(results), writable(out))
+    _console().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:

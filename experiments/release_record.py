@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from pgsr import Method, PostProcess, ProblemError, Result, Status
 
 # The same judge and the same errors as `pgsr.compare`.
-from pgsr.comparison import ANSWERED, SOLVER_SHARE, _errors, _judged
+from pgsr.comparison import ANSWERED, SOLVER_SHARE, errors_by_level, judged
 
 if TYPE_CHECKING:
     from experiments.experiment import Trial
@@ -23,6 +23,12 @@ def release_record(trial: "Trial") -> Record:
             "l1" and "total_error", sums in groups; one number per level each. Empty without an accepted answer.
         formulate_seconds, solve_seconds, round_seconds: of the post-processing.
     """
+    result = released(trial)
+    return result_record(result) | {"levels": errors_by_level(trial.truth, result)}
+
+
+def released(trial: "Trial") -> Result:
+    """What `release_record` judges, for experiments that look at the estimate besides."""
     post, measurement = trial.arm.post, trial.noise.measure(trial.truth, trial.source)
     limit = SOLVER_SHARE * trial.time_limit
     if isinstance(post, Method):
@@ -30,13 +36,11 @@ def release_record(trial: "Trial") -> Record:
             raise ProblemError(f"arm {trial.arm.label!r}: a method needs a problem; give Arm(problem=Problem.m_h), say")
         problem = trial.arm.problem(measurement)
         reason = post.supports(problem)
-        result = Result(Status.UNSUPPORTED, reason) if reason else _judged(problem, post.solve(problem, limit))
-    elif isinstance(post, PostProcess):
+        return Result(Status.UNSUPPORTED, reason) if reason else judged(problem, post.solve(problem, limit))
+    if isinstance(post, PostProcess):
         reason = post.supports(measurement) if hasattr(post, "supports") else None  # type: ignore[attr-defined]
-        result = Result(Status.UNSUPPORTED, reason) if reason else _judged(measurement, post.apply(measurement, limit))
-    else:
-        raise ProblemError(f"arm {trial.arm.label!r} has no post-processing; give Arm(post=...)")
-    return result_record(result) | {"levels": _errors(trial.truth, result)}
+        return Result(Status.UNSUPPORTED, reason) if reason else judged(measurement, post.apply(measurement, limit))
+    raise ProblemError(f"arm {trial.arm.label!r} has no post-processing; give Arm(post=...)")
 
 
 def result_record(result: Result) -> Record:

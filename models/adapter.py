@@ -198,7 +198,11 @@ class _Clock:
 
 def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> Answer:
     """The answer in the program's own units, if its arrays have the right shapes."""
-    shapes = ((answer.values, program.n), (answer.duals, len(program.right)), (answer.order_duals, len(program.order_right)))
+    shapes = (
+        (answer.values, program.n),
+        (answer.duals, len(program.right)),
+        (answer.order_duals, len(program.order_right)),
+    )
     for array, n in shapes:
         if array is not None and np.shape(array) != (n,):
             raise Refused(Status.FAILED, f"{name} returned {np.shape(array)} numbers instead of ({n},)")

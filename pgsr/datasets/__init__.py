@@ -1,7 +1,7 @@
 """Data sets as counts of groups by region and size: a generator from published figures, and readers for real files.
 
-`census_like`, `taxi_like` and `flights` work anywhere; `census2000` and `kuo_taxi` read files from the folder that the environment
-variable PGSR_DATA names.
+`census_like`, `taxi_like` and `flights` work anywhere; `census2000` and `kuo_taxi` read files from the folder that the
+environment variable PGSR_DATA names.
 """
 
 from pgsr.datasets.census2000 import census2000

@@ -54,7 +54,9 @@ def census2000_race(
     columns = read(locate(FILE, folder), text=["state", "county"], whole=[race])
     code = columns["state"] if regions is Regions.STATES else columns["county"]
     codes, leaf = np.unique(code, return_inverse=True)
-    leaves = [("United States", str(c)) if regions is Regions.STATES else ("United States", str(c)[:2], str(c)) for c in codes]
+    leaves = [
+        ("United States", str(c)) if regions is Regions.STATES else ("United States", str(c)[:2], str(c)) for c in codes
+    ]
     one_each = np.ones(len(leaf), np.int64)
     name = f"census2000-race/{race}/{regions}/K={max_size}"
     return count_of_counts(leaves, leaf, columns[race], one_each, max_size, name)

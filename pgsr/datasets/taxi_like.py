@@ -1,4 +1,4 @@
-"""A generator in the style of the yellow taxis of New York in 2014, the second data set of PGSR, which cannot be had."""
+"""A generator in the style of the yellow taxis of New York in 2014: the paper's data set was not published."""
 
 import numpy as np
 

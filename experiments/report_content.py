@@ -1,0 +1,322 @@
+"""What the report says, in which order, as blocks."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from experiments.experiment import Profile
+from experiments.figures import level_name
+from experiments.published.printed import Printed
+from experiments.report_blocks import (
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Heading,
+    Link,
+    Mark,
+    Part,
+    Picture,
+    Table,
+    table,
+    text,
+)  # fmt: skip
+from experiments.report_environment import environment
+from experiments.report_means import Mean
+from experiments.report_printed import sources
+from experiments.report_sections import Section
+from experiments.runner import Condition
+from experiments.store import Entry
+from experiments.verdicts import Finding
+from pgsr.comparison import ANSWERED
+
+SHOWN_KEYS = 5
+"""Keys of cells in a note; `python -m experiments status` has the rest."""
+
+LONG = 30
+"""Rows of a table above which it is folded."""
+
+UNITS = {
+    "emd": "EMD, mean per region (entities)",
+    "cumulative_l1": "cumulative L1, mean per region (entities)",
+    "l1": "L1, sum over regions (groups)",
+    "total_error": "totals off, sum over regions (groups)",
+}
+"""What `release_record` measures; other metrics go by their names."""
+
+
+def content(sections: Sequence[Section], profile: Profile) -> list[Block]:
+    """The whole report."""
+    blocks: list[Block] = [
+        Heading(1, "Differentially private group size release: experiments"),
+        text(*_summary(sections, profile)),
+        *_how_to_read(),
+        *_all_claims(sections),
+        *_environment(sections, profile),
+    ]
+    for section in sections:
+        blocks += _experiment(section)
+    return [*blocks, Heading(2, "Sources", "sources"), Bullets(tuple(_linked(source) for source in sources()))]
+
+
+def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
+    ran = [section for section in sections if section.done]
+    yield f"{len(ran):,} of {len(sections):,} experiments have results in profile {profile}. "
+    counts = _findings(ran)
+    if counts:
+        yield f"Of {sum(counts.values()):,} findings on claims and printed numbers, "
+        yield ", ".join(f"{counts[finding]:,} {_plural(finding)}" for finding in Finding) + ". "
+    instead = {use.instead_of for section in ran for use in section.data if use.instead_of and use.results}
+    absent = any(section.remarks for section in ran)
+    if instead:
+        yield f"Other data stands in for {', '.join(sorted(instead))}; each table says where. "
+    elif absent:
+        yield "Some data was absent; the sections say which. "
+    if not any(use.data.real and use.results for section in ran for use in section.data):
+        yield "No result in this report is of real data: set PGSR_DATA to the folder that has it and run again."
+
+
+def _how_to_read() -> Iterator[Block]:
+    yield Heading(2, "How to read", "how-to-read")
+    yield Bullets((
+        "Means are over independent replicates of the noise; s.e. is the standard error of the mean, n the number of "
+        "replicates. From a single replicate there is no standard error.",
+        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, lies more than two "
+         "standard errors of the difference away; both sides share their noise. ", Mark(Finding.UNDECIDED),
+         ": it lies between. ", Mark(Finding.NOT_CHECKED), ": there are no results for it, or too few. Where an "
+         "experiment decides by another rule, its claim or its figures say so."),
+        "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
+        "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
+        "data than the paper's.",
+        "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
+        "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
+        "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
+        "used where the paper's data cannot be had, and its numbers are not the paper's.",
+        "Stale results come from sources that changed since; they are shown and counted as such. Failed, torn and "
+        "missing cells have no numbers. Seconds are those of the cells' own processes, start-up included.",
+    ))  # fmt: skip
+
+
+def _all_claims(sections: Sequence[Section]) -> Iterator[Block]:
+    yield Heading(2, "All claims", "claims")
+    groups = []
+    for section in sections:
+        link = Link(section.experiment.id, f"#{section.anchor}")
+        by_claim: dict[str, Counter[Finding]] = {}
+        for verdict in section.verdicts:
+            by_claim.setdefault(verdict.claim, Counter())[verdict.finding] += 1
+        rows: list[tuple[Cell, ...]] = [
+            (link, claim, *(f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding))
+            for claim, counts in by_claim.items()
+        ]
+        if not rows:
+            rows = [(link, "no verdicts" if section.done else "not run", *("" for _ in Finding))]
+        groups += rows
+    counts = _findings(sections)
+    groups.append(("all", "", *(f"{counts[finding]:,}" for finding in Finding)))
+    yield table(
+        "Claims and printed numbers: on how many data sets, budgets and levels each holds. Identifiers lead to the "
+        "experiments, which list every case.",
+        ("experiment", "claim", *(str(finding) for finding in Finding)),
+        groups,
+        numbers=range(2, 2 + len(Finding)),
+    )
+
+
+def _environment(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
+    yield Heading(2, "Environment", "environment")
+    entries = [entry for section in sections for entry in section.entries]
+    rows = [("profile", str(profile)), *environment(entries)]
+    rows.append(("seconds in all cells", f"{sum(section.seconds for section in sections):,.0f}"))
+    yield table("Where the results come from", ("what", "which"), rows)
+
+
+def _experiment(section: Section) -> Iterator[Block]:
+    experiment = section.experiment
+    yield Heading(2, f"{experiment.id}: {experiment.title}", section.anchor)
+    yield text("Reproduces: ", experiment.paper)
+    yield text(experiment.question)
+    if not section.entries:
+        yield text(*_not_run(section))
+    else:
+        yield _data(section)
+        notes = tuple((arm.label, arm.note) for arm in experiment.arms if arm.note)
+        if notes:
+            yield Bullets(tuple(f"{label}: {note}" for label, note in notes))
+        if section.drawing is not None:
+            yield Picture(experiment.id, section.drawing.png, section.drawing.alt, f"Figure of {experiment.id}")
+        yield from _means(section)
+        yield from _verdicts(section)
+    if section.unmatched:
+        yield _unmatched(section)
+    yield from _notes(section)
+
+
+def _not_run(section: Section) -> Iterator[Part]:
+    if section.planned:
+        yield "Not run. This runs it: "
+    else:
+        profiles = ", ".join(section.experiment.profiles)
+        yield f"Not run: it has no profile {section.profile}, but {profiles}. This runs it: "
+    yield Code(section.command)
+
+
+def _data(section: Section) -> Table:
+    rows = []
+    for use in section.data:
+        data = use.data
+        rows.append((
+            data.name, "real" if data.real else "generated", use.instead_of,
+            " / ".join(f"{n:,}" for n in data.levels), f"{data.max_size:,}", f"{data.groups:,}", data.note,
+            f"{use.results:,}",
+        ))  # fmt: skip
+    heads = ("data", "kind", "stands in for", "regions by level", "K", "groups", "what it is", "results")
+    return table(f"{section.experiment.id}: data used", heads, rows, numbers=(4, 5, 7))
+
+
+def _means(section: Section) -> Iterator[Table]:
+    identity = section.experiment.id
+    printed = [row for row in section.means if row.printed is not None]
+    if printed:
+        yield _table_of(f"{identity}: our numbers beside the printed ones", printed, section, folded=False)
+    if section.means:
+        caption = f"{identity}: all numbers" + ("" if printed else "; no printed number is set beside them")
+        yield _table_of(caption, section.means, section, folded=len(section.means) > LONG)
+
+
+def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> Table:
+    beside = any(row.printed is not None for row in rows)
+    depth = {use.data.name: len(use.data.levels) for use in section.data}
+    groups: dict[str, list[tuple[Cell, ...]]] = {}
+    for row in rows:
+        error, ratio = row.standard_error, row.ratio
+        cells: list[Cell] = [
+            UNITS.get(row.metric, row.metric.replace("_", " ")),
+            "" if row.level is None else level_name(row.level, depth.get(row.data, 0)),
+            number(row.mean), "" if error is None else number(error), f"{row.n:,}",
+        ]  # fmt: skip
+        if beside:
+            cells += [
+                "" if row.printed is None else as_printed(row.printed.value),
+                "" if ratio is None else f"{ratio:.3g}",
+            ]
+            cells += [row.words]
+        groups.setdefault(_group(row), []).append(tuple(cells))
+    columns = ("metric", "level", "ours", "s.e.", "n", *(("printed", "ratio", "in words") if beside else ()))
+    grouped = tuple((head, tuple(cells)) for head, cells in groups.items())
+    return Table(caption, columns, grouped, numbers=(2, 3, 4, *((5, 6) if beside else ())), folded=folded)
+
+
+def _group(row: Mean) -> str:
+    kind = "real" if row.real else "generated"
+    free = [f"{name} {value}" for name, value in row.parameters]
+    epsilon = [] if row.epsilon is None else [f"epsilon {decimal(row.epsilon)}"]
+    return ", ".join([f"{row.data} ({kind})", *epsilon, *free]) + f": {row.arm}"
+
+
+def _unmatched(section: Section) -> Table:
+    rows = [_printed_row(each) for each in section.unmatched]
+    return table(
+        f"{section.experiment.id}: printed numbers that no number of ours stands beside",
+        ("data", "competitor", "epsilon", "level", "metric", "printed", "source"),
+        rows,
+        numbers=(5,),
+        folded=len(rows) > LONG // 2,
+    )
+
+
+def _printed_row(each: Printed) -> tuple[str, ...]:
+    level = "" if each.level is None else "root" if each.level == 0 else f"level {each.level}"
+    metric = UNITS.get(each.metric, each.metric.replace("_", " "))
+    return (each.data, each.arm, each.epsilon, level, metric, as_printed(each.value), each.source)
+
+
+def _verdicts(section: Section) -> Iterator[Table]:
+    if section.verdicts:
+        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words) for v in section.verdicts]
+        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures"), rows)
+
+
+def _notes(section: Section) -> Iterator[Block]:
+    items: list[Cell] = list(section.remarks)
+    for condition, reasons in section.trouble.items():
+        for reason, keys in reasons.items():
+            items.append(f"{len(keys):,} {condition}{': ' + reason if reason else ''}. Cells: {_some(keys)}")
+    if section.trouble.keys() & {Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN}:
+        items.append(("This computes what is missing, stale, failed or torn: ", Code(section.command)))
+    items += _without_answer(section.done)
+    if section.entries:
+        states = ", ".join(f"{section.condition[c]:,} {c}" for c in Condition if section.condition[c])
+        items.append(f"Cells: {states}. Seconds spent: {section.seconds:,.0f}")
+    if items:
+        yield Heading(3, f"Notes on {section.experiment.id}")
+        yield Bullets(tuple(items))
+
+
+def _without_answer(done: Iterable[Entry]) -> list[Cell]:
+    """Finished cells whose outcome is that there is no answer."""
+    accepted, found = {str(status.name) for status in ANSWERED}, {}
+    for entry in done:
+        status = entry.record.get("status")
+        if isinstance(status, str) and status not in accepted:
+            found.setdefault((status, entry.cell.arm, entry.reason), []).append(entry.cell.key)
+    return [
+        f"{len(keys):,} finished with {status}, {arm}{': ' + reason if reason else ''}. Cells: {_some(keys)}"
+        for (status, arm, reason), keys in found.items()
+    ]
+
+
+def _some(keys: Sequence[str]) -> str:
+    more = f"; and {len(keys) - SHOWN_KEYS:,} more" if len(keys) > SHOWN_KEYS else ""
+    return "; ".join(keys[:SHOWN_KEYS]) + more
+
+
+def _findings(sections: Iterable[Section]) -> Counter[Finding]:
+    return Counter(verdict.finding for section in sections for verdict in section.verdicts)
+
+
+def _plural(finding: Finding) -> str:
+    words = {Finding.HOLDS: "hold", Finding.FAILS: "fail", Finding.UNDECIDED: "are undecided"}
+    return words.get(finding, f"were {finding}")
+
+
+def _linked(source: str) -> Cell:
+    """A paper with its arXiv identifier as a link."""
+    parts: list[Part] = []
+    for piece in re.split(r"(arXiv \d{4}\.\d{4,5})", source):
+        is_id = piece.startswith("arXiv ")
+        parts.append(Link(piece, f"https://arxiv.org/abs/{piece.removeprefix('arXiv ')}") if is_id else piece)
+    return tuple(parts)
+
+
+def decimal(value: Fraction) -> str:
+    """
+    Example:
+        >>> decimal(Fraction(1, 10)), decimal(Fraction(1, 3)), decimal(Fraction(2))
+        ('0.1', '1/3', '2')
+    """
+    text = f"{float(value):g}"
+    return text if Fraction(text) == value else str(value)
+
+
+def number(value: float) -> str:
+    """About four digits, as people read them.
+
+    Example:
+        >>> [number(x) for x in (360872, 20731.42, 772.84, 1.049, 0.000123456, 0)]
+        ['360,872', '20,731', '772.8', '1.049', '0.0001235', '0']
+    """
+    if value == int(value) or abs(value) >= 1_000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+def as_printed(value: float) -> str:
+    """All digits.
+
+    Example:
+        >>> as_printed(208977518.4), as_printed(78459.0)
+        ('208,977,518.4', '78,459')
+    """
+    return f"{value:,}".removesuffix(".0")

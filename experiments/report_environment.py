@@ -1,0 +1,65 @@
+"""Where and with what results were computed, and where the report was written."""
+
+import os
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from experiments.digest import ROOT
+from experiments.store import Entry, host, versions
+
+
+def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+    """Names and values as text. Names of machines are left out: reports are published."""
+    found = list(entries)
+    dates = sorted(_minute(datetime.fromisoformat(entry.finished)) for entry in found)
+    machines = {_machine(entry.host) for entry in found} or {_machine(dict(host()))}
+    libraries: dict[str, list[str]] = {}
+    for each in [entry.versions for entry in found] or [dict(versions())]:
+        for name, version in each.items():
+            if version not in libraries.setdefault(name, []):
+                libraries[name].append(version)
+    return [
+        ("report written", _minute(datetime.now(UTC))),
+        ("sources", commit()),
+        ("results computed", f"{dates[0]} to {dates[-1]}" if dates else "none yet"),
+        ("machine", "; ".join(sorted(machines))),
+        ("versions", ", ".join(f"{name} {' and '.join(all_)}" for name, all_ in libraries.items())),
+        ("real data", _data()),
+    ]
+
+
+def commit(folder: Path = ROOT) -> str:
+    """The commit that is checked out, and whether files differ from it."""
+    head, changes = _git(folder, "rev-parse", "--short=12", "HEAD"), _git(folder, "status", "--porcelain")
+    if head is None or changes is None:
+        return "no git checkout"
+    return f"commit {head}, with uncommitted changes" if changes else f"commit {head}"
+
+
+def _minute(of: datetime) -> str:
+    return of.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _machine(of: dict) -> str:
+    memory = f"{of['memory_bytes'] / 2**30:,.0f} GiB" if "memory_bytes" in of else "unknown memory"
+    return f"{of.get('processor', 'unknown processor')}, {of.get('cores', '?')} cores, {memory}, {of.get('system', '')}"
+
+
+def _data() -> str:
+    """Whether there is a folder of real data; its name is nobody's business."""
+    folder = os.environ.get("PGSR_DATA")
+    if not folder:
+        return "PGSR_DATA was not set when the report was written"
+    return (
+        "from the folder that PGSR_DATA names" if Path(folder).is_dir() else "PGSR_DATA names a folder that is absent"
+    )

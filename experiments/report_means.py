@@ -1,0 +1,120 @@
+"""Every number of an experiment as a mean with its standard error over replicates, and the printed one beside it."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from statistics import fmean, stdev
+
+from experiments.experiment import Parameters
+from experiments.published.printed import Printed
+from experiments.report_printed import Beside
+from experiments.store import Entry, plain
+
+TWO_ERRORS = 2.0
+"""Standard errors within which a mean agrees with a printed number; verdicts use as many."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """One number by data set, epsilon, arm, free parameters, level and metric.
+
+    Attributes:
+        level: 0 is the root; None for numbers that are not of a level.
+        values: one per replicate that has it.
+        printed: what a paper prints, if the experiment sets something beside it.
+        remark: why the printed number is of other data, if it is.
+    """
+
+    data: str
+    real: bool
+    epsilon: Fraction | None
+    arm: str
+    parameters: Parameters
+    metric: str
+    level: int | None
+    values: tuple[float, ...] = field(repr=False)
+    printed: Printed | None = None
+    remark: str = ""
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+    @property
+    def standard_error(self) -> float | None:
+        """None from a single replicate."""
+        return stdev(self.values) / self.n**0.5 if self.n > 1 else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over theirs."""
+        return self.mean / self.printed.value if self.printed is not None and self.printed.value else None
+
+    @property
+    def words(self) -> str:
+        """How it compares with what is printed.
+
+        Example:
+            >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
+            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0), printed)
+            >>> mean.words, replace(mean, values=(14.0, 15.0, 16.0)).words
+            ('agrees within two standard errors', 'larger, by 8.7 standard errors')
+        """
+        if self.printed is None:
+            return ""
+        difference, error = self.mean - self.printed.value, self.standard_error
+        if self.remark or not self.real:
+            return f"not compared, other data: {self.remark or 'generated'}"
+        if difference == 0:
+            return "equal"
+        if error is None:
+            return "not compared, a single replicate"
+        if abs(difference) <= TWO_ERRORS * error:
+            return "agrees within two standard errors"
+        direction = "larger" if difference > 0 else "smaller"
+        return f"{direction}, by {abs(difference) / error:.1f} standard errors" if error else f"{direction}, exactly"
+
+
+def means(entries: Iterable[Entry]) -> list[Mean]:
+    """Every number that finished cells recorded. Lists other than levels belong to figures."""
+    found: dict[tuple, tuple[Entry, list[float]]] = {}
+    for entry in entries:
+        cell = entry.cell
+        for metric, level, value in _values(entry):
+            key = (cell.data, cell.epsilon, cell.parameters, cell.arm, metric, level)
+            found.setdefault(key, (entry, []))[1].append(value)
+    return [
+        Mean(data, entry.real, epsilon, arm, parameters, metric, level, tuple(values))
+        for (data, epsilon, parameters, arm, metric, level), (entry, values) in found.items()
+    ]
+
+
+def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
+    """The same means, with the first printed number that fits."""
+    fitting = ((row, next((each for each in printed if each.fits(row)), None)) for row in rows)
+    return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
+
+
+def _values(entry: Entry) -> Iterator[tuple[str, int | None, float]]:
+    record = plain(entry.record)
+    levels = record.pop("levels", None)
+    for metric, values in (levels if isinstance(levels, dict) else {}).items():
+        for level, value in enumerate(values):
+            if _is_number(value):
+                yield metric, level, float(value)
+    violations = record.pop("violations", None)
+    for kind, value in (violations if isinstance(violations, dict) else {}).items():
+        if _is_number(value):
+            yield f"violations_{kind}", None, float(value)
+    for metric, value in record.items():
+        if _is_number(value):
+            yield metric, None, float(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,238 @@
+"""What there is to report on each experiment: from the store, from its own functions and from what is printed."""
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from experiments.digest import code_digest
+from experiments.experiment import DataSet, Experiment, Profile
+from experiments.published.printed import Printed
+from experiments.report_means import Mean, beside, means
+from experiments.report_printed import all_printed, besides
+from experiments.runner import Condition, conditions
+from experiments.store import Entry, State, Store, Torn, to_frame
+from experiments.verdicts import Verdict
+from pgsr.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class DataUse:
+    """A data set of the experiment, what it stands in for ("" for itself), and how many results it has."""
+
+    data: DataSet
+    instead_of: str
+    results: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as PNG, and in words what its panels and axes say."""
+
+    png: bytes
+    alt: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What there is to report on one experiment.
+
+    Attributes:
+        planned: False where the experiment has no such profile.
+        entries: stored cells that the experiment still has, failed ones as well.
+        condition: how many of its cells are finished, stale, failed, torn or missing.
+        trouble: per condition that needs a word: pairs of a reason and the keys of its cells.
+        remarks: sentences on absent data and on parts that could not be made.
+        unmatched: printed numbers of this experiment that no mean stands beside.
+    """
+
+    experiment: Experiment
+    profile: Profile
+    planned: bool = True
+    entries: tuple[Entry, ...] = ()
+    data: tuple[DataUse, ...] = ()
+    condition: Counter[Condition] = field(default_factory=Counter)
+    trouble: dict[Condition, dict[str, list[str]]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    drawing: Drawing | None = None
+    means: tuple[Mean, ...] = ()
+    unmatched: tuple[Printed, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        return self.experiment.id.lower().replace(" ", "-")
+
+    @property
+    def done(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.state is State.DONE]
+
+    @property
+    def seconds(self) -> float:
+        """Of all stored cells, each in a process of its own."""
+        return sum(entry.seconds for entry in self.entries)
+
+    @property
+    def command(self) -> str:
+        """What runs it, or runs what is left of it."""
+        profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
+        return f"python -m experiments run {self.experiment.id} --profile {profile}"
+
+
+def collect(experiments: Sequence[Experiment], profile: Profile, store: Store) -> list[Section]:
+    """Everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
+    return [_section(experiment, profile, store) for experiment in experiments]
+
+
+def _section(experiment: Experiment, profile: Profile, store: Store) -> Section:
+    printed = tuple(number for number in all_printed() if number.experiment == experiment.id)
+    if profile not in experiment.profiles:
+        return Section(experiment, profile, planned=False, unmatched=printed)
+    found = list(store.entries(experiment.id, profile))
+    known = {key: place for place, key in enumerate(_known_keys(experiment, profile))}
+    stored = [entry for entry in found if isinstance(entry, Entry)]
+    entries = tuple(sorted((e for e in stored if e.cell.key in known), key=lambda e: known[e.cell.key]))
+    if not entries:
+        torn = tuple(f"{each.path.name} {each.reason}" for each in found if isinstance(each, Torn))
+        return Section(experiment, profile, unmatched=printed, remarks=torn)
+    there, remarks = _planned(experiment, profile, {entry.cell.data for entry in entries})
+    if len(stored) > len(entries):
+        remarks.append(f"{len(stored) - len(entries):,} stored cells are of no arm or data set of today and left out")
+    section = Section(experiment, profile, entries=entries)
+    condition, trouble = _conditions(there, profile, store, section)
+    rows, frame = means(section.done), to_frame(section.done)
+    rows, unmatched = _beside(experiment, frame, rows, printed, remarks)
+    return replace(
+        section,
+        data=_uses(experiment, profile, there, section),
+        condition=condition,
+        trouble=trouble,
+        drawing=_drawing(experiment, frame, remarks),
+        means=tuple(rows),
+        unmatched=unmatched,
+        verdicts=_verdicts(experiment, frame, remarks),
+        remarks=tuple(remarks),
+    )
+
+
+def _known_keys(experiment: Experiment, profile: Profile) -> list[str]:
+    """Of all cells that the experiment may have, on its data or on what stands in for it, in the order it runs them."""
+    every = tuple(data for each in experiment.scale(profile).data for data in each.with_fallbacks())
+    return [task.cell.key for task in _on(experiment, profile, every).tasks(profile)]
+
+
+def _planned(experiment: Experiment, profile: Profile, stored: set[str]) -> tuple[Experiment, list[str]]:
+    """As `Experiment.available`, but data that already has results counts as there, and is not loaded."""
+    kept: dict[str, DataSet] = {}
+    remarks = []
+    for data in experiment.scale(profile).data:
+        try:
+            found = data if data.name in stored else data.resolved()
+        except DataError as error:
+            remarks.append(f"{data.name} is left out: {error}")
+            continue
+        if found is not data:
+            kind = "real" if found.real else "generated"
+            remarks.append(f"{data.name} is absent; {found.name} ({kind}) stands in; set PGSR_DATA for the real one")
+        kept[found.name] = found
+    return _on(experiment, profile, tuple(kept.values())), remarks
+
+
+def _on(experiment: Experiment, profile: Profile, data: tuple[DataSet, ...]) -> Experiment:
+    """The experiment on other data. Each name counts once: two data sets may share a stand-in."""
+    unique = tuple({each.name: each for each in data}.values())
+    bare = tuple(replace(each, fallback=None) for each in unique)
+    return replace(experiment, profiles={profile: replace(experiment.scale(profile), data=bare)})
+
+
+def _conditions(
+    there: Experiment, profile: Profile, store: Store, section: Section
+) -> tuple[Counter[Condition], dict[Condition, dict[str, list[str]]]]:
+    known = conditions(there.tasks(profile), profile, store)
+    trouble: dict[Condition, dict[str, list[str]]] = {}
+    planned = {task.cell.key for task, _ in known}
+    listed = [(task.cell.key, condition, store.load(task.cell, profile)) for task, condition in known]
+    digest = code_digest(section.experiment)
+    # Of stand-ins that the plan no longer needs: their numbers are shown, so their state is told as well.
+    for entry in section.entries:
+        if entry.cell.key not in planned:
+            listed.append((entry.cell.key, _stored_condition(entry, digest), entry))
+    for key, condition, entry in listed:
+        if condition is not Condition.FINISHED:
+            trouble.setdefault(condition, {}).setdefault("" if entry is None else entry.reason, []).append(key)
+    return Counter(condition for _, condition, _ in listed), trouble
+
+
+def _stored_condition(entry: Entry, digest: str) -> Condition:
+    if entry.state is State.FAILED:
+        return Condition.FAILED
+    if entry.code != digest:
+        return Condition.STALE
+    return Condition.TIMED_OUT if entry.state is State.TIMED_OUT else Condition.FINISHED
+
+
+def _uses(experiment: Experiment, profile: Profile, there: Experiment, section: Section) -> tuple[DataUse, ...]:
+    results = Counter(entry.cell.data for entry in section.done)
+    wanted = {data.name for data in there.scale(profile).data}
+    uses: dict[str, DataUse] = {}
+    for declared in experiment.scale(profile).data:
+        for data in declared.with_fallbacks():
+            if results[data.name] or data.name in wanted:
+                instead_of = "" if data is declared else declared.name
+                uses.setdefault(data.name, DataUse(data, instead_of, results[data.name]))
+    return tuple(uses.values())
+
+
+def _beside(
+    experiment: Experiment, frame: "pd.DataFrame", rows: list[Mean], printed: tuple[Printed, ...], remarks: list[str]
+) -> tuple[list[Mean], tuple[Printed, ...]]:
+    try:
+        found = beside(rows, besides(experiment, frame)) if rows else rows
+    except Exception as error:
+        remarks.append(f"printed numbers could not be set beside ours: {_said(error)}; correct printed() of its file")
+        found = rows
+    matched = {row.printed for row in found}
+    return found, tuple(number for number in printed if number not in matched)
+
+
+def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> Drawing | None:
+    if frame.empty:
+        return None
+    try:
+        figure = experiment.plot(frame)
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=160, facecolor="white")
+    except Exception as error:
+        remarks.append(f"the figure could not be drawn: {_said(error)}")
+        return None
+    return Drawing(file.getvalue(), _in_words(experiment, figure))
+
+
+def _in_words(experiment: Experiment, figure: "Figure") -> str:
+    """What the panels and axes say."""
+    panels = []
+    for axes in figure.axes:
+        if axes.get_title() or axes.get_ylabel():
+            across = " over " if axes.get_ylabel() and axes.get_xlabel() else ""
+            panels.append(f"{axes.get_title()}: {axes.get_ylabel()}{across}{axes.get_xlabel()}".strip(": "))
+    head = figure.get_suptitle() or f"{experiment.id}: {experiment.title}"
+    return ". ".join([head, *panels, "The numbers are in the tables below"]).replace("\n", " ") + "."
+
+
+def _verdicts(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> tuple[Verdict, ...]:
+    if frame.empty:
+        return ()
+    try:
+        return tuple(experiment.verdicts(frame))
+    except Exception as error:
+        remarks.append(f"the verdicts could not be found: {_said(error)}")
+        return ()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

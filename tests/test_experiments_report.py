@@ -1,0 +1,293 @@
+"""The report: every experiment is in it, numbers stand beside what is printed, nothing is fetched from elsewhere."""
+
+import re
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import sweeps
+from typer.testing import CliRunner
+
+from experiments import report_printed, report_sections
+from experiments.__main__ import app
+from experiments.digest import code_digest
+from experiments.experiment import Cell, Profile
+from experiments.published.printed import Printed
+from experiments.registry import EXPERIMENTS
+from experiments.report import write_report
+from experiments.report_environment import commit
+from experiments.report_means import Mean
+from experiments.report_printed import Beside, all_printed
+from experiments.store import Entry, State, Store
+from experiments.verdicts import Finding, Verdict
+from pgsr.comparison_view import new_figure
+from pgsr.errors import DataError
+
+SMOKE = Profile.SMOKE
+PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
+ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2")
+REAL = replace(sweeps.SMALL, real=True)
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly, and keeps what the tests ask for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def plot(frame):
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.plot(frame["replicate"], frame["emd_level0"])
+    axes.set(title="small", xlabel="replicate", ylabel="EMD (entities)")
+    return figure
+
+
+def verdicts(frame):
+    words = f"mean of {len(frame)} <cells> | and a pipe"
+    return [Verdict("one is better", "small", Finding.HOLDS, words), Verdict("two", "small", Finding.FAILS, "no")]
+
+
+def printed(frame):
+    del frame
+    return [({"data": "small", "arm": "one"}, PRINTED)]
+
+
+def tiny(**fields):
+    """Two arms, three replicates; of this module, so its `printed` is the one above."""
+    return replace(sweeps.experiment(replicates=3, data=(REAL,)), **({"plot": plot, "verdicts": verdicts} | fields))
+
+
+def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=State.DONE, code=None, reason="") -> None:
+    cell = Cell(experiment.id, "small", Fraction(1), replicate, arm)
+    record = {"status": "FEASIBLE", "levels": {"emd": [value, 2.0]}, "violations": {"sign": 0}, "solve_seconds": 0.5}
+    store.save(
+        Entry(
+            cell,
+            True,
+            state,
+            reason,
+            record if state is State.DONE else {},
+            code or code_digest(experiment),
+            60.0,
+            2.0,
+            1,
+        ),
+        SMOKE,
+    )
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch) -> tuple[str, str, Path]:
+    """Arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
+    monkeypatch.setattr(report_sections, "all_printed", lambda: (PRINTED, ELSEWHERE))
+    store, experiment = Store(tmp_path / "results"), tiny()
+    for replicate, value in enumerate((9.0, 12.0, 10.0)):
+        save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
+    save(store, experiment, 0, "two", 5.0)
+    save(store, experiment, 1, "two", state=State.FAILED, reason="ValueError: a <b> | c")
+    save(store, experiment, 7, "two", 99_999.0)
+    folder = tmp_path / "report"
+    folder.mkdir()
+    page, document = write_report((experiment, *EXPERIMENTS), SMOKE, store, folder)
+    return page.read_text("utf-8"), document.read_text("utf-8"), folder
+
+
+def test_numbers_stand_beside_what_is_printed(written):
+    html, markdown, _ = written
+    text = Page(html).text
+    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 agrees within two standard errors" in text
+    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | agrees within" in markdown
+    assert "small (real), epsilon 1: one" in text
+    assert "Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2" in text
+    assert "99,999" not in text
+    assert "1 stored cells are of no arm or data set of today" in text
+
+
+def test_verdicts_are_counted_and_lead_to_their_experiment(written):
+    html, markdown, _ = written
+    page = Page(html)
+    assert (
+        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not checked" in page.text
+    )
+    assert "T1 one is better 1" in page.text
+    assert "mean of 4 <cells> | and a pipe" in page.text
+    assert r"mean of 4 \<cells\> \| and a pipe" in markdown
+    assert "#t1" in [link["href"] for link in page.all("a")]
+
+
+def test_troubles_are_told_with_their_remedy(written):
+    text = Page(written[0]).text
+    assert "1 stale. Cells: T1 | small | epsilon=1 | replicate=2 | one" in text
+    assert "1 failed: ValueError: a <b> | c. Cells: T1 | small | epsilon=1 | replicate=1 | two" in text
+    assert "1 missing. Cells: T1 | small | epsilon=1 | replicate=2 | two" in text
+    assert "python -m experiments run T1 --profile smoke" in text
+    assert "3 finished, 1 stale, 1 failed, 1 missing. Seconds spent: 10" in text
+
+
+def test_the_page_needs_nothing_else(written):
+    page = Page(written[0])
+    allowed = re.compile(r"#|data:image/png;base64,|https://arxiv\.org/abs/|https://doi\.org/")
+    for _, attributes in page.tags:
+        for name in ("src", "href", "srcset", "poster", "action"):
+            if name in attributes:
+                assert allowed.match(attributes[name] or ""), attributes[name]
+    assert not page.all("script")
+    assert not page.all("link")
+    assert "url(" not in written[0]
+    assert "@import" not in written[0]
+
+
+def test_the_page_is_accessible(written):
+    page = Page(written[0])
+    assert page.all("html")[0]["lang"] == "en"
+    assert len(page.all("caption")) == len(page.all("table")) > 3
+    assert {head.get("scope") for head in page.all("th")} == {"col", "row", "rowgroup"}
+    assert page.all("img")[0]["alt"] == (
+        "T1: a test. small: EMD (entities) over replicate. The numbers are in the tables below."
+    )
+    identities = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(set(identities)) == len(identities)
+    assert {link["href"] for link in page.all("a") if link["href"].startswith("#")} <= {
+        f"#{each}" for each in identities
+    }
+
+
+def test_every_registered_experiment_is_there(written):
+    html, markdown, _ = written
+    page = Page(html)
+    for experiment in EXPERIMENTS:
+        assert f"{experiment.id}: {experiment.title}" in page.text
+        assert f"python -m experiments run {experiment.id} --profile smoke" in page.text
+        assert f'<a id="{experiment.id.lower()}"></a>' in markdown
+
+
+def test_links_of_the_markdown_resolve(written):
+    _, markdown, folder = written
+    anchors = set(re.findall(r'<a id="([^"]+)"></a>', markdown))
+    targets = re.findall(r"\]\(([^)]+)\)", markdown)
+    assert "figures/T1.png" in targets
+    for target in targets:
+        if target.startswith("#"):
+            assert target[1:] in anchors
+        elif not target.startswith("https://arxiv.org/abs/"):
+            assert (folder / target).read_bytes().startswith(b"\x89PNG")
+    columns = [len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("| metric")]
+    assert columns == [9, 9]
+
+
+def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path, monkeypatch):
+    def broken(frame):
+        raise KeyError("emd_level9")
+
+    experiment, store = tiny(plot=broken, verdicts=broken), Store(tmp_path)
+    save(store, experiment, 0, "one", 1.0)
+    monkeypatch.setattr(sys.modules[__name__], "printed", broken)
+    section = report_sections.collect([experiment], SMOKE, store)[0]
+    assert [remark.partition(":")[0] for remark in section.remarks] == [
+        "printed numbers could not be set beside ours",
+        "the figure could not be drawn",
+        "the verdicts could not be found",
+    ]
+    assert section.means
+    page, _ = write_report([experiment], SMOKE, store, tmp_path)
+    assert "no verdicts" in Page(page.read_text()).text
+
+
+def test_stand_ins_are_named(tmp_path):
+    def absent():
+        raise DataError("no such file; set PGSR_DATA")
+
+    stand_in = replace(sweeps.SMALL, name="drawn")
+    real = replace(REAL, load=absent, fallback=stand_in)
+    experiment, store = replace(tiny(), profiles=sweeps.experiment(data=(real,)).profiles), Store(tmp_path)
+    store.save(
+        Entry(
+            Cell("T1", "drawn", Fraction(1), 0, "one"), False, State.DONE, "", {"a": 1, "emd_level0": 1}, "x", 1, 1, 1
+        ),
+        SMOKE,
+    )
+    text = Page(write_report([experiment], SMOKE, store, tmp_path)[0].read_text()).text
+    assert "small is absent; drawn (generated) stands in; set PGSR_DATA for the real one" in text
+    assert "Other data stands in for small" in text
+    assert "No result in this report is of real data" in text
+    save(store, experiment, 0, "one", 1.0)
+    section = report_sections.collect([experiment], SMOKE, store)[0]
+    assert [(use.data.name, use.instead_of, use.results) for use in section.data] == [
+        ("small", "", 1),
+        ("drawn", "small", 1),
+    ]
+    assert section.remarks == (), "results of real data count, even where the file is not there any more"
+
+
+def test_a_profile_that_an_experiment_lacks(tmp_path):
+    text = Page(write_report([tiny()], Profile.PAPER, Store(tmp_path), tmp_path)[0].read_text()).text
+    assert "it has no profile paper, but smoke. This runs it: python -m experiments run T1 --profile smoke" in text
+
+
+def test_what_matches_and_what_it_says():
+    mean = Mean("small", True, Fraction(1, 10), "one", (("N", 5),), "emd", 0, (9.0, 12.0))
+    number = replace(PRINTED, epsilon="0.1")
+    assert Beside({"data": "small", "arm": "one", "N": 5}, number).fits(mean)
+    for where in ({"N": 6}, {"level": 1}, {"epsilon": 1}, {"metric": "l1"}, {"M": 5}, {"arm": "two"}):
+        assert not Beside({"data": "small", "arm": "one"} | where, number).fits(mean)
+    assert replace(mean, printed=number, values=(10.5,)).words == "equal"
+    assert replace(mean, printed=number, values=(9.0,)).words == "not compared, a single replicate"
+    assert replace(mean, printed=number, values=(9.0, 9.0)).words == "smaller, exactly"
+    assert replace(mean, printed=number, real=False).words == "not compared, other data: generated"
+    assert replace(mean, printed=number, remark="by block group").words == "not compared, other data: by block group"
+    assert replace(mean, printed=replace(number, value=0.0)).ratio is None
+
+
+def test_printed_numbers_of_all_papers_are_found():
+    numbers = all_printed()
+    assert len(set(numbers)) == len(numbers)
+    assert {"K8", "PG4"} <= {number.experiment for number in numbers}
+    assert len(report_printed.sources()) == 2
+
+
+def test_a_folder_without_git_says_so(tmp_path):
+    assert commit(tmp_path) == "no git checkout"
+    assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
+
+
+def test_the_command(tmp_path):
+    out = tmp_path / "report"
+    arguments = ["report", "K8", "--profile", "smoke", "--results", str(tmp_path), "--out", str(out)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert str(out / "report.html") in done.output
+    assert (
+        "Not run. This runs it: python -m experiments run K8 --profile smoke"
+        in Page((out / "report.html").read_text()).text
+    )
+    assert "python -m experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
