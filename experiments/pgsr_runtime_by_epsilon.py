@@ -87,7 +87,7 @@ def sampled(truth: CountOfCounts, n: int) -> CountOfCounts:
     Example:
         >>> from pgsr import Hierarchy
         >>> sampled(CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 7, 5, 1]]), 1).counts
-        array([[ 5,  8]])
+        array([[5, 8]])
     """
     table = truth.counts[truth.hierarchy.leaves]
     places = ((np.arange(n) + 0.5) * table.shape[1] / n).astype(int)
