@@ -127,7 +127,9 @@ class Cvxpy(SolverModel):
         else:
             claim = Claim.STOPPED if out_of_time or status == cvxpy.USER_LIMIT else Claim.FAILED
         note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
-        answer = Answer(claim, note, v.value, _dual(rows), _dual(order))
+        above = _dual(order)  # of the order of cells first, then of the bounds
+        above = None if above is None else above[: len(program.order_right)]
+        answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 
     def __repr__(self) -> str:
@@ -136,18 +138,20 @@ class Cvxpy(SolverModel):
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
+    """One equality and one inequality at most: CVXPY compiles few large conditions faster than many."""
     v = cvxpy.Variable(program.n)
-    rows = program.matrix @ v == program.right if len(program.right) else None
-    order = program.order @ v <= program.order_right if len(program.order_right) else None
-    constraints = [constraint for constraint in (rows, order) if constraint is not None]
-    for bound, sign in ((program.lower, 1), (program.upper, -1)):
+    rows = program.matrix.tocsc() @ v == program.right if len(program.right) else None
+    left, right = [program.order], [program.order_right]
+    for bound, sign in ((program.lower, -1.0), (program.upper, 1.0)):
         there = np.flatnonzero(np.isfinite(bound))
-        if len(there) == program.n:
-            constraints.append(sign * v >= sign * bound)
-        elif len(there):
-            constraints.append(sign * v[there] >= sign * bound[there])
-    if not constraints:  # SCS does not take a program without any; this one holds at some optimum
-        constraints.append(v >= program.reach[0])
+        one = np.full(len(there), sign)
+        left.append(sparse.csr_array((one, (np.arange(len(there)), there)), shape=(len(there), program.n)))
+        right.append(sign * bound[there])
+    above, limits = sparse.csr_array(sparse.vstack(left)), np.concatenate(right)
+    if not len(program.right) and not len(limits):  # SCS takes no program without any; this one holds at some optimum
+        above, limits = sparse.eye_array(program.n, format="csr"), program.reach[1].astype(float)
+    order = above.tocsc() @ v <= limits if len(limits) else None
+    constraints = [constraint for constraint in (rows, order) if constraint is not None]
     objective = 0
     if program.is_quadratic:
         if (program.quadratic == 1).all():
