@@ -36,7 +36,7 @@ lint: .venv/ready  ## style, types and the layers
 	$(RUN) -m pyright
 	.venv/bin/lint-imports
 
-bench: .venv/ready  ## speed and memory at full size, each beside its peer (about five minutes)
+bench: .venv/ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
 	$(RUN) -m experiments bench
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
