@@ -261,7 +261,7 @@ def status(
 
 @app.command(
     epilog="Examples:  python -m experiments report  |  python -m experiments report --profile paper  |  "
-    "python -m experiments report K8 --out /tmp/report"
+    "python -m experiments report K8 --out my-report"
 )
 def report(
     names: Annotated[
