@@ -83,7 +83,8 @@ def test_half_a_sweep_can_be_looked_at(name):
         warnings.simplefilter("error")
         frame = to_frame([entry])
         experiment.plot(frame).savefig(io.BytesIO(), format="png")
-        experiment.verdicts(frame)
+        verdicts = experiment.verdicts(frame)
+    assert all(verdict.words for verdict in verdicts)
 
 
 def test_profiles_name_data_that_is_there_in_each():
