@@ -230,7 +230,7 @@ def test_potentials_equal_brute_force():
     """With every region's total: proved if and only if no feasible point is better; the twin's cycle says the same."""
     rng = np.random.default_rng(66)
     checked = 0
-    while checked < scale(2_000, 30_000):
+    while checked < scale(2_000, 60_000):
         tree = random_tree(rng, max_regions=7)
         n_sizes = int(rng.integers(2, 4))
         sums = totals_of(rng, tree, 2)

@@ -9,6 +9,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
 from pgsr.algorithms import RegionTotalsProjection, SimplexProjection
+from pgsr.certificate import certify
 
 
 def test_equals_clarabel():
@@ -127,6 +128,52 @@ def test_an_integer_problem_is_relaxed_and_rounded():
     assert result.estimate.values.dtype == np.int64
     assert np.abs(result.estimate.values - relaxed.estimate.values).max() <= 0.5 + 1e-9
     assert result.certificate.bound >= relaxed.certificate.bound - 1e-6
+
+
+def test_integers_equal_brute_force():
+    """R10 for M_H with every region's total: the flow around the continuous optimum."""
+    pytest.importorskip("ortools")
+    from models import Flow
+
+    rng = np.random.default_rng(50)
+    checked = 0
+    while checked < scale(1_000, 50_000):
+        tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
+        totals = tree.sum_up(rng.integers(0, 3, (tree.n_regions - tree.n_inner, 1)))[:, 0]
+        if totals[0] > 4:
+            continue
+        noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
+        problem = Problem.m_h(measurement_of(tree, noisy, totals), totals="regions")
+        points = naive.feasible_points(tree, n_sizes, int(totals[0]))
+        points = points[(points.sum(axis=2) == totals).all(axis=1)]
+        result = Flow(around=RegionTotalsProjection()).solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.objective == naive.objectives(problem, points).min()
+        checked += 1
+
+
+def test_certificate_survives_no_perturbation():
+    """R11 with every region's total: any change of an optimum that raises the cost must lose the proof."""
+    pytest.importorskip("ortools")
+    from models import Flow
+
+    rng = np.random.default_rng(51)
+    tree = random_tree(rng, max_regions=40, n_levels=3)
+    totals = tree.sum_up(rng.integers(0, 80, (tree.n_regions - tree.n_inner, 1)))[:, 0]
+    problem = Problem.m_h(measurement_of(tree, rng.integers(-5, 20, (tree.n_regions, 12)), totals), totals="regions")
+    result = Flow(around=RegionTotalsProjection()).solve(problem)
+    assert result.status is Status.OPTIMAL, result
+    best, raised = result.estimate.values, 0
+    while raised < scale(200, 1_000):
+        leaves = best[tree.leaves].copy()
+        region, sizes = int(rng.integers(len(leaves))), rng.choice(12, 2, replace=False)
+        if leaves[region, sizes[0]] == 0:
+            continue
+        leaves[region, sizes] += [-1, 1]
+        certificate = certify(problem, replace(result.estimate, values=tree.sum_up(leaves)))
+        if certificate.objective > result.certificate.objective:
+            raised += 1
+            assert not certificate.optimal
 
 
 def test_totals_that_do_not_add_up_are_infeasible():
