@@ -8,7 +8,7 @@ EPSILON ?= 1
 SEED ?= compare
 PROFILE ?= quick
 
-.PHONY: compare reproduce test test-full lint bench agreement claims notebook clean help
+.PHONY: compare reproduce test test-full lint bench agreement notebook clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,11 +42,8 @@ bench: .venv/ready  ## speed and memory at full size, each beside its peer (abou
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
 	$(RUN) -m experiments agreement
 
-claims: .venv/ready  ## the claims of Kuo et al. 2018 on the data at hand, with verdicts (taxi needs PGSR_DATA)
-	$(RUN) -m experiments claims
-
 notebook: .venv/ready  ## open the first notebook
-	.venv/bin/jupyter lab notebooks/01_one_hierarchy.ipynb
+	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
 
 clean:  ## remove the virtual environment and the results
 	rm -rf .venv results

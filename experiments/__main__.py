@@ -8,17 +8,18 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from experiments import agreement, kuo_claims, runner
-from experiments import bench as benchmarks
-from experiments.compare import CompareExperiment, Data, Size, writable, write
-from experiments.digest import code_digest
-from experiments.experiment import ExperimentError, Profile
+from experiments.benchmarks import agreement, speed
+from experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
+from experiments.engine import runner
+from experiments.engine.digest import code_digest
+from experiments.engine.experiment import ExperimentError, Profile
+from experiments.engine.runner import Condition
+from experiments.engine.store import Entry, State, Store, to_frame
+from experiments.engine.tables import print_comparison, print_frame
+from experiments.engine.verdicts import Finding, verdict_frame
 from experiments.registry import EXPERIMENTS, find
 from experiments.report import write_report
-from experiments.runner import Condition
-from experiments.store import Entry, State, Store, to_frame
-from experiments.tables import print_comparison, print_frame
-from experiments.verdicts import verdict_frame
+from experiments.report.sections import collect
 from pgsr import PgsrError, View
 from pgsr.budget import exact
 from pgsr.errors import ArgumentError
@@ -36,6 +37,14 @@ NamesArgument = Annotated[
     typer.Argument(
         metavar="NAME...",
         help="Experiments, such as K8; `list` shows them.",
+        autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
+    ),
+]
+SomeNamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME...]",
+        help="Experiments; all if none is named.",
         autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
     ),
 ]
@@ -95,7 +104,7 @@ def bench(
 ) -> None:
     """Measure speed and memory at full size, each beside its peer in the same run."""
     writable(out)
-    benchmarks.main(Console(width=None if Console().is_terminal else 150), out, quick)
+    speed.main(Console(width=None if Console().is_terminal else 150), out, quick)
 
 
 @app.command(
@@ -131,23 +140,6 @@ def agreement_(
             console.print(f"[red]{about}[/red]: {row['agreed']} of {row['asked']}; {row['first_failure']}")
     found.to_parquet(out / "agreement.parquet", index=False)
     console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)
-
-
-@app.command(epilog="Example:  python -m experiments claims --replicates 10")
-def claims(
-    replicates: Annotated[int, typer.Option(help="Independent noise draws per figure.", min=2)] = 5,
-    out: Annotated[Path, typer.Option(help="Folder for the table (Parquet).")] = Path("results/claims"),
-) -> None:
-    """Check the claims of Kuo et al. 2018 on the data at hand (taxi needs the folder that PGSR_DATA names)."""
-    console = Console(width=None if Console().is_terminal else 150)
-    writable(out)
-    found = kuo_claims.frame(kuo_claims.findings(replicates))
-    print_frame(console, found, f"Earth mover's distance per region, level 0 / 1 / ..., mean of {replicates} runs")
-    console.print(
-        "holds or fails: at two standard errors of the difference; same noise for both sides.", highlight=False
-    )
-    found.to_parquet(out / "kuo_claims.parquet", index=False)
-    console.print(f"\ntable   {out / 'kuo_claims.parquet'}", highlight=False)
 
 
 @app.command(name="list")
@@ -227,17 +219,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
 
 
 @app.command()
-def status(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME...]",
-            help="Experiments; all if none is named.",
-            autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
-        ),
-    ] = None,
-    out: ResultsOption = Path("results"),
-) -> None:
+def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
     """How much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
     console, store, rows, reasons = _console(), Store(out), [], []
     for experiment in [find(name) for name in names] if names else EXPERIMENTS:
@@ -264,14 +246,7 @@ def status(
     "python -m experiments report K8 --out my-report"
 )
 def report(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME...]",
-            help="Experiments; all if none is named.",
-            autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
-        ),
-    ] = None,
+    names: SomeNamesArgument = None,
     profile: ProfileOption = Profile.QUICK,
     results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
     out: Annotated[Path, typer.Option("--out", help="Folder for the report (HTML, Markdown, figures).")] = Path(
@@ -282,6 +257,37 @@ def report(
     wanted = [find(name) for name in names] if names else EXPERIMENTS
     page, document = write_report(wanted, profile, Store(results), writable(out))
     _console().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Examples:  python -m experiments verdicts  |  python -m experiments verdicts K5 K8 --profile paper"
+)
+def verdicts(
+    names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
+) -> None:
+    """What stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
+    console, wanted = _console(), [find(name) for name in names] if names else EXPERIMENTS
+    sections = collect(wanted, profile, Store(out), draw=False)
+    if not any(section.done for section in sections):
+        which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
+        raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
+    counts: Counter[Finding] = Counter()
+    for section in sections:
+        title = f"{section.experiment.id} {section.experiment.title}"
+        if section.verdicts:
+            print_frame(console, verdict_frame(section.verdicts), title)
+        elif section.done or names:
+            said = "no verdicts" if section.done else "nothing is stored"
+            console.print(f"[bold]{title}[/bold]\n{said}", highlight=False)
+        trouble = {condition: sum(map(len, keys.values())) for condition, keys in section.trouble.items()}
+        for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
+            console.print(remark, highlight=False, markup=False)
+        counts.update(verdict.finding for verdict in section.verdicts)
+    n_done = sum(bool(section.done) for section in sections)
+    found = ", ".join(f"{finding} {counts[finding]:,}" for finding in Finding)
+    console.print(
+        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}", highlight=False
+    )
 
 
 def _console() -> Console:

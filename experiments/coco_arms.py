@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from experiments.coco_data import smallest_size
-from experiments.experiment import Arm, DataSet, Trial, release_memory
-from experiments.release_record import Record
+from experiments.engine.experiment import Arm, DataSet, Trial, release_memory
+from experiments.engine.release_record import Record
 from pgsr import Geometric, Measurement, PostProcess, Result, View, metrics
 from pgsr.algorithms import IsotonicFit
 

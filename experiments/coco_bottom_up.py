@@ -11,12 +11,12 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from experiments.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
-from experiments.experiment import Arm, Experiment, Profile, Scale
-from experiments.figures import PRINTED, finish, level_name, looks
+from experiments.engine.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import PRINTED, finish, level_name, looks
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
 from pgsr.comparison_view import new_figure

@@ -20,11 +20,11 @@ from experiments.coco_data import (
     TAXI_AREAS,
     WHITE_WEST,
 )
-from experiments.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.figures import finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import finish, looks
+from experiments.engine.release_record import Record
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.published import coco
-from experiments.release_record import Record
-from experiments.verdicts import Finding, Verdict
 from pgsr import CountOfCounts, Estimate, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
 from pgsr.comparison_view import new_figure

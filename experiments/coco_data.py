@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from experiments.data import CENSUS_STATES, TAXI
-from experiments.experiment import DataSet
+from experiments.engine.data import CENSUS_STATES, TAXI, TAXI_GROUPS, generated_census
+from experiments.engine.experiment import DataSet
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.datasets import census2000, census_like, kuo_taxi
 from pgsr.datasets.census2000_race import census2000_race
@@ -100,25 +100,22 @@ def _race_west(race: str) -> CountOfCounts:
     return part_of(_race(race, "counties"), "West Coast", WEST_COAST[1])
 
 
-def _synthetic(regions: str, groups: int) -> CountOfCounts:
-    return census_like(regions, K, groups, tail="paper")
-
-
 def _synthetic_root(groups: int) -> CountOfCounts:
-    return root(_synthetic("states", groups))
+    return root(census_like("states", K, groups, tail="paper"))
 
 
 def _synthetic_west(groups: int) -> CountOfCounts:
-    return part_of(_synthetic("counties", groups), "West Coast", WEST_COAST[0])
+    return part_of(census_like("counties", K, groups, tail="paper"), "West Coast", WEST_COAST[0])
 
 
-def _small(states: bool) -> CountOfCounts:
-    truth = census_like("states", 200, 20_000, tail="paper")
-    return truth if states else root(truth)
+def _small_root() -> CountOfCounts:
+    return root(SMALL_STATES.load())
 
 
-TAXI_ROOT = DataSet("taxi, root", partial(_taxi, root), (1,), K, 360_872, True, "kuo_taxi, Manhattan alone")
-TAXI_HALVES = DataSet("taxi, 2 halves", partial(_taxi, two_levels), (1, 2), K, 360_872, True, "kuo_taxi, two levels")
+TAXI_ROOT = DataSet("taxi, root", partial(_taxi, root), (1,), K, TAXI_GROUPS, True, "kuo_taxi, Manhattan alone")
+TAXI_HALVES = DataSet(
+    "taxi, 2 halves", partial(_taxi, two_levels), (1, 2), K, TAXI_GROUPS, True, "kuo_taxi, two levels"
+)
 
 WHITE_ROOT, HAWAIIAN_ROOT = (
     DataSet(f"{name} by block group, root", partial(_race_root, race), (1,), K, 193_585, True, _BLOCK_GROUPS)
@@ -140,7 +137,7 @@ SYNTHETIC_ROOT, SYNTHETIC_PART_ROOT = (
     for scale, groups in (("generated", FULL), ("generated at 1/100", PART))
 )
 SYNTHETIC_STATES, SYNTHETIC_PART_STATES = (
-    DataSet(f"Synthetic {scale}, states", partial(_synthetic, "states", groups), (1, 51), K, groups, False, _RECIPE)
+    generated_census(f"Synthetic {scale}, states", "states", K, groups, _RECIPE, tail="paper")
     for scale, groups in (("generated", FULL), ("generated at 1/100", PART))
 )
 SYNTHETIC_WEST, SYNTHETIC_PART_WEST = (
@@ -158,7 +155,7 @@ HOUSEHOLDS = DataSet(
     "census2000: published sizes 1 to 6 and 7 or more; what the recipe of Synthetic starts from",
 )
 
-SMALL_ROOT = DataSet("small generated, root", partial(_small, False), (1,), 200, 20_000, False, "census_like, K = 200")
-SMALL_STATES = DataSet("small generated, states", partial(_small, True), (1, 51), 200, 20_000, False, "census_like")
+SMALL_STATES = generated_census("small generated, states", "states", 200, 20_000, "census_like", tail="paper")
+SMALL_ROOT = DataSet("small generated, root", _small_root, (1,), 200, 20_000, False, "census_like, K = 200")
 SMALL_DIVISIONS = CENSUS_STATES
 TAXI_AREAS = TAXI

@@ -6,10 +6,10 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from experiments.coco_data import WHY, is_the_papers, printed_as
-from experiments.figures import Look, finish, level_name
+from experiments.engine.figures import Look, finish, level_name
+from experiments.engine.summary import LevelError, LevelErrors
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.published.printed import Printed
-from experiments.summary import LevelError, LevelErrors
-from experiments.verdicts import Finding, Verdict
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:

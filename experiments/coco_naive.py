@@ -23,11 +23,11 @@ from experiments.coco_data import (
     printed_as,
 )
 from experiments.coco_looks import BARS, compared_words, legend, number, printed_verdict
-from experiments.experiment import Arm, Experiment, Profile, Scale
-from experiments.figures import PRINTED, finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
 from pgsr.comparison_view import new_figure

@@ -17,12 +17,12 @@ from experiments.coco_data import (
     smallest_size,
 )
 from experiments.coco_looks import BARS, compared_words, legend, nothing_of_the_paper, printed_verdict
-from experiments.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.figures import PRINTED, finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.release_record import Record
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.release_record import Record
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr import View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means

@@ -12,12 +12,12 @@ import numpy as np
 
 from experiments.coco_arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from experiments.coco_data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
-from experiments.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.figures import finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import finish, looks
+from experiments.engine.release_record import Record
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared
 from experiments.published import coco
-from experiments.release_record import Record
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Verdict, compared
 from pgsr.algorithms import NoConsistency
 from pgsr.comparison_view import new_figure
 from pgsr.views import ranked

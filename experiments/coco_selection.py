@@ -23,12 +23,12 @@ from experiments.coco_data import (
     smallest_size,
 )
 from experiments.coco_looks import BARS, compared_words, legend, ratio
-from experiments.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.figures import finish, level_name
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import finish, level_name
+from experiments.engine.release_record import Record, result_record
+from experiments.engine.summary import LevelError, LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.release_record import Record, result_record
-from experiments.summary import LevelError, LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
 from pgsr.comparison_view import new_figure

@@ -17,11 +17,11 @@ from experiments.coco_data import (
     printed_as,
 )
 from experiments.coco_looks import legend
-from experiments.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.figures import PRINTED, finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.release_record import Record
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.published import coco
-from experiments.release_record import Record
-from experiments.verdicts import Finding, Verdict
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:

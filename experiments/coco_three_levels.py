@@ -13,11 +13,11 @@ from experiments.coco_data import (
     WHITE_WEST,
 )
 from experiments.coco_looks import Line, compared_words, epsilon_panels, where
-from experiments.experiment import Experiment, Profile, Scale
-from experiments.figures import looks
+from experiments.engine.experiment import Experiment, Profile, Scale
+from experiments.engine.figures import looks
+from experiments.engine.summary import level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr.algorithms import Matching, NoConsistency
 
 if TYPE_CHECKING:

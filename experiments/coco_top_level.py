@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from experiments.coco_arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from experiments.coco_data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_ROOT, TAXI_ROOT, WHITE_ROOT, printed_as
 from experiments.coco_looks import BARS, compared_words, legend, measured, nothing_of_the_paper, number, printed_verdict
-from experiments.experiment import Arm, Experiment, Profile, Scale
-from experiments.figures import PRINTED, finish, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr.algorithms import NoConsistency
 from pgsr.comparison_view import new_figure
 

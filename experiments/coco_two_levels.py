@@ -29,11 +29,11 @@ from experiments.coco_data import (
     printed_as,
 )
 from experiments.coco_looks import Line, compared_words, epsilon_panels, number, where
-from experiments.experiment import Experiment, Profile, Scale
-from experiments.figures import Look, looks
+from experiments.engine.experiment import Experiment, Profile, Scale
+from experiments.engine.figures import Look, looks
+from experiments.engine.summary import level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr.algorithms import Matching
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from experiments.coco_data import (
     WHITE_STATES,
 )
 from experiments.coco_looks import Line, compared_words, epsilon_panels, measured, where
-from experiments.experiment import Experiment, Profile, Scale
-from experiments.figures import looks
+from experiments.engine.experiment import Experiment, Profile, Scale
+from experiments.engine.figures import looks
+from experiments.engine.summary import level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
-from experiments.summary import level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from pgsr.algorithms import Matching, Merge
 
 if TYPE_CHECKING:

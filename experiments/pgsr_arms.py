@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from experiments.experiment import Arm
-from experiments.release_record import Record, released, result_record
+from experiments.engine.experiment import Arm
+from experiments.engine.release_record import Record, released, result_record
 from pgsr import Estimate, Geometric, Hierarchy, Method, Problem, Result, Status, View, metrics
 from pgsr.algorithms import CumulativeProjection, IsotonicTreeProjection, TreeProjection
 from pgsr.certificate import certify
@@ -17,7 +17,7 @@ from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.rounding import nearest
 
 if TYPE_CHECKING:
-    from experiments.experiment import Trial
+    from experiments.engine.experiment import Trial
 
 SMALL_SIZES = 10
 """A tenth of all sizes, the smallest, counts as small."""

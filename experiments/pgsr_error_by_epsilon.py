@@ -5,14 +5,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from experiments.experiment import Experiment, Profile, Scale
-from experiments.figures import finish, looks
+from experiments.engine.experiment import Experiment, Profile, Scale
+from experiments.engine.figures import finish, looks
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.pgsr_arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL, KUO_TAXI, TAXI, TAXI_SMALL
 from experiments.pgsr_views import handles, readable, smaller, with_error
 from experiments.published import pgsr
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:

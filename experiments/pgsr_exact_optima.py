@@ -11,8 +11,10 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Arm, Experiment, Profile, Scale
-from experiments.figures import finish, level_name, looks
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import finish, level_name, looks
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_H_DP, cumulative
 from experiments.pgsr_data import (
     CENSUS_2000,
@@ -24,8 +26,6 @@ from experiments.pgsr_data import (
     TAXI,
 )
 from experiments.pgsr_views import handles, number, readable, relation, short, with_error
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
 from pgsr import Geometric, Problem, View
 from pgsr.algorithms import BottomUp, Matching, RegionTotalsProjection

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.figures import PRINTED, finish, looks
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.release_record import Record
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_C_R, cumulative, release_and_violations
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL
 from experiments.pgsr_views import handles, number, relation, with_error
 from experiments.published import pgsr
-from experiments.release_record import Record
-from experiments.summary import LevelErrors, level_errors
-from experiments.verdicts import Finding, Verdict, compared
 from models import Cvxpy
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem

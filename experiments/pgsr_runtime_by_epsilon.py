@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.figures import finish, looks
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import finish, looks
+from experiments.engine.release_record import Record, released
+from experiments.engine.verdicts import Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, cumulative
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
 from experiments.pgsr_views import handles, number, with_error
 from experiments.published import pgsr
-from experiments.release_record import Record, released
-from experiments.verdicts import Verdict, compared
 from models import Cvxpy
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem, Result

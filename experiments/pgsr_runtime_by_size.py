@@ -14,13 +14,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.figures import finish, looks
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import finish, looks
+from experiments.engine.release_record import Record, released
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.pgsr_arms import M_C_DP, M_H_DP, counts, cumulative
 from experiments.pgsr_data import KUO_TAXI, TAXI, TAXI_SMALL
 from experiments.pgsr_views import handles, number
-from experiments.release_record import Record, released
-from experiments.verdicts import Finding, Verdict
 from models import Cvxpy, Gurobi, MathOpt, TableConstraints
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem

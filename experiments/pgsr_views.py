@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.summary import LevelError
-from experiments.verdicts import Finding, compared
+from experiments.engine.summary import LevelError
+from experiments.engine.verdicts import Finding, compared
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -19,7 +19,7 @@ from experiments import (
     pgsr_runtime_by_epsilon,
     pgsr_runtime_by_size,
 )
-from experiments.experiment import Experiment, ExperimentError
+from experiments.engine.experiment import Experiment, ExperimentError
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     coco_statistics.EXPERIMENT,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from experiments.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
-from experiments.store import Store
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from experiments.engine.store import Store
 from pgsr import CountOfCounts, Geometric, Hierarchy, View
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.problem import Problem
@@ -92,8 +92,8 @@ def failing_where(marker: str):
 if __name__ == "__main__":
     import sweeps
 
-    from experiments.digest import code_digest
-    from experiments.runner import run
+    from experiments.engine.digest import code_digest
+    from experiments.engine.runner import run
 
     sweep = sweeps.experiment(sweeps.noisy_counts, int(sys.argv[2]))
     code_digest(sweep)  # takes a second, once

@@ -3,7 +3,7 @@
 import pytest
 from instances import scale
 
-from experiments.agreement import PROBLEMS, agreement, table
+from experiments.benchmarks.agreement import PROBLEMS, agreement, table
 
 UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
 

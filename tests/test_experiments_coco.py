@@ -14,11 +14,11 @@ from instances import scale
 from experiments import coco_norms, coco_statistics, coco_three_levels, coco_weighting
 from experiments.coco_arms import HC, HG, combined
 from experiments.coco_data import TAXI_AREAS, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, part_of, printed_as
-from experiments.experiment import DataSet, Experiment, Profile, Scale
+from experiments.engine.experiment import DataSet, Experiment, Profile, Scale
+from experiments.engine.store import Entry, State, Store, to_frame
+from experiments.engine.verdicts import Finding
 from experiments.published import coco
 from experiments.registry import find
-from experiments.store import Entry, State, Store, to_frame
-from experiments.verdicts import Finding
 from pgsr import CountOfCounts, Hierarchy, metrics
 
 IDS = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10")

@@ -13,15 +13,15 @@ from experiments import (
     pgsr_runtime_by_epsilon,
     pgsr_runtime_by_size,
 )
-from experiments.experiment import Cell, Experiment, Profile, Task, Trial
+from experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
+from experiments.engine.store import Entry, State, to_frame
+from experiments.engine.verdicts import Finding
 from experiments.pgsr_arms import FOUR, M_C_R, M_H_R, release_and_violations, violated
 from experiments.pgsr_data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
 from experiments.pgsr_runtime_by_epsilon import half_width, sampled
 from experiments.pgsr_runtime_by_size import LATE, SKIPPED, climb, up_to
 from experiments.published import pgsr
 from experiments.registry import find
-from experiments.store import Entry, State, to_frame
-from experiments.verdicts import Finding
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES

@@ -1,5 +1,6 @@
 """The report: every experiment is in it, numbers stand beside what is printed, nothing is fetched from elsewhere."""
 
+import io
 import re
 import sys
 from dataclasses import replace
@@ -7,22 +8,26 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sweeps
+from rich.console import Console
 from typer.testing import CliRunner
 
-from experiments import report_printed, report_sections
 from experiments.__main__ import app
-from experiments.digest import code_digest
-from experiments.experiment import Cell, Profile
+from experiments.engine.digest import code_digest
+from experiments.engine.experiment import Cell, Profile
+from experiments.engine.store import Entry, State, Store
+from experiments.engine.tables import print_frame
+from experiments.engine.verdicts import Finding, Verdict
 from experiments.published.printed import Printed
 from experiments.registry import EXPERIMENTS
+from experiments.report import printed as report_printed
+from experiments.report import sections as report_sections
 from experiments.report import write_report
-from experiments.report_environment import commit
-from experiments.report_means import Mean
-from experiments.report_printed import Beside, all_printed
-from experiments.store import Entry, State, Store
-from experiments.verdicts import Finding, Verdict
+from experiments.report.environment import commit
+from experiments.report.means import Mean
+from experiments.report.printed import Beside, all_printed
 from pgsr.comparison_view import new_figure
 from pgsr.errors import DataError
 
@@ -291,3 +296,15 @@ def test_the_command(tmp_path):
         in Page((out / "report.html").read_text()).text
     )
     assert "python -m experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
+
+
+def test_columns_of_numbers_stand_to_the_right():
+    frame = pd.DataFrame(
+        {"title": ["Error", "Time, 2"], "solve": ["1.5 ms", ""], "agreed": ["20/20 r", "-"], "n": [3, 44]}
+    )
+    console = Console(width=80, record=True, file=io.StringIO())
+    print_frame(console, frame, "a table")
+    rows = [
+        [*map(str, line.strip("│").split("│"))] for line in console.export_text().splitlines() if line.startswith("│")
+    ]
+    assert rows == [["Error   ", " 1.5 ms ", " 20/20 r ", "  3"], ["Time, 2 ", "        ", "       - ", " 44"]]

@@ -17,13 +17,13 @@ import sweeps
 from instances import scale
 from typer.testing import CliRunner
 
-from experiments import runner
 from experiments.__main__ import app
-from experiments.experiment import Arm, DataSet, ExperimentError, Profile
-from experiments.memory_gate import MemoryGate
+from experiments.engine import runner
+from experiments.engine.experiment import Arm, DataSet, ExperimentError, Profile
+from experiments.engine.memory_gate import MemoryGate
+from experiments.engine.runner import Condition, conditions, run
+from experiments.engine.store import Entry, State, Store, Torn
 from experiments.registry import EXPERIMENTS, find
-from experiments.runner import Condition, conditions, run
-from experiments.store import Entry, State, Store, Torn
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.algorithms import Matching
 from pgsr.errors import DataError, MemoryNeededError
@@ -105,8 +105,8 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
 
 
 def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = "import sys, time, sweeps; from experiments.experiment import Profile; from experiments.store import *\n"
-    code += "from experiments.runner import run\n"
+    code = "import sys, time, sweeps; from experiments.engine.experiment import Profile\n"
+    code += "from experiments.engine.runner import run; from experiments.engine.store import *\n"
     code += (
         "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
     )
@@ -322,7 +322,18 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "8" in call("status", "K8", *out)
     assert "bottom-up is better at the leaves" in " ".join(call("plot", "K8", "--profile", "smoke", *out).split())
     assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
-    for arguments in (["run", "K99"], ["plot", "K99"], ["status", "K99"], ["plot", "K8", "--profile", "paper", *out]):
+    said = " ".join(call("verdicts", "K8", "K9", "--profile", "smoke", *out).split())
+    assert "4 cells are missing" in said
+    assert "K9 L1 against L2 nothing is stored" in said
+    assert "1 of 2 experiments have results in profile smoke: " in said
+    assert "bottom-up is better at the leaves" in said
+    for arguments in (
+        ["run", "K99"],
+        ["plot", "K99"],
+        ["status", "K99"],
+        ["plot", "K8", "--profile", "paper", *out],
+        ["verdicts", "K8", "--profile", "paper", *out],
+    ):
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, PgsrError)
         assert "use one of" in str(error) or "python -m experiments run K8 --profile paper" in str(error)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 import sweeps
 
-from experiments.digest import code_digest
-from experiments.experiment import Cell, ExperimentError, Profile
-from experiments.store import Entry, State, Store, StoreError, Torn
+from experiments.engine import digest
+from experiments.engine.digest import code_digest
+from experiments.engine.experiment import Cell, ExperimentError, Profile
+from experiments.engine.store import Entry, State, Store, StoreError, Torn
+from experiments.registry import EXPERIMENTS
 from pgsr import PgsrError
 
 SMOKE = Profile.SMOKE
@@ -185,8 +187,8 @@ def test_leftovers_of_crashed_writers_go_when_they_are_old(tmp_path):
 MODULE = '''
 """A docstring."""
 import math
-from experiments.experiment import Experiment
-from experiments.figures import looks
+from experiments.engine.experiment import Experiment
+from experiments.engine.figures import looks
 # a comment
 SIZE = 3
 COLOUR = "red"
@@ -228,23 +230,73 @@ def test_the_digest_follows_numbers_and_not_looks(tmp_path, monkeypatch, old, ne
 
 def _digest_as(shown: str, module: str) -> str:
     """The digest of an experiment in a module, under a name that does not depend on it."""
-    from experiments import digest
-
-    files: dict[str, str] = {}
-    digest._follow(module, "X1", files)
-    return shown + repr(sorted(text for text in files.values()))
+    return shown + repr(sorted(digest.covered(module, "X1").values()))
 
 
-def test_the_digest_covers_the_library():
-    from experiments import digest
-    from experiments.registry import EXPERIMENTS
-
+def test_the_digest_covers_what_is_used():
     assert len(code_digest(EXPERIMENTS[0])) == 16
-    files: dict[str, str] = {}
-    assert "models" not in digest._follow("experiments.coco_bottom_up", "K8", files)
+    files = digest.covered("experiments.coco_bottom_up", "K8")
     assert "experiments.published.coco" not in files
-    assert "experiments.figures" not in files
-    assert {"experiments.coco_bottom_up", "experiments.data", "experiments.experiment"} <= set(files)
+    assert "experiments.engine.figures" not in files
+    assert {"experiments.coco_bottom_up", "experiments.engine.data", "experiments.engine.experiment"} <= set(files)
     assert "SharedSeed" in files["experiments.coco_bottom_up"]
     assert "def plot" not in files["experiments.coco_bottom_up"]
+    assert {"pgsr", "pgsr.certificate", "pgsr.algorithms.matching", "pgsr.kernels.noise"} <= set(files)
+    assert not any(name.partition(".")[0] == "models" for name in files)
+    assert {"models", "models.judge"} <= set(digest.covered("experiments.pgsr_exact_optima", "X1"))
     assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])
+
+
+LIBRARY = {
+    "__init__": "from pgsr.noise import draw",
+    "noise": "def draw():\n    from pgsr.kernels import loops\n    return loops",
+    "kernels/__init__": "",
+    "kernels/loops": "from ..views import steps",
+    "views": "steps = 1",
+    "synthesis/__init__": "from pgsr.synthesis.rows import rows",
+    "synthesis/rows": "from pgsr.noise import draw\nrows = 1",
+}
+USER = """
+from pgsr import draw
+def measure(trial):
+    return draw()
+E = Experiment(id="X1", measure=measure)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "same"),
+    [
+        ("synthesis/rows", "rows = 2", True),
+        ("cli/__init__", "from pgsr import noise", True),
+        ("views", "steps = 1  # as before", True),
+        ("views", "steps = 2", False),
+        ("kernels/__init__", "LOOPS = 1", False),
+        ("noise", "from . import synthesis", False),
+    ],
+)
+def test_parts_of_the_library_that_nothing_imports_do_not_count(tmp_path, monkeypatch, name, text, same):
+    """A package that grows beside the others keeps results fresh; what is imported inside a function counts."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "user_of_the_library.py").write_text(USER)
+    digests = []
+    for i, library in enumerate((LIBRARY, LIBRARY | {name: text})):
+        for place, content in library.items():
+            path = tmp_path / str(i) / "pgsr" / f"{place}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        monkeypatch.setattr(digest, "ROOT", tmp_path / str(i))
+        digests.append(digest.covered("user_of_the_library", "X1"))
+    assert (digests[0] == digests[1]) is same
+    assert {"pgsr", "pgsr.noise", "pgsr.kernels", "pgsr.kernels.loops", "pgsr.views"} < set(digests[0])
+
+
+def test_all_of_a_package_counts_where_its_names_come_lazily(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(digest, "ROOT", tmp_path)
+    (tmp_path / "lazy_user.py").write_text(USER)
+    for place, content in (LIBRARY | {"__init__": "def __getattr__(name):\n    return 1"}).items():
+        path = tmp_path / "pgsr" / f"{place}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    assert {"pgsr", "pgsr.synthesis", "pgsr.synthesis.rows", "pgsr.views"} < set(digest.covered("lazy_user", "X1"))

@@ -5,7 +5,7 @@ import pytest
 from instances import random_tree, scale
 from scipy.optimize import linprog
 
-from experiments.agreement import PROBLEMS, random_problem
+from experiments.benchmarks.agreement import PROBLEMS, random_problem
 from models.formulate import formulate, multipliers
 from models.latex import latex
 from models.program import Kind, quadratic

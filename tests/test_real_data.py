@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from experiments.kuo_claims import OneSeedForAll, two_levels
+from experiments.coco_bottom_up import SharedSeed
+from experiments.coco_data import two_levels
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
@@ -138,7 +139,5 @@ def test_the_published_bottom_up_table_carries_one_seed():
     """One noise sequence for all regions gives the published 20,731 / 10,405.5 / 772.8; independent noise does not."""
     truth = kuo_taxi(max_size=100_000)
     midpoint = BottomUp(IsotonicFit(optimum="midpoint", min_size=1))
-    artefact = emd_per_level(
-        truth, HC, midpoint, 1, (0, 0, 1), scale(5, 10), lambda key, i: OneSeedForAll(Seeded(key, i))
-    )
+    artefact = emd_per_level(truth, HC, midpoint, 1, (0, 0, 1), scale(5, 10), SharedSeed)
     assert artefact == pytest.approx((20_731, 10_405.5, 772.8), rel=0.05)

@@ -1,8 +1,8 @@
 """What an experiment is: frozen values, from which any single cell can be computed alone.
 
 An `Experiment` says which arms run on which data sets; a `Scale` says how large a profile is. Their product is a list
-of `Cell`s: one result each, stored in one file each (`experiments.store`), run by `experiments.runner`. `Trial` is all
-that the function `measure` of an experiment may use, so that a cell computed alone equals the same cell of a sweep.
+of `Cell`s: one result each, stored in one file each (`engine.store`), run by `engine.runner`. `Trial` is all that the
+function `measure` of an experiment may use, so that a cell computed alone equals the same cell of a sweep.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.release_record import Record, release_record
+from experiments.engine.release_record import Record, release_record
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
 from pgsr.datasets.table import LARGEST_DENSE
 from pgsr.errors import DataError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from experiments.verdicts import Verdict
+    from experiments.engine.verdicts import Verdict
 
 Parameters = tuple[tuple[str, int | float | str], ...]
 """Free parameters of a cell by name, such as (("N", 5),)."""

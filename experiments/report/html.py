@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from experiments.report_blocks import (
+from experiments.report.blocks import (
     Block,
     Bullets,
     Cell,
@@ -18,10 +18,10 @@ from experiments.report_blocks import (
     Text,
     parts_of,
 )
-from experiments.report_style import STYLE
+from experiments.report.style import STYLE
 
 
-def html(blocks: Sequence[Block]) -> str:
+def render(blocks: Sequence[Block]) -> str:
     """The page."""
     title = next((block.text for block in blocks if isinstance(block, Heading) and block.level == 1), "Report")
     head = (

@@ -5,10 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from experiments.experiment import Profile
-from experiments.figures import level_name
+from experiments.engine.experiment import Profile
+from experiments.engine.figures import level_name
+from experiments.engine.runner import Condition
+from experiments.engine.store import Entry
+from experiments.engine.verdicts import Finding
 from experiments.published.printed import Printed
-from experiments.report_blocks import (
+from experiments.report.blocks import (
     Block,
     Bullets,
     Cell,
@@ -22,13 +25,10 @@ from experiments.report_blocks import (
     table,
     text,
 )  # fmt: skip
-from experiments.report_environment import environment
-from experiments.report_means import Mean
-from experiments.report_printed import sources
-from experiments.report_sections import Section
-from experiments.runner import Condition
-from experiments.store import Entry
-from experiments.verdicts import Finding
+from experiments.report.environment import environment
+from experiments.report.means import Mean
+from experiments.report.printed import sources
+from experiments.report.sections import Section
 from pgsr.comparison import ANSWERED
 
 SHOWN_KEYS = 5
@@ -46,7 +46,7 @@ UNITS = {
 """What `release_record` measures; other metrics go by their names."""
 
 
-def content(sections: Sequence[Section], profile: Profile) -> list[Block]:
+def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
     """The whole report."""
     blocks: list[Block] = [
         Heading(1, "Differentially private group size release: experiments"),

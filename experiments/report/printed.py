@@ -19,13 +19,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from experiments import published
-from experiments.experiment import Experiment
+from experiments.engine.experiment import Experiment
 from experiments.published.printed import Printed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.report_means import Mean
+    from experiments.report.means import Mean
 
 
 @dataclass(frozen=True)

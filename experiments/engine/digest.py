@@ -1,8 +1,9 @@
 """Which code a result came from: a digest that changes when numbers may, and not when only looks do.
 
-It covers all of pgsr, all of models if the experiment imports from it, and of the experiment's own file what its
-`Experiment(...)` reaches, `plot` and `verdicts` apart, together with the files of experiments/ that this reaches.
-Comments, docstrings and layout do not count. Editing a figure therefore leaves results fresh; editing an arm does not.
+It covers of the experiment's own file what its `Experiment(...)` reaches, `plot` and `verdicts` apart, and every file
+of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on the way, and imports
+inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing a figure therefore
+leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
 Not covered: versions of libraries, which every result lists, and the data files.
 """
 
@@ -11,13 +12,15 @@ import hashlib
 import importlib.util
 import sys
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.experiment import Experiment
+    from experiments.engine.experiment import Experiment
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("experiments", "models", "pgsr")
 LOOKS = ("plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
 
@@ -29,36 +32,52 @@ def code_digest(experiment: "Experiment") -> str:
 
 @lru_cache
 def _digest(module: str, identity: str) -> str:
-    files: dict[str, str] = {}
-    used = _follow(module, identity, files)
-    for package in ("pgsr", *(["models"] if "models" in used else [])):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            files[path.relative_to(ROOT).as_posix()] = _plain(path)
     digest = hashlib.sha256()
-    for name, text in sorted(files.items()):
+    for name, text in sorted(covered(module, identity).items()):
         digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
 
 
-def _follow(module: str, identity: str | None, files: dict[str, str]) -> set[str]:
-    """Add the file of `module` and those of experiments/ that it reaches; returns the packages it imports from."""
+def covered(module: str, identity: str) -> dict[str, str]:
+    """The modules behind the experiment of this id, each with what counts of its text."""
     path = _file(module)
-    if path is None or module in files:
-        return set()
+    if path is None:
+        return {}
+    body = _reached(_parsed(path).body, identity)
+    texts = {module: ast.unparse(ast.Module(body, []))}
+    waiting = sorted(_imported(module, path, body))
+    while waiting:
+        name = waiting.pop()
+        found = _source(name)
+        if found is not None and name not in texts:
+            texts[name], imported = _whole(name, found)
+            waiting += imported
+    return texts
+
+
+@lru_cache(None)
+def _whole(module: str, path: Path) -> tuple[str, set[str]]:
+    """What counts of a file, and the modules that it may import."""
     body = _parsed(path).body
-    if identity is not None:
-        body = _reached(body, identity)
-    files[module] = ast.unparse(ast.Module(body, []))
-    used: set[str] = set()
+    return ast.unparse(ast.Module(body, [])), _imported(module, path, body)
+
+
+def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
+    """The names that statements of a module import, and the packages on the way to them."""
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    names: list[str] = []
+    if path.name == "__init__.py" and any("__getattr__" in _defined(statement) for statement in body):
+        # Names come from anywhere in the package, so all of it counts.
+        below = [each.relative_to(path.parent).with_suffix("").parts for each in path.parent.rglob("*.py")]
+        names += [".".join((*package, *parts)).removesuffix(".__init__") for parts in below]
     for node in ast.walk(ast.Module(body, [])):
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
-        for name in names:
-            used.add(name.partition(".")[0])
-            if name.startswith("experiments.") and _file(name) is not None:
-                used |= _follow(name, None, files)
-    return used
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # One dot is the package that the module lies in, or is; two are the one above.
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            names += [".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names]
+    return {part for name in names for part in accumulate(name.split("."), "{}.{}".format)}
 
 
 def _reached(body: list[ast.stmt], identity: str) -> list[ast.stmt]:
@@ -100,8 +119,16 @@ def _defined(statement: ast.stmt) -> set[str]:
     return set()
 
 
+def _source(module: str) -> Path | None:
+    """The source of a module of ours, by its place; None for names inside a module, and for other packages."""
+    if module.partition(".")[0] not in PACKAGES:
+        return None
+    base = ROOT.joinpath(*module.split("."))
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+
+
 def _file(module: str) -> Path | None:
-    """The source of a module, without running it; None for names inside a module, and for notebooks."""
+    """The source of an experiment's module, which need not be ours; None for notebooks."""
     loaded = sys.modules.get(module)
     if loaded is not None:
         return Path(origin) if (origin := getattr(loaded, "__file__", None)) else None
@@ -110,11 +137,6 @@ def _file(module: str) -> Path | None:
     except ModuleNotFoundError:
         return None
     return Path(spec.origin) if spec is not None and spec.origin else None
-
-
-@lru_cache(None)
-def _plain(path: Path) -> str:
-    return ast.unparse(_parsed(path))
 
 
 def _parsed(path: Path) -> ast.Module:

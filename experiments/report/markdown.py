@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from experiments.report_blocks import (
+from experiments.report.blocks import (
     Block,
     Bullets,
     Cell,
@@ -22,7 +22,7 @@ from experiments.report_blocks import (
 _SPECIAL = str.maketrans({each: f"\\{each}" for each in "\\`*_[]|#<>"})
 
 
-def markdown(blocks: Sequence[Block], figures: Path) -> str:
+def render(blocks: Sequence[Block], figures: Path) -> str:
     """The document. Pictures are written to `figures`, which must lie beside it."""
     return "\n\n".join(_block(block, figures) for block in blocks) + "\n"
 

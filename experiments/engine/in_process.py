@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from experiments.experiment import Task
+from experiments.engine.experiment import Task
 
 
 def prepare(task: Task) -> None:

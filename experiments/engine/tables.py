@@ -1,5 +1,7 @@
 """Tables for the terminal."""
 
+import re
+
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
@@ -7,20 +9,12 @@ from rich.table import Table
 from pgsr import Comparison
 from pgsr.comparison_view import error_frame, notes, outcome_frame
 
-_STYLES = {"OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow"}
-_TEXT_COLUMNS = (
-    "method",
-    "problem",
-    "status",
-    "violations",
-    "name",
-    "peer",
-    "claim",
-    "data",
-    "verdict",
-    "claimed better",
-    "other",
-)
+_STYLES = {
+    "OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow",
+    "holds": "green", "fails": "red", "undecided": "yellow",
+}  # fmt: skip
+_NUMBER = re.compile(r"-?|(< )?[-+]?[\d,.]+(e[-+]?\d+)?( (s|ms|MB)|/\d+( r)?)?")
+"""A number, with its unit or what it is out of, or what stands for none."""
 
 
 def print_comparison(console: Console, table: Comparison) -> None:
@@ -35,11 +29,12 @@ def print_comparison(console: Console, table: Comparison) -> None:
 
 
 def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
+    """The frame as a table: numbers to the right, words to the left."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
     for column in frame.columns:
-        left = column in _TEXT_COLUMNS
+        numbers = all(_NUMBER.fullmatch(str(value)) for value in frame[column])
         head = column.replace(", ", "\n")
-        table.add_column(head, justify="left" if left else "right", overflow="fold", no_wrap=column == "method")
+        table.add_column(head, justify="right" if numbers else "left", overflow="fold", no_wrap=column == "method")
     for _, row in frame.iterrows():
         cells = [str(value) for value in row]
         table.add_row(*(f"[{_STYLES[cell]}]{cell}[/]" if cell in _STYLES else cell for cell in map(_escaped, cells)))

@@ -20,12 +20,12 @@ from typing import Any
 import joblib
 import psutil
 
-from experiments.digest import code_digest
-from experiments.experiment import Experiment, ExperimentError, Profile, Task
-from experiments.in_process import prepare
-from experiments.memory_gate import MemoryGate
-from experiments.progress import Progress
-from experiments.store import Entry, State, Store, Torn
+from experiments.engine.digest import code_digest
+from experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
+from experiments.engine.in_process import prepare
+from experiments.engine.memory_gate import MemoryGate
+from experiments.engine.progress import Progress
+from experiments.engine.store import Entry, State, Store, Torn
 from pgsr.errors import MemoryNeededError
 from pgsr.isolation import run_isolated
 

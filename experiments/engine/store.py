@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from experiments.experiment import Cell, Profile
+from experiments.engine.experiment import Cell, Profile
 from pgsr import PgsrError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Entry:
         real: whether its data is real rather than generated.
         state, reason: how it ended, and why.
         record: what was measured; lists in place of arrays.
-        code: digest of the sources (`experiments.digest`).
+        code: digest of the sources (`experiments.engine.digest`).
         time_limit: seconds it was allowed.
         seconds: wall time of its process, start-up included.
         peak_bytes: most memory of its process.

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.experiment import Experiment, Profile
-from experiments.report_content import content
-from experiments.report_html import html
-from experiments.report_markdown import markdown
-from experiments.report_sections import collect
-from experiments.store import Store
+from experiments.engine.experiment import Experiment, Profile
+from experiments.engine.store import Store
+from experiments.report import html, markdown
+from experiments.report.content import report_blocks
+from experiments.report.sections import collect
 
 
 def write_report(experiments: Sequence[Experiment], profile: Profile, store: Store, folder: Path) -> tuple[Path, Path]:
@@ -17,8 +16,8 @@ def write_report(experiments: Sequence[Experiment], profile: Profile, store: Sto
     Returns:
         The two files.
     """
-    blocks = content(collect(experiments, profile, store), profile)
+    blocks = report_blocks(collect(experiments, profile, store), profile)
     page, document = folder / "report.html", folder / "report.md"
-    page.write_text(html(blocks), encoding="utf-8")
-    document.write_text(markdown(blocks, folder / "figures"), encoding="utf-8")
+    page.write_text(html.render(blocks), encoding="utf-8")
+    document.write_text(markdown.render(blocks, folder / "figures"), encoding="utf-8")
     return page, document

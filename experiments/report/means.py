@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import fmean, stdev
 
-from experiments.experiment import Parameters
+from experiments.engine.experiment import Parameters
+from experiments.engine.store import Entry, plain
 from experiments.published.printed import Printed
-from experiments.report_printed import Beside
-from experiments.store import Entry, plain
+from experiments.report.printed import Beside
 
 TWO_ERRORS = 2.0
 """Standard errors within which a mean agrees with a printed number; verdicts use as many."""

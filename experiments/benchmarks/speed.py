@@ -18,8 +18,8 @@ from rich.console import Console
 from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
-from experiments import bench_scale as scale
-from experiments.tables import print_frame
+from experiments.benchmarks import scale
+from experiments.engine.tables import print_frame
 from models import Cvxpy
 from pgsr import (
     CountOfCounts,

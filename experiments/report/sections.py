@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from experiments.digest import code_digest
-from experiments.experiment import DataSet, Experiment, Profile
+from experiments.engine.digest import code_digest
+from experiments.engine.experiment import DataSet, Experiment, Profile
+from experiments.engine.runner import Condition, conditions
+from experiments.engine.store import Entry, State, Store, Torn, to_frame
+from experiments.engine.verdicts import Verdict
 from experiments.published.printed import Printed
-from experiments.report_means import Mean, beside, means
-from experiments.report_printed import all_printed, besides
-from experiments.runner import Condition, conditions
-from experiments.store import Entry, State, Store, Torn, to_frame
-from experiments.verdicts import Verdict
+from experiments.report.means import Mean, beside, means
+from experiments.report.printed import all_printed, besides
 from pgsr.errors import DataError
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ class Section:
         return f"python -m experiments run {self.experiment.id} --profile {profile}"
 
 
-def collect(experiments: Sequence[Experiment], profile: Profile, store: Store) -> list[Section]:
+def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:
     """Everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
-    return [_section(experiment, profile, store) for experiment in experiments]
+    return [_section(experiment, profile, store, draw) for experiment in experiments]
 
 
-def _section(experiment: Experiment, profile: Profile, store: Store) -> Section:
+def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool) -> Section:
     printed = tuple(number for number in all_printed() if number.experiment == experiment.id)
     if profile not in experiment.profiles:
         return Section(experiment, profile, planned=False, unmatched=printed)
@@ -112,7 +112,7 @@ def _section(experiment: Experiment, profile: Profile, store: Store) -> Section:
         data=_uses(experiment, profile, there, section),
         condition=condition,
         trouble=trouble,
-        drawing=_drawing(experiment, frame, remarks),
+        drawing=_drawing(experiment, frame, remarks) if draw else None,
         means=tuple(rows),
         unmatched=unmatched,
         verdicts=_verdicts(experiment, frame, remarks),

@@ -1,0 +1,1 @@
+"""What runs, stores, judges and draws any experiment, whatever it measures."""
