@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pgsr.budget import Ledger, Number, exact
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, require_source
+from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
 from pgsr.group_totals import noisy_consistent
 from pgsr.hierarchy import Hierarchy
@@ -69,7 +70,14 @@ def noisy_entities(
     require_kind(noisy, Measurement, "noisy", "give what Geometric(...).measure returned")
     if noisy.hierarchy is not truth.hierarchy or noisy.max_size != truth.max_size:
         raise ProblemError("truth and measurement differ in hierarchy or sizes; measure this very truth")
+    if truth.max_quantity > 1:
+        raise ProblemError(
+            f"one entity adds up to {truth.max_quantity} to a region's number here, and the noise is for 1; "
+            "noisy numbers of entities need quantities of 0 and 1"
+        )
+    require_source(source)
     epsilon = exact(epsilon)
+    DoubleGeometric(truth.hierarchy.n_levels / epsilon)  # refuses noise that is too large before it is paid for
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(epsilon, "measuring numbers of entities")

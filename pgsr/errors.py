@@ -33,6 +33,10 @@ class DataError(PgsrError, ValueError):
     """A data set is absent or is not what it should be."""
 
 
+class TableError(PgsrError, ValueError):
+    """A table of entities, groups or regions is absent, malformed or contradicts another."""
+
+
 class MemoryNeededError(PgsrError):
     """More memory would be needed than the machine has free."""
 

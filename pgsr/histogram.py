@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr import memory
+from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 
@@ -24,6 +25,8 @@ class CountOfCounts:
             `hierarchy.paths`. NumPy or SciPy sparse; a sparse table stays sparse (K = 100,000 over 3,196 regions is
             2.6 GB dense). K, the largest size, must be public: never derive it from the data.
         name: the data set's name; research noise is keyed by it.
+        max_quantity: public bound on what one entity adds to its group's size; sensitivities grow with it.
+        private_groups: whether the table of groups is private, so that regions' totals must be measured with noise.
 
     Raises:
         CountError: wrong shape, or counts that are negative, fractional, not finite, not numbers, too large, or do
@@ -40,9 +43,20 @@ class CountOfCounts:
         array([6, 3, 3])
     """
 
-    def __init__(self, hierarchy: Hierarchy, counts: object, name: str = "") -> None:
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        counts: object,
+        name: str = "",
+        *,
+        max_quantity: int = 1,
+        private_groups: bool = False,
+    ) -> None:
         if not isinstance(name, str):
             raise CountError(f"the name is {name!r}, not text; it keys the noise, write {str(name)!r}")
+        if isinstance(max_quantity, bool) or not isinstance(max_quantity, int) or max_quantity < 1:
+            raise CountError(f"max_quantity={max_quantity!r}; give a public whole number from 1 up")
+        require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         check = _checked_sparse if sparse.issparse(counts) else _checked_dense
         table: Any = check(hierarchy, counts)
         n_missing = hierarchy.n_regions - table.shape[0]
@@ -55,6 +69,8 @@ class CountOfCounts:
             table.flags.writeable = False
         self.hierarchy = hierarchy
         self.name = name
+        self.max_quantity = max_quantity
+        self.private_groups = private_groups
         self._table = table
 
     @classmethod
@@ -71,7 +87,8 @@ class CountOfCounts:
         Raises:
             CountError: there is not one row per listed leaf.
         """
-        rows = _as_array(counts)
+        require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        rows = np.atleast_1d(_as_array(counts))
         order = hierarchy.order[hierarchy.leaves]
         if len(rows) != len(order) or sorted(order) != list(range(len(order))):
             raise CountError(f"{len(rows)} rows for {len(order)} leaves; list leaves alone, and give one row for each")

@@ -8,9 +8,9 @@ import numpy as np
 
 from pgsr import memory
 from pgsr.budget import Budget, Ledger, Number, exact
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, require_source
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.errors import ArgumentError, BudgetError, ProblemError
+from pgsr.errors import BudgetError, ProblemError
 from pgsr.group_totals import noisy_totals
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions
@@ -38,6 +38,9 @@ class Geometric:
         shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
         totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
         totals_share: part of epsilon for noisy totals.
+        max_quantity: public bound M on what one entity adds to its group's size. The group moves from size s to s + M
+            at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
+            M. Noisy totals are not affected.
 
     Example:
         >>> from pgsr import Hierarchy, Seeded
@@ -54,6 +57,7 @@ class Geometric:
     shares: Sequence[Number] | None = None
     totals: Totals | str = Totals.REGIONS
     totals_share: Number = "1/10"
+    max_quantity: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
@@ -63,6 +67,8 @@ class Geometric:
         for view in views:
             if not isinstance(view, View):
                 raise ProblemError(f"view={view!r} is unknown; use View.COUNTS, View.CUMULATIVE or View.RANKED")
+        if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
+            raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
         if View.RANKED in views and self.totals is Totals.ROOT:
             raise ProblemError(
                 "View.RANKED tells every region's number of groups by its length; use totals='regions' or another view"
@@ -132,8 +138,14 @@ class Geometric:
     def check(self, truth: CountOfCounts, source: Source) -> None:
         """Raise whatever `measure` would refuse; nothing is charged or drawn."""
         require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
-        if isinstance(source, type) or not callable(getattr(source, "stream", None)):
-            raise ArgumentError(f"source is {source!r}; give Secure(), or Seeded('key') for research")
+        require_source(source)
+        if truth.max_quantity > self.max_quantity:
+            raise ProblemError(
+                f"one entity adds up to {truth.max_quantity} to a size here, and this noise hides {self.max_quantity}; "
+                f"give Geometric(..., max_quantity={truth.max_quantity})"
+            )
+        if truth.private_groups and self.totals is not Totals.NOISY:
+            raise ProblemError("the table of groups is private; pay for the totals with Geometric(..., totals='noisy')")
         tree = truth.hierarchy
         views = self._views(tree.n_levels)
         self._laws(tree.n_levels)
@@ -165,7 +177,10 @@ class Geometric:
 
     def _laws(self, n_levels: int) -> list[DoubleGeometric | None]:
         pairs = zip(self._views(n_levels), self.budget(n_levels).levels, strict=True)
-        return [DoubleGeometric(view.sensitivity / epsilon) if epsilon else None for view, epsilon in pairs]
+        return [DoubleGeometric(self._sensitivity(view) / epsilon) if epsilon else None for view, epsilon in pairs]
+
+    def _sensitivity(self, view: View) -> int:
+        return view.sensitivity if view is View.COUNTS else view.sensitivity * self.max_quantity
 
     def _views(self, n_levels: int) -> tuple[View, ...]:
         if not isinstance(self.view, tuple):

@@ -29,6 +29,11 @@ def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: 
     Raises:
         PgsrError: as `Mechanism.check`, naming the candidate.
     """
+    if truth.max_quantity > 1 or truth.private_groups:
+        raise ProblemError(
+            "scores and statistics are proved for entities of quantity 1 and a public table of groups; choose by "
+            "noisy values or public facts (ChosenByNoise, expected_errors)"
+        )
     for candidate in candidates:
         try:
             candidate.check(truth, source)

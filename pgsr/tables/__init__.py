@@ -1,0 +1,27 @@
+"""The papers' own tables (entities, groups, regions) into counts, and counts out as long tables, by DuckDB."""
+
+from pgsr.tables.group_counts import count_groups
+from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
+from pgsr.tables.long import read_long, to_long, write_long
+from pgsr.tables.regions import Levels, Parents
+from pgsr.tables.session import Limits
+from pgsr.tables.source import Csv, Frame, Parquet, Query, source
+
+__all__ = [
+    "Csv",
+    "Entities",
+    "Frame",
+    "Groups",
+    "Levels",
+    "Limits",
+    "Parents",
+    "Parquet",
+    "PrivateLog",
+    "Quantities",
+    "Query",
+    "count_groups",
+    "read_long",
+    "source",
+    "to_long",
+    "write_long",
+]

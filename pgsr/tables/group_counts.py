@@ -1,0 +1,269 @@
+"""From the papers' tables to a `CountOfCounts`, out of core."""
+
+import numpy as np
+from scipy import sparse
+
+from pgsr import memory
+from pgsr.checks import require_kind
+from pgsr.datasets.table import LARGEST_DENSE
+from pgsr.errors import ArgumentError, TableError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.tables.checks import (
+    ENTITIES,
+    GROUPS,
+    at_row,
+    check_entities,
+    check_group_ids,
+    leaf_sql,
+    quantity_sql,
+)
+from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns, require_one_kind
+from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities, columns_of
+from pgsr.tables.regions import Levels, Located, Parents, locate, source_of
+from pgsr.tables.session import Limits, Session
+
+
+def count_groups(
+    entities: Entities | Quantities,
+    groups: Groups | None,
+    hierarchy: Hierarchy | Parents | Levels | None = None,
+    *,
+    max_size: int,
+    private_groups: bool = False,
+    name: str = "",
+    limits: Limits | None = None,
+    log: PrivateLog | None = None,
+) -> CountOfCounts:
+    """The number of groups of every size 0..K in every region:
+
+        counts[r, s] = #{groups g in r: min(size(g), K) = s},   size(g) = #{rows of g}, or the sum of z over its tuples.
+
+    The public table of groups gives the groups of size 0 and every region's total, on which the sensitivities rest
+    (without them a group that loses its last member would vanish). Rows that fit nowhere are refused, never dropped.
+    Messages quote ids of public tables only.
+
+    Args:
+        entities: the private rows.
+        groups: the public table of groups.
+        hierarchy: the public regions; None if `groups` has a column per level and every region has a group.
+        max_size: K, public, at least 1. Larger groups count as K; dropping them would change a region's total.
+        private_groups: the table of groups is private, or absent (`groups=None`; then a group exists if it has a row,
+            and rows must tell their region). The totals are private too and the noise has to pay for them:
+            `Geometric(..., totals="noisy")` is the only one that measures such counts.
+        name: the data set's name; research noise is keyed by it.
+        limits: of memory, threads and disk.
+        log: takes the numbers that are not for publication.
+
+    Raises:
+        TableError: an absent table of groups, a missing or wrong column, a row that fits nowhere or twice, a group in
+            two leaves. The message names the table, the number of rows and the remedy.
+        HierarchyError: the regions form no tree.
+        MemoryNeededError: a row of sizes 0..K or the table of counts does not fit.
+        ArgumentError: an argument of the wrong kind, K < 1.
+
+    Complexity: one hash table over the groups and one over the entities, spilled to disk beyond `limits`.
+
+    Example:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"entity": ["Ann", "Bob", "Cy"], "group": [1, 1, 2]})
+        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+        >>> truth = count_groups(Entities(people), Groups(homes, region=("nation", "state")), max_size=3)
+        >>> truth.counts[truth.hierarchy.index(("US", "MI"))]
+        array([1, 1, 0, 0])
+
+    Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019, section 2. Against a loop over dictionaries:
+    `tests/test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
+    """
+    largest = _checked_size(max_size)
+    _check_arguments(entities, groups, hierarchy, private_groups, log)
+    if hierarchy is None:
+        assert groups is not None
+        hierarchy = Levels(groups.table, columns_of(groups.region))
+    memory.require(32 * (largest + 1), f"a row of {largest + 1:,} sizes")
+    sources = [entities.table, *([groups.table] if groups else []), *source_of(hierarchy)]
+    with Session(limits or Limits(), sources) as session:
+        kind = _checked_kinds(session, entities, groups)
+        region = groups.region if groups is not None else entities.region
+        located = locate(hierarchy, not isinstance(region, str), session)
+        parts = []
+        if groups is not None:
+            check_group_ids(session, groups, kind, not private_groups)
+            join, leaf = leaf_sql(session, groups.table, groups.region, located, GROUPS, not private_groups)
+            zero = ", 0 AS z, 0 AS cut" if isinstance(entities, Quantities) else ""
+            g = id_sql(groups.group, kind)
+            parts.append(f"SELECT {g} AS g, {leaf} AS leaf, 1 AS listed{zero} FROM {session.scan(groups.table)} {join}")
+        check_entities(session, entities)
+        parts.append(_entity_part(session, entities, located, kind))
+        states = _states(entities, groups, " UNION ALL ".join(parts))
+        cells = session.keep(_cells(states, largest), ENTITIES)
+        _refuse_states(session, cells, entities, groups, kind, " UNION ALL ".join(parts), located, not private_groups)
+        return _table(session, cells, located.hierarchy, largest, entities, private_groups, name, log)
+
+
+def _checked_size(max_size: object) -> int:
+    if isinstance(max_size, bool) or not isinstance(max_size, int | np.integer) or not 1 <= max_size <= 2**40:
+        raise ArgumentError(f"max_size={max_size!r}; give the public largest size K, a whole number from 1 up")
+    return int(max_size)
+
+
+def _check_arguments(
+    entities: object, groups: object, hierarchy: object, private_groups: bool, log: PrivateLog | None
+) -> None:
+    require_kind(
+        entities, (Entities, Quantities), "entities", "give Entities(table) or Quantities(table, max_quantity)"
+    )
+    assert isinstance(entities, Entities | Quantities)
+    if log is not None:
+        require_kind(log, PrivateLog, "log", "give PrivateLog() or None")
+    if hierarchy is not None:
+        require_kind(hierarchy, (Hierarchy, Parents, Levels), "hierarchy", "give a Hierarchy, Parents or Levels")
+    if groups is None:
+        if not private_groups:
+            raise TableError(
+                "there is no table of groups, so groups without entities and the regions' totals are unknown; give "
+                "Groups(table), or say private_groups=True and pay for the totals with Geometric(..., totals='noisy')"
+            )
+        if entities.region is None:
+            raise TableError("without a table of groups the entities must tell their region; name its column")
+    else:
+        require_kind(groups, Groups, "groups", "give Groups(table) or None")
+        if hierarchy is None and isinstance(groups.region, str):  # pyright: ignore[reportAttributeAccessIssue]
+            raise TableError("there is no hierarchy; give one, or name a column per level in Groups(region=(...))")
+    if hierarchy is None and private_groups:
+        raise TableError("the hierarchy is public and cannot come from private groups; give it")
+
+
+def _checked_kinds(session: Session, entities: Entities | Quantities, groups: Groups | None) -> IdKind:
+    types = session.types(entities.table, ENTITIES)
+    wanted = [entities.group, *([entities.entity] if entities.entity else [])]
+    wanted += list(columns_of(entities.region)) if entities.region else []
+    wanted += [entities.quantity] if isinstance(entities, Quantities) else []
+    require_columns(types, wanted, ENTITIES)
+    kind = id_kind(types, entities.group, ENTITIES)
+    if groups is not None:
+        listed = session.types(groups.table, GROUPS)
+        require_columns(listed, [groups.group, *columns_of(groups.region)], GROUPS)
+        require_one_kind(
+            kind,
+            f"column {entities.group!r} of {ENTITIES}",
+            id_kind(listed, groups.group, GROUPS),
+            f"column {groups.group!r} of {GROUPS}",
+        )
+    return kind
+
+
+def _entity_part(session: Session, entities: Entities | Quantities, located: Located, kind: IdKind) -> str:
+    join, leaf = "", "CAST(NULL AS INTEGER)"
+    if entities.region is not None:
+        join, leaf = leaf_sql(session, entities.table, entities.region, located, ENTITIES, False)
+    amounts = ""
+    if isinstance(entities, Quantities):
+        z, most = quantity_sql(session.types(entities.table, ENTITIES), entities), entities.max_quantity
+        amounts = f", least({z}, {most}) AS z, CAST({z} > {most} AS INTEGER) AS cut"
+    scan = session.scan(entities.table)
+    return f"SELECT {id_sql(entities.group, kind)} AS g, {leaf} AS leaf, NULL AS listed{amounts} FROM {scan} {join}"
+
+
+def _states(entities: Entities | Quantities, groups: Groups | None, rows: str) -> str:
+    """One row per group: its leaf, size and what is wrong with it.
+
+    Groups and entities go through one aggregation, so that no join of two large tables is needed.
+    """
+    weighted = isinstance(entities, Quantities)
+    size = "sum(z)" if weighted else "count(*) - count(listed)"
+    cut = "sum(cut)" if weighted else "0"
+    faults = "WHEN count(listed) = 0 THEN 1 WHEN count(listed) > 1 THEN 2 " if groups is not None else ""
+    if entities.region is not None:
+        faults += "WHEN min(leaf) <> max(leaf) THEN 3 "
+    state = f"CASE {faults}ELSE 0 END" if faults else "0"
+    n_rows = "count(*) - count(listed)"
+    return (
+        f"SELECT max(leaf) AS leaf, {state} AS state, {size} AS size, {n_rows} AS n_rows, {cut} AS cut "
+        f"FROM ({rows}) GROUP BY g"
+    )
+
+
+def _cells(states: str, largest: int) -> str:
+    return (
+        f"SELECT state, CASE WHEN state = 0 THEN leaf END AS leaf, CAST(least(size, {largest}) AS BIGINT) AS size, "
+        f"count(*) AS n_groups, CAST(sum(n_rows) AS BIGINT) AS n_rows, CAST(sum(cut) AS BIGINT) AS cut, "
+        f"count(*) FILTER (size > {largest}) AS clipped FROM ({states}) GROUP BY ALL"
+    )
+
+
+def _refuse_states(
+    session: Session,
+    cells: str,
+    entities: Entities | Quantities,
+    groups: Groups | None,
+    kind: IdKind,
+    rows: str,
+    located: Located,
+    public: bool,
+) -> None:
+    found = dict.fromkeys((1, 2, 3), (0, 0))
+    for state, n_groups, n_rows in session.rows(
+        f"SELECT state, CAST(sum(n_groups) AS BIGINT), CAST(sum(n_rows) AS BIGINT) FROM {cells} GROUP BY state",
+        ENTITIES,
+    ):
+        found[state] = n_groups, n_rows
+    if found[1][0]:
+        assert groups is not None
+        known = f"SELECT {id_sql(groups.group, kind)} FROM {session.scan(groups.table)}"
+        where = at_row(session, entities.table, f"{id_sql(entities.group, kind)} NOT IN ({known})")
+        raise TableError(
+            f"{found[1][1]:,} entities{where} are in {found[1][0]:,} groups that {GROUPS} does not list; add the "
+            "groups or mend the ids, none is dropped"
+        )
+    if found[2][0]:
+        [(g, low, high)] = session.rows(
+            f"SELECT g, min(leaf), max(leaf) FROM ({rows}) WHERE listed = 1 GROUP BY g HAVING count(*) > 1 "
+            "ORDER BY min(leaf) = max(leaf), g LIMIT 1",
+            GROUPS,
+        )
+        which = f"group {g!r}" if public else "a group"
+        if low == high:
+            raise TableError(f"{which} is listed twice in {GROUPS} ({found[2][0]:,} such groups); list each once")
+        both = " and ".join(_leaf_name(located.hierarchy, leaf) for leaf in (low, high)) if public else "two leaves"
+        raise TableError(
+            f"{which} lies in {both} ({found[2][0]:,} groups are listed more than once); a group lies in one leaf: "
+            "make (group, region) pairs the groups if it may span several"
+        )
+    if found[3][0]:
+        own = "entities outside their own region" if groups is not None else "entities in several regions"
+        raise TableError(
+            f"{found[3][0]:,} groups have {own}; a group lies in one leaf: mend the regions, or make (group, region) "
+            "pairs the groups"
+        )
+
+
+def _table(
+    session: Session,
+    cells: str,
+    tree: Hierarchy,
+    largest: int,
+    entities: Entities | Quantities,
+    private_groups: bool,
+    name: str,
+    log: PrivateLog | None,
+) -> CountOfCounts:
+    [(n_cells, n_rows, clipped, cut)] = session.rows(
+        f"SELECT count(*), sum(n_rows), sum(clipped), sum(cut) FROM {cells}", ENTITIES
+    )
+    dense = 8 * tree.n_regions * (largest + 1)
+    needed = 3 * min(dense, 24 * n_cells * tree.n_levels)
+    memory.require(needed, f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes")
+    found = session.columns(f"SELECT leaf, size, n_groups FROM {cells}", ENTITIES)
+    n_leaves = tree.n_regions - tree.n_inner
+    place = np.asarray(found["leaf"], np.int64), np.asarray(found["size"], np.int64)
+    table = sparse.csr_array((np.asarray(found["n_groups"], np.int64), place), shape=(n_leaves, largest + 1))
+    if log is not None:
+        log.entities, log.clipped_groups, log.clipped_quantities = int(n_rows or 0), int(clipped or 0), int(cut or 0)
+    change = entities.max_quantity if isinstance(entities, Quantities) else 1
+    counts = table if dense > LARGEST_DENSE else table.toarray()
+    return CountOfCounts(tree, counts, name, max_quantity=change, private_groups=private_groups)
+
+
+def _leaf_name(tree: Hierarchy, leaf: int) -> str:
+    return " / ".join(tree.paths[tree.n_inner + leaf])

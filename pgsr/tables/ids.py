@@ -1,0 +1,63 @@
+"""Columns of ids: text or whole numbers, never anything a reader has turned them into."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from pgsr.errors import TableError
+from pgsr.tables.session import name
+
+INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE"))
+INTEGERS |= {"INTEGER", "UINTEGER", "INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
+
+UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
+"""Control and format characters, as a regular expression in SQL."""
+
+
+class IdKind(StrEnum):
+    """What ids are. 1001 and "01001" differ, so columns that refer to each other must be of one kind."""
+
+    TEXT = "text"
+    NUMBER = "numbers"
+
+
+def require_columns(types: Mapping[str, str], wanted: Iterable[str], what: str) -> None:
+    """Raise `TableError` unless the table called `what` has these columns."""
+    known = {column.lower() for column in types}
+    for column in wanted:
+        if column.lower() not in known:
+            raise TableError(f"{what} has no column {column!r}, only {', '.join(types)}; name the column to use")
+
+
+def column_type(types: Mapping[str, str], column: str) -> str:
+    """The DuckDB type of a column, whose name is not case-sensitive."""
+    return next(kind for known, kind in types.items() if known.lower() == column.lower())
+
+
+def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
+    """Whether a column's ids are text or numbers.
+
+    Raises:
+        TableError: they are neither. Floats are what a reader makes of whole numbers with gaps.
+    """
+    kind = column_type(types, column)
+    if kind in INTEGERS:
+        return IdKind.NUMBER
+    if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM"):
+        return IdKind.TEXT
+    raise TableError(
+        f"column {column!r} of {what} is {kind}; ids are text or whole numbers: fill missing ids, and read ids as text"
+    )
+
+
+def require_one_kind(a: IdKind, what: str, b: IdKind, other: str) -> None:
+    """Raise `TableError` if two columns that refer to each other hold text and numbers."""
+    if a is not b:
+        raise TableError(
+            f"{what} holds {a}, {other} holds {b}; read ids as text in both, else '01001' becomes 1001 "
+            "(numbers in a CSV file: Csv(..., integers=(...,)))"
+        )
+
+
+def id_sql(column: str, kind: IdKind) -> str:
+    """An id in SQL; an empty text is a missing id."""
+    return name(column) if kind is IdKind.NUMBER else f"nullif(CAST({name(column)} AS VARCHAR), '')"

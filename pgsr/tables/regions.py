@@ -1,0 +1,203 @@
+"""The public table of regions, and which leaf a region id or a path of names stands for."""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pgsr.errors import ArgumentError, HierarchyError, TableError
+from pgsr.hierarchy import Hierarchy, Path
+from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns, require_one_kind
+from pgsr.tables.session import Session
+from pgsr.tables.source import Source, source
+
+Key = tuple[str | None, ...]
+"""How a table refers to a region: (id,), or one name per level, None below an inner region."""
+
+LARGEST_TABLE = 10_000_000
+"""Most regions; a column with more ids is no column of regions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parents:
+    """Hierarchy(region, parent): one row per region, no parent at the root. A region's id is its name.
+
+    Args:
+        table: anything `source` takes.
+        region, parent: the columns.
+        pad_ragged: as in `Hierarchy.from_paths`.
+    """
+
+    table: Any
+    region: str = "region"
+    parent: str = "parent"
+    pad_ragged: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", source(self.table))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """One column of names per level, root first; empty below a branch's end (see `pad_ragged`).
+
+    Args:
+        table: anything `source` takes.
+        levels: the columns, root first.
+        region: a column of ids for the paths, each id and path once; None where regions are named by their path. Paths
+            may repeat then, so the table of groups itself will do.
+        pad_ragged: as in `Hierarchy.from_paths`.
+    """
+
+    table: Any
+    levels: tuple[str, ...]
+    region: str | None = None
+    pad_ragged: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", source(self.table))
+        object.__setattr__(self, "levels", column_tuple(self.levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A hierarchy, and the leaf that every key stands for: its position among the leaves, or `INNER`."""
+
+    hierarchy: Hierarchy
+    kinds: tuple[IdKind, ...]
+    leaf: dict[Key, int]
+
+
+INNER = -1
+
+
+def source_of(given: "Hierarchy | Parents | Levels") -> list[Source]:
+    """The source to be read for a hierarchy, if any."""
+    return [] if isinstance(given, Hierarchy) else [given.table]
+
+
+def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Session) -> Located:
+    """Read a hierarchy; its regions are referred to by a path of names or by one id.
+
+    Raises:
+        HierarchyError: the rows form no tree, or repeat a region.
+        TableError: a column is missing or no column of ids.
+    """
+    if isinstance(given, Hierarchy):
+        return _located(given, (IdKind.TEXT,) * (given.n_levels if by_path else 1), by_path)
+    what = "the table of regions"
+    types = session.types(given.table, what)
+    if isinstance(given, Parents):
+        require_columns(types, (given.region, given.parent), what)
+        if by_path:
+            raise TableError("a hierarchy of regions and parents names regions by id; give one region column")
+        kind, above = id_kind(types, given.region, what), id_kind(types, given.parent, what)
+        require_one_kind(kind, f"column {given.region!r}", above, f"column {given.parent!r}")
+        columns = f"{id_sql(given.region, kind)}, {id_sql(given.parent, kind)}"
+        return _located(_from_parents(_names(session, columns, given.table, what), given.pad_ragged), (kind,), False)
+    columns = given.levels if given.region is None else (given.region, *given.levels)
+    require_columns(types, columns, what)
+    kinds = tuple(id_kind(types, column, what) for column in columns)
+    listed = ", ".join(map(id_sql, columns, kinds))
+    if given.region is None:
+        if not by_path:
+            raise TableError(f"regions are named by {len(given.levels)} levels here; give groups a tuple of columns")
+        keys = _names(session, f"DISTINCT {listed}", given.table, what)
+        tree = Hierarchy.from_paths(sorted(map(path_of, keys)), pad_ragged=given.pad_ragged)
+        return _located(tree, kinds, True)
+    if by_path:
+        raise TableError(f"regions have ids in column {given.region!r}; give groups the one column with these ids")
+    paths: dict[str, Path] = {}
+    for region, *names in _names(session, listed, given.table, what):
+        _require_new(region, paths)
+        paths[str(region)] = path_of(tuple(names))
+    _require_one_spelling(paths)
+    tree = Hierarchy.from_paths(paths.values(), pad_ragged=given.pad_ragged)
+    leaf = _located(tree, kinds[1:], True).leaf
+    filled = {id_: (*path, *(None,) * (len(given.levels) - len(path))) for id_, path in paths.items()}
+    return Located(tree, kinds[:1], {(id_,): leaf[key] for id_, key in filled.items()})
+
+
+def path_of(key: Key) -> Path:
+    """A path from one name per level.
+
+    Raises:
+        HierarchyError: a level is empty above a named one, or all are.
+
+    Example:
+        >>> path_of(("US", "GA", None))
+        ('US', 'GA')
+    """
+    path = tuple(name for name in key if name is not None)
+    if not path or key[: len(path)] != path:
+        raise HierarchyError(f"a region has the levels {key!r}; name every level from the root down to the region")
+    return path
+
+
+def real_paths(tree: Hierarchy) -> list[Path]:
+    """The path of every region without the names that padding repeats; shape (regions,)."""
+    paths: list[Path] = []
+    for region, parent in enumerate(tree.parent):
+        paths.append(paths[parent] if parent >= 0 and tree.padded[parent] else tree.paths[region])
+    return paths
+
+
+def column_tuple(columns: object) -> tuple[str, ...]:
+    """Several column names, root first."""
+    if isinstance(columns, str) or not isinstance(columns, tuple | list) or not columns:
+        raise ArgumentError(f"levels are {columns!r}; give a tuple of columns, root first, ('nation', 'state')")
+    return tuple(columns)
+
+
+def _located(tree: Hierarchy, kinds: tuple[IdKind, ...], by_path: bool) -> Located:
+    leaf: dict[Key, int] = {}
+    for region, path in enumerate(real_paths(tree)):
+        key = (*path, *(None,) * (len(kinds) - len(path))) if by_path else path[-1:]
+        copy = key in leaf and bool(tree.padded[tree.parent[region]])
+        if key in leaf and not copy:
+            raise TableError(f"two regions are called {path[-1]!r}; name regions by their path, one column per level")
+        leaf[key] = region - tree.n_inner if region >= tree.n_inner else INNER
+    return Located(tree, kinds, leaf)
+
+
+def _names(session: Session, columns: str, table: Source, what: str) -> list[Key]:
+    rows = session.rows(f"SELECT {columns} FROM {session.scan(table)} LIMIT {LARGEST_TABLE + 1}", what)
+    if len(rows) > LARGEST_TABLE:
+        raise TableError(f"{what} has more than {LARGEST_TABLE:,} regions; name the columns of regions, not of groups")
+    return [tuple(None if value is None else str(value) for value in row) for row in rows]
+
+
+def _from_parents(rows: list[Key], pad_ragged: bool) -> Hierarchy:
+    place: dict[str, int] = {}
+    above: list[str | None] = []
+    for region, parent in rows:
+        if region in place and above[place[region]] != parent:
+            both = " and ".join(repr(p) if p else "none" for p in (above[place[region]], parent))
+            raise HierarchyError(f"region {region!r} has two parents, {both}; a region lies in exactly one")
+        _require_new(region, place)
+        place[str(region)] = len(above)
+        above.append(parent)
+    _require_one_spelling(place)
+    for region, parent in zip(place, above, strict=True):
+        if parent is not None and parent not in place:
+            raise HierarchyError(
+                f"region {region!r} is an orphan: its parent {parent!r} is unknown; give the parent a row, with an "
+                "empty parent if it is the root"
+            )
+    positions = [-1 if parent is None else place[parent] for parent in above]
+    return Hierarchy.from_parents(list(place), positions, pad_ragged=pad_ragged)
+
+
+def _require_new(region: str | None, known: Iterable[str]) -> None:
+    if region is None:
+        raise HierarchyError("a row of the table of regions has no region id; give every region an id")
+    if region in known:
+        raise HierarchyError(f"region {region!r} is listed twice; list each region once")
+
+
+def _require_one_spelling(ids: Iterable[str]) -> None:
+    seen: dict[str, str] = {}
+    for region in ids:
+        other = seen.setdefault(unicodedata.normalize("NFC", region), region)
+        if other != region:
+            raise HierarchyError(f"region {region!r} is listed in two Unicode spellings; use one (NFC) throughout")
