@@ -33,6 +33,10 @@ class Population:
             len(domain.individual),
         ):
             raise SynthesisError("codes do not have one column per attribute of the domain")
+        for name in ("groups", "persons", "group_of", "role_of"):
+            table = getattr(self, name)
+            if table.size and table.dtype.kind not in "biu":
+                raise SynthesisError(f"{name} holds {table.dtype} entries; codes and row numbers are whole numbers")
         for name, table, attributes in (
             ("groups", self.groups, domain.group),
             ("persons", self.persons, domain.individual),

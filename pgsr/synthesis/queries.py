@@ -95,7 +95,11 @@ class Workload:
         if not self.marginals:
             raise SynthesisError("a workload needs at least one marginal")
         roles = {role.name for role in self.domain.roles}
+        n_group, n_own = len(self.domain.group) + 1, len(self.domain.individual)
         for marginal in self.marginals:
+            of_persons = (*marginal.individual, *marginal.relative)
+            if any(not 0 <= g < n_group for g in marginal.group) or any(not 0 <= i < n_own for i in of_persons):
+                raise SynthesisError(f"{marginal} names an attribute that the domain does not have")
             if marginal.relation is not None and not {"head", "spouse", "child"} <= roles:
                 raise SynthesisError("relationship queries need roles; make the domain by Domain.household")
         object.__setattr__(self, "marginals", tuple(self.marginals))

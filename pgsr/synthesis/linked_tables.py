@@ -1,0 +1,248 @@
+"""Populations as two linked tables, one of households and one of persons: read with every row checked, and written."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
+from pgsr.synthesis.population import Population
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Table = pd.DataFrame | str | os.PathLike[str]
+
+
+class TableError(SynthesisError):
+    """A table of households or persons is not what the domain says. Rows are counted from 0."""
+
+
+def read_population(
+    households: "Table",
+    persons: "Table",
+    domain: Domain,
+    *,
+    household_key: str = "household",
+    role: str = "role",
+) -> Population:
+    """The population of two tables whose columns are called like the attributes of the domain.
+
+    Values are compared as text, so that 1, 1.0 and "1" are one value. Other columns are left alone, except that a
+    column COUNT of households is compared with the number of members. Every row is taken; what does not fit is refused.
+
+    Args:
+        households, persons: data frames, or paths of Parquet or CSV files.
+        domain: its attributes name the columns.
+        household_key: the column of both tables that links them.
+        role: the column of persons with the name of the role; not looked at if the domain has one role only.
+
+    Returns:
+        Groups in the order of households, members by role and then in the order of persons.
+
+    Raises:
+        TableError: a file that cannot be read, a missing column; a key that is missing or repeated; a missing value or
+            one outside the domain; an unknown role; a person without household; a household with more or fewer members
+            than the domain allows, of a role or at all, or than its COUNT says.
+
+    Cost: O(N log N) time.
+
+    Example:
+        >>> import pandas as pd
+        >>> domain = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], max_size=2)
+        >>> homes = pd.DataFrame({"household": ["a", "b"], "area": ["rural", "urban"]})
+        >>> people = pd.DataFrame({"household": ["b", "a", "b"], "sex": ["f", "m", "m"]})
+        >>> population = read_population(homes, people, domain)
+        >>> population.persons.ravel(), population.group_of
+        (array([1, 0, 1]), array([0, 1, 1]))
+    """
+    roles = Attribute(role, tuple(r.name for r in domain.roles))
+    with_role = [roles] if len(domain.roles) > 1 else []
+    homes = load(households, "households", [household_key, *(a.name for a in domain.group)])
+    people = load(persons, "persons", [household_key, *(a.name for a in (*with_role, *domain.individual))])
+    codes = [codes_of(homes, a, "households") for a in domain.group]
+    own = [codes_of(people, a, "persons") for a in domain.individual]
+    role_of = codes_of(people, roles, "persons") if with_role else np.zeros(len(people), np.int64)
+    group_of = _link(homes, people, household_key)
+    _check_members(domain, group_of, role_of, homes)
+    order = np.lexsort((role_of, group_of))
+    return Population(
+        domain,
+        np.column_stack([np.zeros((len(homes), 0), np.int64), *codes]),
+        np.column_stack(own)[order],
+        group_of[order],
+        role_of[order],
+    )
+
+
+def to_tables(
+    population: Population, *, household_key: str = "household", person: str = "person", role: str = "role"
+) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """Households with key, attributes and COUNT; persons with key, number in the household from 1, role, attributes.
+
+    `read_population` reads them back as the same population.
+
+    Raises:
+        TableError: an attribute has the name of one of these columns.
+    """
+    import pandas as pd
+
+    domain = population.domain
+    taken = {household_key, person, role}
+    for attribute in (*domain.group, *domain.individual):
+        if attribute.name in taken:
+            raise TableError(f"{attribute.name} is an attribute and a column that links the tables; rename the column")
+    keys = np.arange(population.n_groups)
+    homes: dict[str, np.ndarray] = {household_key: keys}
+    for column, attribute in enumerate(domain.group):
+        homes[attribute.name] = _values(attribute)[population.groups[:, column]]
+    homes[COUNT] = population.sizes
+    people: dict[str, np.ndarray] = {household_key: keys[population.group_of]}
+    people[person] = 1 + np.arange(population.n_persons) - population.first[population.group_of]
+    people[role] = np.array([r.name for r in domain.roles], object)[population.role_of]
+    for column, attribute in enumerate(domain.individual):
+        people[attribute.name] = _values(attribute)[population.persons[:, column]]
+    return pd.DataFrame(homes), pd.DataFrame(people)
+
+
+def write_population(
+    population: Population, households: str | os.PathLike[str], persons: str | os.PathLike[str]
+) -> None:
+    """Write the two tables of `to_tables` as Parquet or CSV, by the ending of each path.
+
+    Raises:
+        TableError: another ending, or an attribute has the name of a column that links the tables.
+    """
+    paths = Path(households), Path(persons)
+    for path in paths:
+        _is_parquet(path)
+    for frame, path in zip(to_tables(population), paths, strict=True):
+        if _is_parquet(path):
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False)
+
+
+def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
+    """A data frame as it is, or one of a file with all CSV entries as text.
+
+    Raises:
+        TableError: the file cannot be read, or a column is missing.
+    """
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        frame = table
+    else:
+        path = Path(table)
+        try:
+            # Only an empty entry is missing: "NA" or "None" may be a value.
+            text = {"dtype": str, "keep_default_na": False, "na_values": [""]}
+            frame = pd.read_parquet(path) if _is_parquet(path) else pd.read_csv(path, **text)
+        except (OSError, ValueError, EOFError) as fault:
+            if isinstance(fault, TableError):
+                raise
+            raise TableError(f"{name}: {path} cannot be read ({fault})") from fault
+    missing = [column for column in columns if list(frame.columns).count(column) != 1]
+    if missing:
+        raise TableError(f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, frame.columns))}")
+    return frame
+
+
+def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarray:
+    """Codes of the column that is called like the attribute.
+
+    Raises:
+        TableError: a missing value, or one outside the domain.
+    """
+    import pandas as pd
+
+    column = f"{name}: column {attribute.name}"
+    lookup = {text_of(value): code for code, value in enumerate(attribute.values)}
+    if len(lookup) < len(attribute):
+        raise TableError(f"{column}: two values of {attribute.values} are the same text; rename one")
+    number, distinct = pd.factorize(frame[attribute.name])
+    missing = np.flatnonzero(number < 0)
+    if len(missing):
+        raise TableError(
+            f"{column} has no value in {len(missing):,} rows, the first is row {missing[0]}; "
+            "give the attribute a value that stands for missing and fill it in"
+        )
+    codes = np.array([lookup.get(text_of(value), -1) for value in distinct], np.int64)[number]
+    outside = np.flatnonzero(codes < 0)
+    if len(outside):
+        value = distinct[number[outside[0]]]
+        raise TableError(
+            f"{column} has a value outside its domain in {len(outside):,} rows, the first in row {outside[0]}: "
+            f"{value!r}; the domain has {', '.join(map(str, attribute.values))}"
+        )
+    return codes
+
+
+def text_of(value: object) -> str:
+    """Whole numbers read the same from integers, floats and text."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _link(homes: "pd.DataFrame", people: "pd.DataFrame", key: str) -> np.ndarray:
+    """The row of its household for every person."""
+    import pandas as pd
+
+    keys = []
+    for name, frame in (("households", homes), ("persons", people)):
+        number, distinct = pd.factorize(frame[key])
+        missing = np.flatnonzero(number < 0)
+        if len(missing):
+            raise TableError(f"{name}: key {key} is missing in {len(missing):,} rows, the first is row {missing[0]}")
+        keys.append(pd.Series(np.array([text_of(value) for value in distinct], object)[number], dtype=object))
+    repeated = np.flatnonzero(keys[0].duplicated())
+    if len(repeated):
+        raise TableError(f"households: {len(repeated):,} rows repeat a key {key}, the first is row {repeated[0]}")
+    group_of = pd.Index(keys[0]).get_indexer(pd.Index(keys[1]))
+    orphans = np.flatnonzero(group_of < 0)
+    if len(orphans):
+        raise TableError(
+            f"persons: {len(orphans):,} rows have a key {key} that no household has, the first is row {orphans[0]}"
+        )
+    return group_of.astype(np.int64)
+
+
+def _check_members(domain: Domain, group_of: np.ndarray, role_of: np.ndarray, homes: "pd.DataFrame") -> None:
+    sizes = np.bincount(group_of, minlength=len(homes))
+    _refuse(sizes == 0 if domain.min_size else sizes < 0, sizes, "no members at all")
+    _refuse(sizes > domain.max_size, sizes, f"more members than M = {domain.max_size}")
+    for number, role in enumerate(domain.roles):
+        of_role = np.bincount(group_of[role_of == number], minlength=len(homes))
+        _refuse(of_role < role.least, of_role, f"fewer than {role.least} members of role {role.name}")
+        _refuse(of_role > role.most, of_role, f"more than {role.most} members of role {role.name}")
+    if COUNT in homes.columns:
+        stated = [text_of(value) for value in homes[COUNT]]
+        differ = np.array([text != str(size) for text, size in zip(stated, sizes, strict=True)], bool)
+        _refuse(differ, sizes, f"another number of members than its column {COUNT} says")
+
+
+def _refuse(wrong: np.ndarray, number: np.ndarray, what: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        raise TableError(
+            f"households: {len(rows):,} have {what}; the first is row {rows[0]} with {number[rows[0]]}. "
+            "Correct the tables or choose another domain"
+        )
+
+
+def _values(attribute: Attribute) -> np.ndarray:
+    if all(isinstance(value, int) for value in attribute.values):
+        return np.array(attribute.values, np.int64)
+    return np.array([str(value) for value in attribute.values], object)
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix == ".parquet":
+        return True
+    if path.name.endswith((".csv", ".csv.gz")):
+        return False
+    raise TableError(f"{path} is neither Parquet nor CSV; end its name in .parquet, .csv or .csv.gz")

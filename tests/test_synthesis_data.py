@@ -1,0 +1,211 @@
+"""Simulated populations, and the real ones of the National Household Travel Survey."""
+
+import os
+from collections.abc import Callable
+from itertools import pairwise
+from math import comb, prod
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr.datasets.files import VARIABLE
+from pgsr.datasets.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
+from pgsr.errors import DataError
+from pgsr.synthesis import COUNT, Population, SynthesisError, Workload, answers
+from pgsr.synthesis.simulators import households, referrals, related_households
+
+SIMULATORS = {
+    "households": lambda n, size, seed: households(n, max_size=size, seed=seed),
+    "related_households": lambda n, size, seed: related_households(n, max_children=size, seed=seed),
+    "referrals": lambda n, size, seed: referrals(n, max_size=size, seed=seed),
+}
+Simulator = Callable[[int, int, int], Population]
+
+needs_data = pytest.mark.skipif(
+    not (Path(os.environ.get(VARIABLE) or "absent") / PERSONS).is_file(),
+    reason=f"the environment variable {VARIABLE} names no folder with {PERSONS}",
+)
+
+
+def column(population: Population, name: str) -> np.ndarray:
+    """Codes of an attribute per group, or per person."""
+    for table, attributes in (
+        (population.groups, population.domain.group),
+        (population.persons, population.domain.individual),
+    ):
+        for number, attribute in enumerate(attributes):
+            if attribute.name == name:
+                return table[:, number]
+    raise KeyError(name)
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def neighbours_in_group(population: Population, name: str) -> float:
+    """Correlation of an attribute between members who follow each other in a group."""
+    first = np.flatnonzero(np.diff(population.group_of) == 0)
+    return correlation(column(population, name)[first], column(population, name)[first + 1])
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_seeds_decide(simulate: Simulator) -> None:
+    first, again, other = simulate(200, 4, 1), simulate(200, 4, 1), simulate(200, 4, 2)
+    assert np.array_equal(first.groups, again.groups)
+    assert np.array_equal(first.persons, again.persons)
+    assert np.array_equal(first.group_of, again.group_of)
+    assert not np.array_equal(first.groups, other.groups)
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_every_size_and_value_occurs(simulate: Simulator) -> None:
+    """In 20,000 groups; `Population` itself has checked that nothing lies outside the domain."""
+    for size in (1, 2, 5):
+        population = simulate(20_000, size, 3)
+        assert population.n_groups == 20_000
+        assert set(population.sizes) == set(population.domain.sizes)
+        for table, attributes in (
+            (population.groups, population.domain.group),
+            (population.persons, population.domain.individual),
+        ):
+            for number, attribute in enumerate(attributes):
+                values = {*range(len(attribute))}
+                if size == 1 and attribute.name == "age" and len(population.domain.roles) == 1:
+                    continue  # nobody below 18 lives alone
+                assert set(table[:, number]) == values, attribute.name
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
+def test_arguments_are_checked(simulate: Simulator) -> None:
+    for n, size in ((0, 3), (3, 0), (2.5, 3), (True, 3)):
+        with pytest.raises(SynthesisError, match="whole number from 1 up"):
+            simulate(n, size, 0)  # pyright: ignore[reportArgumentType]
+
+
+def test_household_attributes_go_with_size() -> None:
+    population = households(20_000, seed=4)
+    sizes = population.sizes
+    assert correlation(column(population, "vehicles"), sizes) > 0.2
+    assert correlation(column(population, "income"), sizes) > 0.2
+    assert correlation(column(population, "area") == 0, sizes) < -0.1
+    assert correlation(column(population, "tenure") == 0, sizes) > 0.1
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_members_of_a_household_resemble_each_other(seed: int) -> None:
+    population = related_households(20_000, seed=seed)
+    age, education, sex = (column(population, name) for name in ("age", "education", "sex"))
+    spouse = np.flatnonzero(population.role_of == 1)
+    head = spouse - 1
+    assert np.array_equal(population.group_of[head], population.group_of[spouse])
+    assert (education[head] == education[spouse]).mean() > 0.65
+    by_chance = sum((education[head] == e).mean() * (education[spouse] == e).mean() for e in range(4))
+    assert by_chance < 0.4
+    assert correlation(age[head], age[spouse]) > 0.7
+    assert (sex[head] != sex[spouse]).mean() > 0.9
+    child = np.flatnonzero(population.role_of == 2)
+    parent = population.first[population.group_of[child]]
+    assert (age[child] <= age[parent]).all()
+    assert correlation(age[child], age[parent]) > 0.4
+
+
+def test_referrals_have_a_long_tail_and_siblings() -> None:
+    population = referrals(4_000, seed=7)
+    share = [float((population.sizes >= size).mean()) for size in (1, 3, 6, 12)]
+    assert all(a > b for a, b in pairwise(share))
+    assert share[2] < 0.12
+    assert share[3] > 0
+    assert neighbours_in_group(population, "age") > 0.3
+    assert neighbours_in_group(population, "race") > 0.7
+    assert correlation(column(population, "earlier"), population.sizes) > 0.2
+
+
+@needs_data
+def test_travel_survey() -> None:
+    population = nhts2001()
+    assert (population.n_groups, population.n_persons) == (60_521, 144_884)
+    assert population.sizes.max() == population.domain.max_size == 14
+    sizes = np.bincount(population.sizes)
+    assert sizes[1:6].tolist() == [15_812, 23_474, 9_040, 7_834, 3_100]
+    age = population.domain.individual[0]
+    assert (column(population, "age") == age.code("65+")).sum() == 23_289  # as in the file's own AgeGroup
+    assert (column(population, "sex") == 2).sum() == 20
+    income = population.domain.group[3]
+    assert (column(population, "income") == income.code("missing")).sum() == 5_369
+    workload = Workload.k_way(population.domain, 3)
+    assert workload.n_queries >= 100_000
+
+
+@needs_data
+def test_reduced_travel_survey_has_a_universe_to_list() -> None:
+    population = nhts2001(reduced=True)
+    assert population.domain.max_size == 3
+    assert (population.n_groups, population.n_persons) == (15_812 + 23_474 + 9_040, 15_812 + 2 * 23_474 + 3 * 9_040)
+    of_homes, of_persons = (prod(map(len, a)) for a in (population.domain.group, population.domain.individual))
+    assert of_homes * sum(comb(of_persons + m - 1, m) for m in (1, 2, 3)) == 36_552
+    assert answers(population, Workload.k_way(population.domain, 2)).max() <= 1
+
+
+def small_survey(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    homes = pd.DataFrame(
+        {
+            "Houseid": ["01", "02"], "n_person_records": [2, 1], "Census_d": ["Pacific", "Mountain"], "Msasize": [1, 6],
+            "Urban": [1, 4], "Urbrur": [1, 2], "IncGrp": ["0to20K", None], "Hometype": ["Dorm", None],
+            "Lif_cyc": pd.array([1, None], "Int16"), "Hhvehcnt": [0, 7],
+        }
+    )  # fmt: skip
+    people = pd.DataFrame(
+        {
+            "Houseid": ["02", "01", "01"], "R_age": pd.array([30, None, 4], "Int16"),
+            "R_sex": pd.array([1, 2, None], "Int16"), "Worker": pd.array([1, 0, None], "Int16"),
+            "Driver": pd.array([1, 0, None], "Int16"), "Usepubtr": pd.array([1, 2, None], "Int16"),
+            "Nwalktrp": pd.array([0, 99, None], "Int16"),
+        }
+    )  # fmt: skip
+    homes.to_parquet(folder / HOUSEHOLDS)
+    people.to_parquet(folder / PERSONS)
+    return homes, people
+
+
+def words(population: Population) -> tuple[list[list[object]], list[list[object]]]:
+    domain = population.domain
+    return (
+        [[a.values[c] for a, c in zip(domain.group, row, strict=True)] for row in population.groups],
+        [[a.values[c] for a, c in zip(domain.individual, row, strict=True)] for row in population.persons],
+    )
+
+
+def test_a_survey_of_two_households(tmp_path: Path) -> None:
+    small_survey(tmp_path)
+    homes, people = words(nhts2001(tmp_path))
+    assert homes == [
+        ["Pacific", 1, 1, "0to20K", "Dorm", 1, "0"],
+        ["Mountain", 6, 4, "missing", "missing", "missing", "4+"],
+    ]
+    assert people == [
+        ["missing", "female", "no", "no", "no", "8+"],
+        ["0-4", "missing", "missing", "missing", "missing", "missing"],
+        ["30-44", "male", "yes", "yes", "yes", "0"],
+    ]
+    homes, people = words(nhts2001(tmp_path, reduced=True))
+    assert homes == [["urban", "0-1"], ["rural", "2+"]]
+    assert people == [["missing", "female", "no"], ["0-17", "missing", "missing"], ["18-64", "male", "yes"]]
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        nhts2001(tmp_path)
+    homes, people = small_survey(tmp_path)
+    for table, file, message in (
+        (homes.drop(columns="Urban"), HOUSEHOLDS, "column Urban is needed"),
+        (homes.assign(Hometype="castle"), HOUSEHOLDS, "row 0: 'castle'"),
+        (people.assign(R_sex=3), PERSONS, "column sex has a value outside its domain in 3 rows"),
+        (homes.assign(n_person_records=1), HOUSEHOLDS, f"column {COUNT} says"),
+    ):
+        small_survey(tmp_path)
+        table.to_parquet(tmp_path / file)
+        with pytest.raises(DataError, match=message):
+            nhts2001(tmp_path)

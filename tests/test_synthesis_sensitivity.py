@@ -1,0 +1,139 @@
+"""Sensitivities against the enumeration of all neighbours of all small populations."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, SynthesisError, Workload, counts
+from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
+
+Row = tuple[int, ...]
+"""Role and attribute codes of a person."""
+Group = tuple[Row, ...]
+"""Persons in order; the order has no meaning."""
+
+BIT, OTHER = Attribute("bit", (0, 1)), Attribute("other", (0, 1))
+PLAIN = [Domain.plain([], [BIT], most) for most in (1, 2, 3, 4)] + [Domain.plain([], [BIT, OTHER], 3)]
+HOUSEHOLD = [Domain.household([], [BIT], most) for most in (1, 2, 3)] + [Domain.household([], [BIT, OTHER], 1)]
+
+
+def rows(domain: Domain) -> list[Row]:
+    return list(product(range(len(domain.roles)), *(range(len(a)) for a in domain.individual)))
+
+
+def groups(domain: Domain) -> list[Group]:
+    """All groups the domain allows."""
+    found = []
+    for size in domain.sizes:
+        for group in combinations_with_replacement(rows(domain), size):
+            numbers = [sum(row[0] == r for row in group) for r in range(len(domain.roles))]
+            if all(role.least <= n <= role.most for role, n in zip(domain.roles, numbers, strict=True)):
+                found.append(group)
+    return found
+
+
+def answer(domain: Domain, group: Group, workload: Workload, *, pairs: bool) -> np.ndarray:
+    table = np.array(group)
+    members = np.zeros(len(group), int)
+    population = Population(domain, np.zeros((1, 0), int), table[:, 1:], members, table[:, 0])
+    return counts(population, workload, pairs=pairs)
+
+
+def without(group: Group) -> Iterator[Group]:
+    return (group[:i] + group[i + 1 :] for i in range(len(group)))
+
+
+def with_one_more(domain: Domain, group: Group) -> Iterator[Group]:
+    return (tuple(sorted((*group, row))) for row in rows(domain))
+
+
+def enumerated(domain: Domain, workload: Workload, neighbours: Neighbours, *, pairs: bool) -> np.ndarray:
+    """Largest change of every query. Counts add over groups, so groups that stay as they are need no enumeration."""
+    value = {group: answer(domain, group, workload, pairs=pairs) for group in groups(domain)}
+    shrink = [value[s] - value[g] for g in value for s in without(g) if s in value]
+    grow = [value[b] - value[g] for g in value for b in with_one_more(domain, g) if b in value]
+    within = [value[r] - value[g] for g in value for s in without(g) for r in with_one_more(domain, s) if r in value]
+    changes = {
+        Neighbours.REPLACE: within,
+        Neighbours.ADD_REMOVE: shrink + grow,
+        Neighbours.MOVE: within + [less + more for less in shrink for more in grow],
+    }[neighbours]
+    return np.abs(np.array([np.zeros(workload.n_queries), *changes])).max(axis=0)
+
+
+def marginals(domain: Domain) -> list[Marginal]:
+    own = range(len(domain.individual))
+    sets = [(), *((i,) for i in own), tuple(own)]
+    found = [Marginal(lv, c, i) for lv in (Level.GROUP, Level.INDIVIDUAL) for c in ((), (0,)) for i in set(sets)]
+    if len(domain.roles) > 1:
+        found += [
+            Marginal(Level.RELATION, c, i, relation, r)
+            for relation, c, i, r in product(Relation, ((), (0,)), set(sets), set(sets))
+        ]
+    return found
+
+
+def conditions_on_everyone(marginal: Marginal) -> bool:
+    return bool(marginal.individual) and (bool(marginal.relative) or marginal.relation is None)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize(
+    "domain", [*PLAIN, *HOUSEHOLD], ids=lambda d: f"{len(d.roles)}-{len(d.individual)}-{d.max_size}"
+)
+@pytest.mark.parametrize("pairs", [False, True])
+def test_sensitivities_by_enumeration(domain: Domain, neighbours: Neighbours, pairs: bool) -> None:
+    workload = Workload(domain, tuple(marginals(domain)))
+    largest = enumerated(domain, workload, neighbours, pairs=pairs)
+    claimed = sensitivities(workload, neighbours, pairs=pairs)
+    assert (largest <= claimed).all()
+    for number, marginal in enumerate(workload.marginals):
+        cells = slice(workload.starts[number], workload.starts[number + 1])
+        if conditions_on_everyone(marginal) and (len(domain.sizes) > 1 or neighbours is not Neighbours.ADD_REMOVE):
+            assert largest[cells].max() == claimed[cells].max(), marginal
+
+
+@pytest.mark.parametrize("most", range(2, 7))
+def test_table_without_relations(most: int) -> None:
+    """The table of the docstring."""
+    domain = Domain.plain([], [BIT], most)
+    for level, of_count in ((Level.GROUP, (1, 1, 2)), (Level.INDIVIDUAL, (1, most, 2 * (most - 1)))):
+        plain, count = (Workload(domain, (Marginal(level, c, (0,)),)) for c in ((), (0,)))
+        for neighbours, expected in zip(Neighbours, of_count, strict=True):
+            wanted = 1 if (level, neighbours, most) == (Level.GROUP, Neighbours.MOVE, 2) else expected
+            assert set(sensitivities(count, neighbours)) == {wanted}
+            assert set(sensitivities(plain, neighbours)) == {1}
+
+
+@pytest.mark.parametrize("children", range(1, 6))
+def test_table_of_relations(children: int) -> None:
+    domain = Domain.household([], [BIT], children)
+    for relation, pairs, reach, added, moved in (
+        (Relation.SPOUSE, False, 2, 2, 4),
+        (Relation.CHILD, False, 2, 2, 4 if children > 1 else 2),
+        (Relation.PARENT, False, children, children, 2 * children),
+        (Relation.PARENT, True, max(2, children), 2 * children, max(2 * children, 4 * (children - 1))),
+    ):
+        plain, count = (Workload(domain, (Marginal(Level.RELATION, c, (0,), relation, (0,)),)) for c in ((), (0,)))
+        for neighbours, with_count in zip(Neighbours, (reach, added, moved), strict=True):
+            assert set(sensitivities(plain, neighbours, pairs=pairs)) == {reach}
+            assert set(sensitivities(count, neighbours, pairs=pairs)) == {with_count}
+
+
+def test_delta_is_the_largest_ratio() -> None:
+    domain = Domain.household([], [BIT], 5)
+    workload = Workload.k_way(domain, 2, list(Level))
+    for neighbours in Neighbours:
+        of_queries = sensitivities(workload, neighbours)
+        for n_groups, n_persons in ((10, 10), (10, 23), (3, 60)):
+            ratios = [
+                Fraction(int(s), n_groups if level == "group" else n_persons)
+                for s, level in zip(of_queries, workload.levels(), strict=True)
+            ]
+            assert sensitivity(workload, n_groups, n_persons, neighbours) == max(ratios)
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(SynthesisError, match="n_groups is"):
+            sensitivity(workload, wrong, 5)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,289 @@
+"""Linked tables: read, refused and written."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from instances import scale
+
+from pgsr.errors import PgsrError
+from pgsr.synthesis import Attribute, Domain, Population, SynthesisError
+from pgsr.synthesis.binning import Binning
+from pgsr.synthesis.ipums import Misfit, read_ipums
+from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
+from pgsr.synthesis.simulators import households, referrals, related_households
+
+AREA, SEX, ROOMS = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("rooms", (1, 2, 3))
+PLAIN = Domain.plain([AREA, ROOMS], [SEX], max_size=2)
+FAMILY = Domain.household([AREA], [SEX], max_children=1)
+
+
+def plain_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    homes = pd.DataFrame({"household": ["a", "b", "c"], "area": ["rural", "urban", "urban"], "rooms": [3, 1, 2]})
+    people = pd.DataFrame({"household": ["c", "a", "b", "a"], "sex": ["f", "m", "f", "f"]})
+    return homes, people
+
+
+def family_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    homes = pd.DataFrame({"household": [7, 8], "area": ["rural", "urban"]})
+    people = pd.DataFrame(
+        {"household": [8, 7, 7, 7], "sex": ["f", "m", "f", "f"], "role": ["head", "child", "spouse", "head"]}
+    )
+    return homes, people
+
+
+def same(a: Population, b: Population) -> bool:
+    fields = ("groups", "persons", "group_of", "role_of")
+    return a.domain == b.domain and all(np.array_equal(getattr(a, f), getattr(b, f)) for f in fields)
+
+
+def test_members_go_to_their_household_in_order() -> None:
+    population = read_population(*plain_tables(), PLAIN)
+    assert population.groups.tolist() == [[1, 2], [0, 0], [0, 1]]
+    assert population.persons.tolist() == [[1], [0], [0], [0]]
+    assert population.group_of.tolist() == [0, 0, 1, 2]
+    family = read_population(*family_tables(), FAMILY)
+    assert family.role_of.tolist() == [0, 1, 2, 0]
+    assert family.persons.tolist() == [[0], [0], [1], [0]]
+
+
+def test_read_equals_a_loop_over_rows() -> None:
+    rng = np.random.default_rng(61)
+    for _ in range(scale(30, 300)):
+        n = int(rng.integers(1, 12))
+        keys = rng.permutation(100)[:n]
+        homes = pd.DataFrame(
+            {"household": keys, "area": rng.choice(["urban", "rural"], n), "rooms": rng.integers(1, 4, n)}
+        )
+        of = rng.permutation(np.concatenate([keys, keys[rng.random(n) < 0.5]]))
+        people = pd.DataFrame({"household": of, "sex": rng.choice(["f", "m"], len(of))})
+        population = read_population(homes, people, PLAIN)
+        members = 0
+        for g in range(n):
+            home = homes.iloc[g]
+            assert population.groups[g].tolist() == [AREA.code(home["area"]), ROOMS.code(int(home["rooms"]))]
+            theirs = [SEX.code(p["sex"]) for _, p in people.iterrows() if p["household"] == home["household"]]
+            assert population.persons[population.group_of == g].ravel().tolist() == theirs
+            members += len(theirs)
+        assert members == population.n_persons == len(people)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
+def test_written_populations_read_back(tmp_path: Path, ending: str) -> None:
+    for population in (households(50, seed=1), related_households(50, seed=2), referrals(50, seed=3)):
+        paths = tmp_path / f"households{ending}", tmp_path / f"persons{ending}"
+        write_population(population, *paths)
+        assert same(read_population(*paths, population.domain), population)
+        assert same(read_population(*to_tables(population), population.domain), population)
+
+
+def test_tables_have_keys_sizes_and_person_numbers() -> None:
+    population = read_population(*family_tables(), FAMILY)
+    homes, people = to_tables(population)
+    assert homes.to_dict("list") == {"household": [0, 1], "area": ["rural", "urban"], "COUNT": [3, 1]}
+    assert people.to_dict("list") == {
+        "household": [0, 0, 0, 1],
+        "person": [1, 2, 3, 1],
+        "role": ["head", "spouse", "child", "head"],
+        "sex": ["f", "f", "m", "f"],
+    }
+    with pytest.raises(TableError, match="sex is an attribute and a column"):
+        to_tables(population, role="sex")
+
+
+def test_whole_numbers_are_one_value_however_they_are_written(tmp_path: Path) -> None:
+    homes, people = plain_tables()
+    expected = read_population(homes, people, PLAIN)
+    for kind in ("int8", "float64", "str", "Int16", "object"):
+        assert same(read_population(homes.astype({"rooms": kind}), people, PLAIN), expected)
+    homes.to_csv(tmp_path / "h.csv", index=False)
+    assert same(read_population(tmp_path / "h.csv", people, PLAIN), expected)
+    ambiguous = Domain.plain([Attribute("rooms", (1, "1"))], [SEX], 2)
+    with pytest.raises(TableError, match="rooms: two values"):
+        read_population(homes, people, ambiguous)
+
+
+def changed(table: pd.DataFrame, row: int, column: str, value: object) -> pd.DataFrame:
+    table = table.astype(object)
+    table.loc[row, column] = value
+    return table
+
+
+def more(table: pd.DataFrame, *rows: dict[str, object]) -> pd.DataFrame:
+    return pd.concat([table, pd.DataFrame(list(rows))], ignore_index=True)
+
+
+HOMES, PEOPLE = plain_tables()
+REFUSED = {
+    "orphan": (HOMES, changed(PEOPLE, 1, "household", "z"), "persons: 1 rows .* the first is row 1"),
+    "repeated key": (changed(HOMES, 2, "household", "a"), PEOPLE, "households: 1 rows repeat .* row 2"),
+    "missing key": (changed(HOMES, 0, "household", None), PEOPLE, "households: key household is missing .* row 0"),
+    "person without key": (HOMES, changed(PEOPLE, 3, "household", None), "persons: key .* row 3"),
+    "over M": (HOMES, more(PEOPLE, {"household": "a", "sex": "m"}), "more members than M = 2; .* row 0 with 3"),
+    "no members": (HOMES, PEOPLE.drop(0), "no members at all; the first is row 2 with 0"),
+    "outside": (changed(HOMES, 1, "area", "moon"), PEOPLE, "column area .* row 1: 'moon'; the domain has urban, rural"),
+    "outside number": (changed(HOMES, 1, "rooms", 1.5), PEOPLE, "column rooms .* row 1: 1.5"),
+    "person outside": (HOMES, changed(PEOPLE, 2, "sex", "x"), "persons: column sex .* row 2: 'x'"),
+    "null": (changed(HOMES, 1, "area", None), PEOPLE, "households: column area has no value in 1 rows, .* row 1"),
+    "null number": (changed(HOMES, 1, "rooms", np.nan), PEOPLE, "column rooms has no value"),
+    "column": (HOMES.drop(columns="area"), PEOPLE, "households: column area is needed"),
+    "person column": (HOMES, PEOPLE.drop(columns="sex"), "persons: column sex is needed"),
+    "key column": (HOMES, PEOPLE.drop(columns="household"), "persons: column household is needed"),
+    "count": (HOMES.assign(COUNT=[2, 2, 1]), PEOPLE, "than its column COUNT says; the first is row 1 with 1"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_tables_are_refused_by_name(case: str) -> None:
+    homes, people, message = REFUSED[case]
+    with pytest.raises(TableError, match=message) as refused:
+        read_population(homes, people, PLAIN)
+    assert isinstance(refused.value, PgsrError)
+
+
+def test_roles_are_checked() -> None:
+    homes, people = family_tables()
+    for table, message in (
+        (changed(people, 1, "role", "lodger"), "column role .* row 1: 'lodger'"),
+        (changed(people, 1, "role", None), "column role has no value"),
+        (changed(people, 0, "role", "spouse"), "fewer than 1 members of role head; the first is row 1 with 0"),
+        (changed(people, 1, "role", "spouse"), "more than 1 members of role spouse; the first is row 0 with 2"),
+        (people.drop(columns="role"), "column role is needed"),
+    ):
+        with pytest.raises(TableError, match=message):
+            read_population(homes, table, FAMILY)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    homes, people = plain_tables()
+    (tmp_path / "bad.parquet").write_text("no table")
+    for path in (tmp_path / "none.csv", tmp_path / "none.parquet", tmp_path / "bad.parquet"):
+        with pytest.raises(TableError, match="cannot be read"):
+            read_population(path, people, PLAIN)
+    with pytest.raises(TableError, match="neither Parquet nor CSV"):
+        read_population(homes, tmp_path / "persons.xlsx", PLAIN)
+    population = read_population(homes, people, PLAIN)
+    with pytest.raises(TableError, match="neither Parquet nor CSV"):
+        write_population(population, tmp_path / "h.csv", tmp_path / "p.txt")
+    assert not (tmp_path / "h.csv").exists()
+
+
+def test_texts_that_look_missing_are_values(tmp_path: Path) -> None:
+    domain = Domain.plain([], [Attribute("code", ("NA", "None"))], 1)
+    pd.DataFrame({"household": [0, 1]}).to_csv(tmp_path / "h.csv", index=False)
+    (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,None\n")
+    assert read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain).persons.tolist() == [[0], [1]]
+    (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,\n")
+    with pytest.raises(TableError, match="column code has no value in 1 rows, the first is row 1"):
+        read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain)
+
+
+def test_bins_equal_a_search_by_hand() -> None:
+    rng = np.random.default_rng(62)
+    for _ in range(100):
+        lower = np.unique(rng.integers(-5, 40, rng.integers(1, 6)))
+        last = None if rng.random() < 0.5 else int(lower[-1] + rng.integers(0, 5))
+        bins = Binning("age", tuple(lower), last=last, missing="unknown")
+        values = rng.integers(lower[0], (last or int(lower[-1]) + 20) + 1, 30)
+        codes = bins.codes([*values, None, np.nan])
+        assert codes[-2:].tolist() == [len(lower)] * 2
+        for value, code in zip(values, codes, strict=False):
+            assert [i for i, low in enumerate(lower) if low <= value][-1] == code
+        assert bins.labels(values).tolist() == [bins.attribute.values[c] for c in bins.codes(values)]
+
+
+def test_bin_labels() -> None:
+    assert Binning("age", (0, 1, 5, 65)).attribute.values == ("0", "1-4", "5-64", "65+")
+    assert Binning("age", (0, 5), last=9).attribute.values == ("0-4", "5-9")
+    assert Binning("change", (-10, 0), last=0, missing="?").attribute.values == ("-10 to -1", "0", "?")
+
+
+def test_bins_refuse() -> None:
+    bins = Binning("age", (0, 5), last=9)
+    for values, message in (
+        ([1, None], "missing in 1 rows, the first is row 1"),
+        ([1, -1], "outside its bins in 1 rows, the first is row 1 with -1"),
+        ([10], "outside its bins"),
+        (["old"], "no number"),
+    ):
+        with pytest.raises(SynthesisError, match=message):
+            bins.codes(values)
+    for lower, last in (((), None), ((5, 5), None), ((0, 5), 4)):
+        with pytest.raises(SynthesisError, match="increasing bounds"):
+            Binning("age", lower, last=last)
+
+
+AGES = Binning("AGE", (0, 18))
+CENSUS = Domain.household([Attribute("REGION", (1, 2))], [AGES.attribute, Attribute("SEX", (1, 2))], max_children=1)
+
+
+def extract() -> pd.DataFrame:
+    """Household 10: couple with child; 11: single; 12: with a lodger; 13: two children."""
+    rows = [
+        (10, 1, 1, 2, 40, 1), (10, 2, 2, 2, 38, 2), (10, 3, 3, 2, 7, 1),
+        (11, 1, 1, 1, 70, 2),
+        (12, 1, 1, 1, 50, 1), (12, 2, 12, 1, 30, 2),
+        (13, 1, 1, 2, 30, 2), (13, 2, 3, 2, 3, 1), (13, 3, 3, 2, 1, 1),
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["SERIAL", "PERNUM", "RELATE", "REGION", "AGE", "SEX"])
+
+
+@pytest.mark.parametrize("ending", ["frame", ".csv", ".parquet"])
+def test_ipums_extract(tmp_path: Path, ending: str) -> None:
+    source = extract()
+    if ending == ".csv":
+        source.to_csv(tmp_path / "x.csv", index=False)
+    if ending == ".parquet":
+        source.to_parquet(tmp_path / "x.parquet")
+    table = source if ending == "frame" else tmp_path / f"x{ending}"
+    with pytest.raises(TableError, match=r"2 households do not fit the domain: 1 with a member whose .*; 1 with more"):
+        read_ipums(table, CENSUS, bins=[AGES])
+    read = read_ipums(table, CENSUS, bins=[AGES], leave_out=True)
+    assert read.left_out == {Misfit.OTHER_RELATION: (1, 2), Misfit.TOO_MANY: (1, 3), Misfit.TOO_FEW: (0, 0)}
+    population = read.population
+    assert population.groups.tolist() == [[1], [0]]
+    assert population.group_of.tolist() == [0, 0, 0, 1]
+    assert population.role_of.tolist() == [0, 1, 2, 0]
+    assert population.persons.tolist() == [[1, 0], [1, 1], [0, 0], [1, 1]]
+
+
+def test_ipums_extract_without_roles_and_in_any_order() -> None:
+    domain = Domain.plain(CENSUS.group, CENSUS.individual, 3)
+    shuffled = extract().drop(columns="RELATE").sample(frac=1, random_state=1)
+    read = read_ipums(shuffled, domain, bins=[AGES])
+    assert sum(homes for homes, _ in read.left_out.values()) == 0
+    assert sorted(read.population.sizes) == [1, 2, 3, 3]
+    assert read.population.n_persons == 9
+    small = read_ipums(shuffled, Domain.plain(CENSUS.group, CENSUS.individual, 2), bins=[AGES], leave_out=True)
+    assert small.left_out[Misfit.TOO_MANY] == (2, 6)
+    assert sorted(small.population.sizes) == [1, 2]
+
+
+def test_ipums_refuses() -> None:
+    good = extract()
+    for table, message in (
+        (changed(good, 1, "REGION", 1), "1 rows have another REGION than the first row of the same SERIAL, .* row 1"),
+        (changed(good, 1, "PERNUM", 1), "1 rows have the SERIAL and PERNUM of an earlier row, the first is row 1"),
+        (changed(good, 3, "SERIAL", None), "1 rows have no SERIAL, the first is row 3"),
+        (changed(good, 3, "RELATE", None), "1 rows have no RELATE"),
+        (changed(good, 3, "RELATE", 4), "households do not fit the domain"),
+        (good.drop(columns="AGE"), "column AGE is needed"),
+        (good[good["SERIAL"] < 12].assign(SEX=3), "column SEX has a value outside"),
+    ):
+        with pytest.raises(TableError, match=message):
+            read_ipums(table, CENSUS, bins=[AGES])
+    with pytest.raises(SynthesisError, match="AGE is missing"):
+        read_ipums(changed(good, 0, "AGE", None), CENSUS, bins=[AGES])
+    with pytest.raises(TableError, match="lodger is no role"):
+        read_ipums(good, CENSUS, bins=[AGES], roles={"12": "lodger"})
+    headless = changed(good, 3, "RELATE", 2)
+    assert read_ipums(headless, CENSUS, bins=[AGES], leave_out=True).left_out[Misfit.TOO_FEW] == (1, 1)
+
+
+def test_ipums_codes_with_zeros_are_the_same() -> None:
+    expected = read_ipums(extract(), CENSUS, bins=[AGES], leave_out=True).population
+    for codes in (extract()["RELATE"].map("{:02d}".format), extract()["RELATE"].astype(float)):
+        assert same(
+            read_ipums(extract().assign(RELATE=codes), CENSUS, bins=[AGES], leave_out=True).population, expected
+        )
