@@ -8,7 +8,10 @@ EPSILON ?= 1
 SEED ?= compare
 PROFILE ?= quick
 
-.PHONY: compare reproduce test test-full lint bench agreement notebook clean help
+# The build without CUDA; its local version keeps pip from taking the other one.
+TORCH ?= torch==2.13.0+cpu
+
+.PHONY: compare reproduce test test-full assure lint bench lock agreement notebook clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +33,9 @@ test: .venv/ready  ## the tests, at the counts that fit into continuous integrat
 test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest
 
+assure: .venv/ready  ## privacy and reliability at full counts, with a table of what was checked (about a quarter of an hour)
+	PGSR_FULL=1 $(RUN) -m pytest -m assure tests
+
 lint: .venv/ready  ## style, types and the layers
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -45,6 +51,12 @@ agreement: .venv/ready  ## every method on every problem it supports, 200 random
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
 
+lock:  ## resolve requirements.lock anew; needs uv. torch is left out: it is installed by itself, see TORCH
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-emit-find-links --no-header --no-annotate --quiet -o requirements.lock
+	@awk '/^[a-z]/ {skip = /^(torch|triton|cuda-|nvidia-)/} !skip' requirements.lock > requirements.new
+	@mv requirements.new requirements.lock
+
 clean:  ## remove the virtual environment and the results
 	rm -rf .venv results
 
@@ -54,4 +66,6 @@ clean:  ## remove the virtual environment and the results
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --require-hashes -r requirements.lock
 	@.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@.venv/bin/python -m pip install --quiet "$(TORCH)" 2>.venv/torch.log || \
+	    echo "no CPU build of torch is on offer here, so pgsr.synthesis runs without HPD; pip install torch brings it (with CUDA: gigabytes)"
 	@touch .venv/ready
