@@ -1,0 +1,171 @@
+"""Two methods that a method for households has to beat: no correlation at all, and no household at all.
+
+Both spend exactly the rho of an `AdaptiveBudget`, so that they compare with an adaptive fit of the same budget.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from pgsr.budget import Number, exact
+from pgsr.errors import BudgetError
+from pgsr.random import Source
+from pgsr.synthesis.adaptive import Family, fit
+from pgsr.synthesis.domain import Domain, SynthesisError
+from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.noisy_histograms import noisy_shares, of_groups, of_persons, of_sizes
+from pgsr.synthesis.population import Population
+from pgsr.synthesis.queries import Level, Marginal, Workload
+from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
+
+
+@dataclass(frozen=True)
+class IndependentMarginals:
+    """A product distribution of noisy histograms: every attribute, and the number of members of every role.
+
+    All histograms get the same part of rho; cells of one histogram are measured at once. Nothing is selected.
+
+    Example:
+        >>> from pgsr import Seeded
+        >>> from pgsr.synthesis import Attribute, Domain, Workload
+        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
+        >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone
+        >>> population = Population(domain, homes, members, np.arange(200), np.zeros(200, int))
+        >>> budget = AdaptiveBudget(5, "1e-5", rounds=4)
+        >>> model = IndependentMarginals().fit(population, budget, source=Seeded("demo"))
+        >>> model.n_components, model.answers(Workload.k_way(domain, k=1, levels=[Level.INDIVIDUAL])).round(1)
+        (1, array([1., 0., 1., 0.]))
+    """
+
+    def fit(
+        self,
+        population: Population,
+        budget: AdaptiveBudget,
+        *,
+        source: Source,
+        neighbours: Neighbours = Neighbours.REPLACE,
+        ledger: RhoLedger | None = None,
+        name: str = "population",
+    ) -> Mixture:
+        """One component. The budget's rounds and alpha mean nothing here.
+
+        Raises:
+            BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
+        """
+        domain, neighbours = population.domain, Neighbours(neighbours)
+        ledger = RhoLedger(budget.rho) if ledger is None else ledger
+        histograms = [*of_groups(population), *of_persons(population, neighbours), *of_sizes(population, neighbours)]
+        shares = iter(noisy_shares(histograms, budget.rho, source, ledger, name))
+        return Mixture(
+            domain,
+            group=tuple(next(shares)[None] for _ in domain.group),
+            slots=tuple(np.tile(next(shares), (1, domain.max_size, 1)) for _ in domain.individual),
+            sizes=tuple(table[None] for table in _sizes(domain, list(shares))),
+        )
+
+
+@dataclass(frozen=True)
+class PersonsAlone:
+    """Persons are synthesised one by one, with the attributes of their group copied, and put into groups afterwards.
+
+    The table of persons is fitted to all sets of k attributes, individual and group ones alike, by an adaptive fit in
+    which every person is a group of one. Then groups are filled at random among persons with equal group attributes
+    (see `RandomHouseholds`), to noisy numbers of members per role.
+
+    Args:
+        family: method for the table of persons: HPDFixed(), or MWEM() where it is small.
+        k: attributes per query on persons; all of them where there are fewer.
+        share: part of epsilon for the table of persons. rho grows like epsilon^2 where epsilon is small, so that 0.95
+            leaves about a tenth of rho to the sizes.
+
+    Example:
+        >>> from pgsr import Seeded
+        >>> from pgsr.synthesis import MWEM, Attribute, Domain, Workload
+        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
+        >>> homes, members = np.empty((200, 0), int), np.zeros((200, 1), int)  # two hundred women who live alone
+        >>> population = Population(domain, homes, members, np.arange(200), np.zeros(200, int))
+        >>> budget = AdaptiveBudget(5, "1e-5", rounds=2)
+        >>> model = PersonsAlone(MWEM()).fit(population, budget, source=Seeded("demo"))
+        >>> model.sizes[0].round(1)
+        array([0., 1., 0.])
+    """
+
+    family: Family
+    k: int = 3
+    share: Number = "0.95"
+
+    def __post_init__(self) -> None:
+        if exact(self.share, "share") >= 1:
+            raise BudgetError(f"share={self.share} leaves nothing for the sizes; keep it below 1")
+
+    def fit(
+        self,
+        population: Population,
+        budget: AdaptiveBudget,
+        *,
+        source: Source,
+        neighbours: Neighbours = Neighbours.REPLACE,
+        seed: int = 0,
+        ledger: RhoLedger | None = None,
+        name: str = "population",
+    ) -> RandomHouseholds:
+        """Rounds, alpha and conversion are those of the fit to persons; it has no more rounds than it has queries.
+
+        Raises:
+            SynthesisError: persons may be added or removed, so that their number is private.
+            BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
+        """
+        if Neighbours(neighbours) is Neighbours.ADD_REMOVE:
+            raise SynthesisError(
+                "a table of persons has a public number of rows; use Neighbours.REPLACE or Neighbours.MOVE"
+            )
+        ledger = RhoLedger(budget.rho) if ledger is None else ledger
+        ledger.require(budget.rho, "persons and sizes")
+        domain, persons = population.domain, table_of_persons(population)
+        sizes = of_sizes(population, Neighbours(neighbours))
+        part = exact(self.share) if sizes else Fraction(1)
+        attributes = tuple(range(len(persons.domain.individual)))
+        workload = Workload.k_way(persons.domain, min(self.k, len(attributes)), [Level.INDIVIDUAL], count=False)
+        rounds = min(budget.rounds, workload.n_queries)
+        for_persons = replace(budget, epsilon=part * exact(budget.epsilon), rounds=rounds)
+        # A moved person's row changes its copied attributes too, which is a replaced row of the table.
+        fitted = fit(
+            persons,
+            workload,
+            self.family,
+            for_persons,
+            source=source,
+            seed=seed,
+            ledger=ledger,
+            name=f"{name}, persons",
+        )
+        shares = noisy_shares(sizes, budget.rho - for_persons.rho, source, ledger, name) if sizes else []
+        everything = Workload(persons.domain, (Marginal(Level.INDIVIDUAL, (), attributes),))
+        joint = fitted.distribution.answers(everything)
+        d_group = int(np.prod([len(a) for a in domain.group], dtype=np.int64))
+        return RandomHouseholds(domain, (joint / joint.sum()).reshape(d_group, -1), tuple(_sizes(domain, shares)))
+
+
+def table_of_persons(population: Population) -> Population:
+    """Every person as a group of one whose member has the group's attributes, then its own."""
+    domain = population.domain
+    alone = Domain.plain((), (*domain.group, *domain.individual), max_size=1)
+    rows = np.column_stack([population.groups[population.group_of], population.persons])
+    n = len(rows)
+    return Population(alone, np.zeros((n, 0), np.int64), rows, np.arange(n), np.zeros(n, np.int64))
+
+
+def _sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:
+    """P(n members) of every role: as measured, with nothing below `least`; sure where the domain says it."""
+    measured, tables = iter(shares), []
+    for role in domain.roles:
+        table = np.zeros(role.most + 1)
+        if role.least == role.most:
+            table[role.most] = 1
+        else:
+            table[role.least :] = next(measured)
+        tables.append(table)
+    return tables

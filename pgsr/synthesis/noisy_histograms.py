@@ -1,0 +1,111 @@
+"""Histograms of single attributes and of role sizes, measured with discrete Gaussian noise on all cells at once.
+
+With the curator of adaptive fits, this is where true populations are counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pgsr.random import Source, StreamId
+from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
+from pgsr.synthesis.population import Population
+from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.zcdp import RhoLedger
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Counts of disjoint cells.
+
+    Attributes:
+        name: what is counted; keys the noise.
+        counts: int64, one per cell. Not private.
+        squared_sensitivity: largest sum over cells of the squared change between neighbours.
+    """
+
+    name: str
+    counts: np.ndarray
+    squared_sensitivity: int
+
+
+def of_groups(population: Population) -> list[Histogram]:
+    """Groups by each of their attributes.
+
+    Groups and their attributes do not differ between any of our neighbours. They are measured as if one group could
+    change its value, squared sensitivity 2, as adaptive fits measure them with the noise of all other queries.
+    """
+    columns = zip(population.domain.group, population.groups.T, strict=True)
+    return [Histogram(f"groups by {a.name}", np.bincount(codes, minlength=len(a)), 2) for a, codes in columns]
+
+
+def of_persons(population: Population, neighbours: Neighbours) -> list[Histogram]:
+    """Persons by each of their attributes: 1 if one is added or removed; 2 if one leaves a cell and enters another."""
+    squared = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    columns = zip(population.domain.individual, population.persons.T, strict=True)
+    return [Histogram(f"persons by {a.name}", np.bincount(codes, minlength=len(a)), squared) for a, codes in columns]
+
+
+def of_sizes(population: Population, neighbours: Neighbours) -> list[Histogram]:
+    """Groups by their number of members of each role whose number the domain leaves open; cells are least..most.
+
+    One person more or less moves a group by one cell: squared sensitivity 2. A moved person moves two groups, which may
+    leave the same cell: (-2)^2 + 1 + 1 = 6. A replaced one may change roles within the group, 2 per role.
+    """
+    domain = population.domain
+    squared = 6 if neighbours is Neighbours.MOVE else 2
+    found = []
+    for number, role in enumerate(domain.roles):
+        if role.least < role.most:
+            members = np.bincount(population.group_of[population.role_of == number], minlength=population.n_groups)
+            counts = np.bincount(members - role.least, minlength=role.most - role.least + 1)
+            found.append(Histogram(f"groups by number of {role.name}", counts, squared))
+    return found
+
+
+def noisy_shares(
+    histograms: Sequence[Histogram], rho: Fraction, source: Source, ledger: RhoLedger, name: str
+) -> list[np.ndarray]:
+    """Shares of every histogram's cells from noisy counts; rho-zCDP, in equal parts of it.
+
+    Noise of variance squared_sensitivity / (2 part) is added to each cell; shares are the nearest ones to the noisy
+    counts over their sum (see `nearest_shares`).
+
+    Raises:
+        SynthesisError: there is nothing to measure.
+        BudgetError: the ledger has less than rho left; nothing is drawn then.
+
+    Source: Canonne, Kamath & Steinke 2020, theorem 14, for several cells.
+    """
+    if not histograms:
+        raise SynthesisError("there is no histogram to measure")
+    ledger.require(rho, f"{len(histograms)} histograms")
+    part, shares = rho / len(histograms), []
+    for histogram in histograms:
+        ledger.charge(part, f"histogram of {histogram.name}")
+        coins = Coins(source.stream(StreamId(name, "histogram", 0, (histogram.name,))))
+        variance = histogram.squared_sensitivity / (2 * part)
+        noisy = [int(count) + discrete_gaussian(variance, coins) for count in histogram.counts]
+        shares.append(nearest_shares(np.array(noisy, np.float64)))
+    return shares
+
+
+def nearest_shares(noisy: np.ndarray) -> np.ndarray:
+    """The distribution nearest to noisy / sum(noisy) by least squares; uniform where the sum is not positive.
+
+    Example:
+        >>> nearest_shares(np.array([6.0, -2.0, 4.0]))
+        array([0.625, 0.   , 0.375])
+    """
+    total = noisy.sum()
+    if total <= 0:
+        return np.full(len(noisy), 1 / len(noisy))
+    shares = noisy / total
+    largest = np.sort(shares)[::-1]
+    excess = (np.cumsum(largest) - 1) / np.arange(1, len(shares) + 1)
+    level = excess[np.flatnonzero(largest > excess)[-1]]
+    kept = np.maximum(shares - level, 0)
+    return kept / kept.sum()

@@ -1,0 +1,74 @@
+"""A probability for every type of group of a domain: the result of MWEM."""
+
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from pgsr.synthesis import archive
+from pgsr.synthesis.answers import answers
+from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.population import Population
+from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.universe import MOST_TYPES, Universe
+
+
+@dataclass(frozen=True, eq=False)
+class TypeDistribution:
+    """A over the types of a universe; within a type, all orderings of the members of a role are equally likely.
+
+    Attributes:
+        types: one group per type, as in `Universe`.
+        probabilities: A, one per type.
+
+    Example:
+        >>> from pgsr.synthesis import Attribute, Domain
+        >>> universe = Universe.of(Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2))
+        >>> TypeDistribution(universe.types, universe.prior).sample(1_000, seed=0).n_groups
+        1000
+    """
+
+    types: Population
+    probabilities: np.ndarray
+
+    def __post_init__(self) -> None:
+        a = np.asarray(self.probabilities, np.float64)
+        if a.shape != (self.types.n_groups,) or not (a >= 0).all() or abs(a.sum() - 1) > 1e-9:
+            raise SynthesisError(f"a distribution over {self.types.n_groups:,} types is as many shares that sum to 1")
+        object.__setattr__(self, "probabilities", a)
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Shares of all queries: <phi, A> of groups, <phi, A> / <size, A> of individuals."""
+        return answers(self.types, workload, self.probabilities)
+
+    def sample(self, n_groups: int, seed: int) -> Population:
+        """Independent groups, the members of each role in random order. O(types + persons log persons)."""
+        if n_groups < 1:
+            raise SynthesisError(f"a sample of {n_groups} groups; draw at least 1")
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(self.types.n_groups, size=n_groups, p=self.probabilities / self.probabilities.sum())
+        sizes = self.types.sizes[drawn]
+        group_of = np.repeat(np.arange(n_groups), sizes)
+        place = np.arange(len(group_of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = self.types.first[drawn][group_of] + place
+        role_of = self.types.role_of[rows]
+        shuffled = rows[np.lexsort((rng.random(len(rows)), role_of, group_of))]
+        return Population(self.types.domain, self.types.groups[drawn], self.types.persons[shuffled], group_of, role_of)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one file (see `pgsr.synthesis.archive`). The types follow from the domain and are not stored."""
+        archive.write(path, FORMAT, self.types.domain, {"probabilities": self.probabilities})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], max_types: int = MOST_TYPES) -> "TypeDistribution":
+        """Read what `save` wrote.
+
+        Raises:
+            SynthesisError: the file holds something else.
+            MemoryNeededError: the universe of its domain is too large.
+        """
+        domain, arrays = archive.read(path, FORMAT)
+        return cls(Universe.of(domain, max_types).types, arrays["probabilities"])
+
+
+FORMAT = "pgsr distribution over types 1"
