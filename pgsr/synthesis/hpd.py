@@ -1,0 +1,228 @@
+"""HPD-Fixed and HPD-Gen: hierarchical product distributions fitted to measurements by gradient descent, with torch.
+
+Whoever has fitted one keeps a `Mixture`, which needs no torch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from pgsr.synthesis.batch_answers import Batch, answers_of, batches
+from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.logits import FixedLogits, Model, Network
+from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.mixture_answers import all_answers
+from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.torch_runs import Device, chosen_device, quiet_torch
+from pgsr.synthesis.transcript import Measured
+
+
+class Loss(StrEnum):
+    """What the descent lowers: the mean absolute, or the mean squared, error of the active measurements."""
+
+    ABSOLUTE = "absolute"
+    SQUARED = "squared"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent:
+    """How measurements are fitted in a round.
+
+    Each step takes the measurements whose error is at least gamma, at most `batch` of them, the worst; Adam lowers
+    their mean error; a round ends when there are none, or after `steps`. With e_t the largest error at the start of
+    round t, gamma = threshold m_t with m_t = memory m_{t-1} + (1 - memory) e_t and m_1 = e_1.
+
+    Args:
+        components: K.
+        learning_rate: of Adam, whose moments last for the whole fit.
+        steps: most steps per round.
+        batch: B.
+        loss: absolute or squared errors.
+        threshold: in [0, 1); the paper's is 1/2. Smaller ones fit measurements more closely and take more steps.
+        memory: in [0, 1); 0 takes gamma from the errors of this round alone.
+        average: None hands out the last parameters; w in (0, 1) their average p <- w p + (1 - w) p_t over rounds, which
+            reaches back about 1 / (1 - w) rounds.
+        device: where to compute; AUTO takes a GPU where there is one.
+        threads: of torch on the CPU. Tables are small, and more than one often costs time.
+
+    Source: Liu & Wu 2022, algorithm 6; thresholds and defaults after GEM and RAP-softmax (Liu et al. 2021).
+    """
+
+    components: int = 1000
+    learning_rate: float = 0.1
+    steps: int = 100
+    batch: int = 100
+    loss: Loss = Loss.ABSOLUTE
+    threshold: float = 0.5
+    memory: float = 0.5
+    average: float | None = None
+    device: Device = Device.AUTO
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", Loss(self.loss))
+        object.__setattr__(self, "device", Device(self.device))
+        for name in ("components", "steps", "batch", "threads"):
+            if getattr(self, name) < 1:
+                raise SynthesisError(f"{name} is {getattr(self, name)}; give at least 1")
+        if not self.learning_rate > 0:
+            raise SynthesisError(f"learning_rate is {self.learning_rate}; give a number above 0")
+        for name in ("threshold", "memory"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SynthesisError(f"{name} is {getattr(self, name)}; give a number in [0, 1)")
+        if self.average is not None and not 0 < self.average < 1:
+            raise SynthesisError(f"average is {self.average}; give a weight in (0, 1), or None")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HPDFixed(Descent):
+    """The logits of all tables are parameters, drawn from N(0, 1): K (sum |G_i| + M sum |I_j| + M) of them.
+
+    Args: see `Descent`.
+
+    Raises:
+        SynthesisError: a setting is out of range.
+        TorchMissingError: on `start`, without torch.
+
+    Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture_answers.all_answers`.
+
+    Source: Liu & Wu 2022, section 5 (HPD-Fixed).
+    """
+
+    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
+        """The random mixture before any measurement. Answers are shares, so public totals do not enter."""
+        del n_groups, n_persons
+        device = chosen_device(self.device)
+        model = FixedLogits(workload.domain, self.components, seed, device)
+        return HPDEstimator(self, workload, model, device, redraw=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HPDGen(Descent):
+    """A network makes the logits of component k from noise z_k ~ N(0, I); its weights are the parameters.
+
+    Args:
+        embedding: length of z_k.
+        hidden: units per residual block; see `logits.Network`.
+        redraw: take fresh noise at every step, instead of the same throughout.
+        learning_rate: smaller than for free logits.
+
+    The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
+
+    Source: Liu & Wu 2022, section 5 (HPD-Gen); body after GEM (Liu et al. 2021).
+    """
+
+    learning_rate: float = 1e-4
+    embedding: int = 64
+    hidden: tuple[int, ...] = (256, 256)
+    redraw: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        if self.embedding < 1 or min(self.hidden, default=1) < 1:
+            raise SynthesisError(f"embedding={self.embedding} and hidden={self.hidden}; give at least 1 unit each")
+
+    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
+        """The mixture of an untrained network."""
+        del n_groups, n_persons
+        device = chosen_device(self.device)
+        model = Network(workload.domain, self.components, self.embedding, self.hidden, seed, device)
+        return HPDEstimator(self, workload, model, device, redraw=self.redraw)
+
+
+class HPDEstimator:
+    """The state of one fit: parameters, moments of Adam, and the running threshold."""
+
+    def __init__(self, settings: Descent, workload: Workload, model: Model, device: str, *, redraw: bool) -> None:
+        import torch
+
+        self._settings, self._workload, self._model = settings, workload, model
+        self._device, self._redraw = device, redraw
+        self._adam = torch.optim.Adam(model.parameters, lr=settings.learning_rate, fused=True)
+        self._error_scale: float | None = None
+        self._averaged: list[Any] | None = None
+
+    def answers(self) -> np.ndarray:
+        """Shares of all queries under the current parameters."""
+        with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
+            return all_answers(self._model.tables(self._model.parameters), self._workload)
+
+    def update(self, measured: Sequence[Measured]) -> None:
+        """One round with all measurements so far."""
+        if not measured:
+            return
+        settings, threshold = self._settings, None
+        with quiet_torch(self._device, settings.threads) as torch:
+            listed = batches(self._workload, [m.query for m in measured], self._on_device)
+            values = np.array([m.value for m in measured])
+            for _ in range(settings.steps):
+                tables = self._model.tables(self._model.parameters)
+                with torch.no_grad():
+                    found = np.empty(len(values))
+                    for batch in listed:
+                        found[batch.place] = answers_of(tables, batch).double().cpu().numpy()
+                errors = np.abs(found - values)
+                if threshold is None:
+                    threshold = self._threshold(errors)
+                active = _active(errors, threshold, settings.batch)
+                if not active.any():
+                    break
+                self._adam.zero_grad()
+                self._loss(tables, listed, values, active).backward()
+                self._adam.step()
+                if self._redraw:
+                    self._model.redraw()
+            self._average(torch)
+
+    def distribution(self) -> Mixture:
+        """The mixture of the current parameters, or of their average."""
+        with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
+            return Mixture.of(self._model.tables(self._averaged or self._model.parameters))
+
+    def _threshold(self, errors: np.ndarray) -> float:
+        """Gamma of this round."""
+        largest, memory = float(errors.max()), self._settings.memory
+        before = largest if self._error_scale is None else self._error_scale
+        self._error_scale = memory * before + (1 - memory) * largest
+        return self._settings.threshold * self._error_scale
+
+    def _loss(self, tables: Any, listed: list[Batch], values: np.ndarray, active: np.ndarray) -> Any:
+        total = 0
+        for batch in listed:
+            part = batch.take(active)
+            if part is not None:
+                found = answers_of(tables, part)
+                off = found - self._on_device(values[part.place]).to(found.dtype)
+                total = total + (off.abs() if self._settings.loss is Loss.ABSOLUTE else off * off).sum()
+        return total / int(active.sum())
+
+    def _average(self, torch: Any) -> None:
+        weight = self._settings.average
+        if weight is None:
+            return
+        with torch.no_grad():
+            now = [p.detach().clone() for p in self._model.parameters]
+            before = self._averaged or now
+            self._averaged = [weight * a + (1 - weight) * b for a, b in zip(before, now, strict=True)]
+
+    def _on_device(self, values: np.ndarray) -> Any:
+        import torch
+
+        return torch.as_tensor(values, device=self._device)
+
+
+def _active(errors: np.ndarray, threshold: float, most: int) -> np.ndarray:
+    """Whether a measurement takes part: error at least `threshold` and above rounding, among the `most` largest."""
+    active = (errors >= threshold) & (errors > ROUNDING)
+    worst = np.argsort(-errors, kind="stable")[:most]
+    among = np.zeros(len(errors), bool)
+    among[worst] = True
+    return active & among
+
+
+ROUNDING = 1e-8
+"""Errors below are those of 32-bit numbers; nothing is gained by lowering them."""

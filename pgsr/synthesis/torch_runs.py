@@ -1,0 +1,51 @@
+"""Where torch computes, and how it repeats: one device, a fixed number of threads, deterministic kernels."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Any
+
+from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.optional import torch
+
+
+class Device(StrEnum):
+    """AUTO takes a GPU where there is one. Two devices give different last digits, one device the same every time."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def chosen_device(device: Device) -> str:
+    """The name torch knows it by.
+
+    Raises:
+        TorchMissingError: without torch.
+        SynthesisError: CUDA is asked for, and torch finds none.
+    """
+    found = torch().cuda.is_available()
+    if device is Device.CUDA and not found:
+        raise SynthesisError("device is cuda, and torch finds no GPU; use Device.CPU or Device.AUTO")
+    if device is Device.CPU or not found:
+        return "cpu"
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it to be deterministic
+    return "cuda"
+
+
+@contextmanager
+def quiet_torch(device: str, threads: int) -> Iterator[Any]:
+    """torch with a given number of threads and, on a GPU, deterministic kernels; the caller's settings come back."""
+    module = torch()
+    threads_before = module.get_num_threads()
+    strict_before = module.are_deterministic_algorithms_enabled()
+    warn_before = module.is_deterministic_algorithms_warn_only_enabled()
+    module.set_num_threads(threads)
+    if device != "cpu":
+        module.use_deterministic_algorithms(True)
+    try:
+        yield module
+    finally:
+        module.set_num_threads(threads_before)
+        module.use_deterministic_algorithms(strict_before, warn_only=warn_before)

@@ -1,0 +1,241 @@
+"""HPD-Fixed and HPD-Gen: gradients, descent on exact measurements, determinism; and what works without torch."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pgsr.synthesis import (
+    Attribute,
+    Device,
+    Domain,
+    HPDFixed,
+    HPDGen,
+    Level,
+    Loss,
+    Measured,
+    Population,
+    SynthesisError,
+    TorchMissingError,
+    Workload,
+    answers,
+)
+from pgsr.synthesis.batch_answers import answers_of, batches
+from pgsr.synthesis.hpd import _active
+from pgsr.synthesis.logits import FixedLogits, Network
+from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.mixture_answers import all_answers
+
+PLAIN = Domain.plain([Attribute("area", range(2)), Attribute("g", range(3))], [Attribute("sex", range(2))], max_size=4)
+HOUSEHOLD = Domain.household([Attribute("area", range(2))], [Attribute("sex", range(2)), Attribute("age", range(3))], 2)
+SMALL = HPDFixed(components=40, steps=60, device=Device.CPU)
+SMALL_GEN = HPDGen(components=40, embedding=8, hidden=(16, 16), steps=60, learning_rate=1e-2, device=Device.CPU)
+
+
+def all_levels(domain: Domain, k: int) -> Workload:
+    return Workload.k_way(domain, k, list(Level) if len(domain.roles) > 1 else [Level.GROUP, Level.INDIVIDUAL])
+
+
+def population(domain: Domain, n_groups: int = 500, seed: int = 0) -> Population:
+    """Two kinds of groups: neither attributes nor sizes are independent."""
+    rng = np.random.default_rng(seed)
+    return Mixture(
+        domain,
+        tuple(rng.dirichlet(np.full(len(a), 0.3), 2) for a in domain.group),
+        tuple(rng.dirichlet(np.full(len(a), 0.3), (2, domain.max_size)) for a in domain.individual),
+        tuple(
+            np.concatenate([np.zeros((2, r.least)), rng.dirichlet(np.full(r.most - r.least + 1, 0.5), 2)], axis=1)
+            for r in domain.roles
+        ),
+    ).sample(n_groups, seed)
+
+
+def exact(truth: np.ndarray, queries: list[int]) -> list[Measured]:
+    return [Measured(q, float(truth[q])) for q in queries]
+
+
+def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tuple[list[float], Any]:
+    """Mean errors over the workload, round by round, when the worst query is measured exactly."""
+    workload = all_levels(domain, 2)
+    truth = answers(population(domain), workload)
+    estimator = family.start(workload, 500, 1_000, seed)
+    queries: list[int] = []
+    means = [float(np.abs(estimator.answers() - truth).mean())]
+    for _ in range(rounds):
+        errors = np.abs(estimator.answers() - truth)
+        errors[queries] = -1
+        queries.append(int(errors.argmax()))
+        estimator.update(exact(truth, queries))
+        means.append(float(np.abs(estimator.answers() - truth).mean()))
+    return means, estimator
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
+@pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
+def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
+    pytest.importorskip("torch", reason="HPD is fitted with torch")
+    means, estimator = worst_first(family, domain, 25)
+    assert means[-1] < means[0] / 3
+    found = estimator.distribution().answers(all_levels(domain, 2))
+    np.testing.assert_allclose(found, estimator.answers(), rtol=0, atol=2e-6)
+    sample = estimator.distribution().sample(2_000, 0)  # Population checks the roles
+    assert sample.n_groups == 2_000
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
+@pytest.mark.parametrize("kind", ["fixed", "gen"])
+def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
+    """In 64 bits, along random directions of all parameters, for every query of every kind at once and one by one."""
+    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
+    model: Any = FixedLogits(domain, 6, 1, "cpu") if kind == "fixed" else Network(domain, 6, 3, (5, 4), 1, "cpu")
+    if kind == "gen":
+        model._z = model._z.double()
+    parameters = [p.detach().double().requires_grad_() for p in model.parameters]
+    workload = all_levels(domain, 3)
+    rng = np.random.default_rng(2)
+    queries = rng.choice(workload.n_queries, 60, replace=False).tolist()
+    weights = torch.as_tensor(rng.normal(size=60))
+    listed = batches(workload, queries, torch.as_tensor)
+
+    def value(shifted: list[Any]) -> Any:
+        tables = model.tables(shifted)
+        return sum((answers_of(tables, b) * weights[b.place]).sum() for b in listed)
+
+    value(parameters).backward()
+    step = 1e-6
+    for _ in range(10):
+        direction = [torch.as_tensor(rng.normal(size=tuple(p.shape))) for p in parameters]
+        slope = sum((p.grad * d).sum() for p, d in zip(parameters, direction, strict=True))
+        with torch.no_grad():
+            up = value([p + step * d for p, d in zip(parameters, direction, strict=True)])
+            down = value([p - step * d for p, d in zip(parameters, direction, strict=True)])
+        assert float(slope) == pytest.approx(float((up - down) / (2 * step)), rel=1e-5, abs=1e-9)
+        assert abs(float(slope)) > 1e-8
+
+
+@pytest.mark.parametrize("kind", ["fixed", "gen"])
+def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
+    pytest.importorskip("torch", reason="HPD is fitted with torch")
+    for domain in (PLAIN, HOUSEHOLD):
+        model: Any = FixedLogits(domain, 30, 3, "cpu") if kind == "fixed" else Network(domain, 30, 4, (8,), 3, "cpu")
+        tables = model.tables(model.parameters)
+        mixture = Mixture.of(tables)
+        for table in (*mixture.group, *mixture.slots, *mixture.sizes):
+            np.testing.assert_allclose(table.sum(-1), 1, rtol=0, atol=1e-12)
+            assert (table >= 0).all()
+        for k in (1, 2, 3):
+            workload = all_levels(domain, k)
+            np.testing.assert_allclose(all_answers(tables, workload), mixture.answers(workload), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("family", [SMALL, SMALL_GEN, replace(SMALL_GEN, redraw=True)], ids=["fixed", "gen", "redraw"])
+def test_the_same_seed_gives_the_same_bits(family: Any) -> None:
+    """Whatever the caller's generator and threads are, and whether or not answers are asked for in between."""
+    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
+    workload = all_levels(PLAIN, 2)
+    truth = answers(population(PLAIN), workload)
+
+    def run(seed: int, ask: bool) -> np.ndarray:
+        estimator = family.start(workload, 500, 1_000, seed)
+        for n in range(1, 6):
+            estimator.update(exact(truth, list(range(0, 7 * n, 7))))
+            if ask:
+                estimator.answers()
+        return estimator.answers()
+
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    first = run(4, ask=True)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+    torch.manual_seed(99)
+    np.testing.assert_array_equal(run(4, ask=False), first)
+    torch.set_rng_state(state)
+    assert (run(5, ask=False) != first).any()
+
+
+def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
+    """gamma_1 is half of the largest error; gamma_2, half of the mean of both rounds' largest, is above all errors."""
+    pytest.importorskip("torch", reason="HPD is fitted with torch")
+    workload = all_levels(PLAIN, 2)
+    estimator = SMALL.start(workload, 500, 1_000, 0)
+    before = estimator.answers()
+    measured = [Measured(3, float(before[3]) + 0.3), Measured(20, float(before[20]) + 0.1)]
+
+    def errors(found: np.ndarray) -> list[float]:
+        return [abs(float(found[m.query]) - m.value) for m in measured]
+
+    estimator.update(measured)
+    after = estimator.answers()
+    assert max(errors(after)) < 0.15 + 1e-6
+    estimator.update([])
+    close = [Measured(m.query, float(after[m.query]) + 0.09) for m in measured]
+    estimator.update(close)  # gamma = (0.3 + 0.09) / 4
+    np.testing.assert_array_equal(estimator.answers(), after)
+    estimator.update(close)  # gamma = ((0.3 + 0.09) / 2 + 0.09) / 4, below 0.09
+    assert (estimator.answers() != after).any()
+
+
+def test_active_measurements_are_the_worst_above_the_threshold() -> None:
+    errors = np.array([0.1, 0.5, 0.2, 0.5, 0.05])
+    assert _active(errors, 0.2, 10).tolist() == [False, True, True, True, False]
+    assert _active(errors, 0.2, 2).tolist() == [False, True, False, True, False]
+    assert _active(errors, 0.2, 1).tolist() == [False, True, False, False, False]
+    assert not _active(errors * 0, 0.0, 3).any()
+
+
+def test_both_losses_and_averages_fit() -> None:
+    pytest.importorskip("torch", reason="HPD is fitted with torch")
+    for family in (replace(SMALL, loss=Loss.SQUARED, threshold=0.0), replace(SMALL, average=0.5, memory=0.0)):
+        means, estimator = worst_first(family, PLAIN, 12)
+        assert means[-1] < means[0] / 2
+        assert np.abs(estimator.distribution().answers(all_levels(PLAIN, 2)) - estimator.answers()).max() < 0.1
+
+
+def test_an_average_weighs_rounds_as_it_says() -> None:
+    pytest.importorskip("torch", reason="HPD is fitted with torch")
+    workload = all_levels(PLAIN, 2)
+    truth = answers(population(PLAIN), workload)
+    estimator = replace(SMALL, average=0.75).start(workload, 500, 1_000, 0)
+    logits = []
+    for n in (1, 2, 3):
+        estimator.update(exact(truth, [5, 30, 60][:n]))
+        logits.append(estimator._model.parameters[0].detach().double().numpy().copy())
+    expected = 0.75 * (0.75 * logits[0] + 0.25 * logits[1]) + 0.25 * logits[2]
+    share = np.exp(expected[:2]) / np.exp(expected[:2]).sum(0)
+    np.testing.assert_allclose(estimator.distribution().group[0].T, share, rtol=0, atol=1e-5)
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    for wrong in ("components", "steps", "batch", "threads"):
+        with pytest.raises(SynthesisError, match=wrong):
+            HPDFixed(**{wrong: 0})
+    for name, value in (("learning_rate", 0.0), ("threshold", 1.0), ("memory", -0.1), ("average", 1.0)):
+        with pytest.raises(SynthesisError, match=name):
+            HPDGen(**{name: value})
+    with pytest.raises(SynthesisError, match="embedding"):
+        HPDGen(hidden=(8, 0))
+    with pytest.raises(ValueError, match="cubic"):
+        HPDFixed(loss="cubic")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_missing_gpu_is_a_sentence() -> None:
+    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(SynthesisError, match="finds no GPU"):
+        HPDFixed(device=Device.CUDA).start(all_levels(PLAIN, 1), 10, 20, 0)
+
+
+def test_the_package_does_not_import_torch() -> None:
+    code = "import sys, pgsr.synthesis as s; s.HPDFixed(), s.HPDGen(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for family in (SMALL, SMALL_GEN):
+        with pytest.raises(TorchMissingError, match="pip install torch"):
+            family.start(all_levels(PLAIN, 1), 10, 20, 0)

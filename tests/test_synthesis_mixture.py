@@ -1,0 +1,315 @@
+"""Mixtures: their answers against enumeration, sampling and worked examples; samples, files."""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from instances import scale
+
+from pgsr.synthesis import (
+    Attribute,
+    Domain,
+    Level,
+    Marginal,
+    Mixture,
+    Population,
+    Relation,
+    Role,
+    SynthesisError,
+    Workload,
+    answers,
+)
+from pgsr.synthesis import mixture_answers as by_marginals
+from pgsr.synthesis.batch_answers import answers_of, batches
+from pgsr.synthesis.queries import PAIRS
+
+AREA = Attribute("area", ("urban", "rural"))
+SEX = Attribute("sex", ("female", "male"))
+PLAIN = Domain.plain([AREA, Attribute("g", range(3))], [SEX, Attribute("i", range(2))], max_size=3)
+HOUSEHOLD = Domain.household([AREA], [SEX, Attribute("i", range(2))], max_children=2)
+OTHER = Domain((AREA,), (SEX, Attribute("i", range(3))), (Role("guest", 0, 2), Role("host", 1, 2)))
+
+
+def random_mixture(domain: Domain, k: int, seed: int) -> Mixture:
+    rng = np.random.default_rng(seed)
+    return Mixture(
+        domain,
+        tuple(rng.dirichlet(np.ones(len(a)), k) for a in domain.group),
+        tuple(rng.dirichlet(np.ones(len(a)), (k, domain.max_size)) for a in domain.individual),
+        tuple(
+            np.concatenate([np.zeros((k, r.least)), rng.dirichlet(np.ones(r.most - r.least + 1), k)], axis=1)
+            for r in domain.roles
+        ),
+    )
+
+
+def random_population(domain: Domain, n_groups: int, seed: int) -> Population:
+    return random_mixture(domain, 5, seed).sample(n_groups, seed)
+
+
+def full_workload(domain: Domain, k: int) -> Workload:
+    related = {"head", "spouse", "child"} <= {role.name for role in domain.roles}
+    return Workload.k_way(domain, k, list(Level) if related else [Level.GROUP, Level.INDIVIDUAL])
+
+
+def one_group_at_a_time(mixture: Mixture) -> Iterator[tuple[float, Population]]:
+    """Every group that a mixture can make, and its probability: slow and obvious."""
+    domain = mixture.domain
+    of_person = list(product(*(range(len(a)) for a in domain.individual)))
+    for k in range(mixture.n_components):
+        for group in product(*(range(len(a)) for a in domain.group)):
+            for numbers in product(*(range(r.least, r.most + 1) for r in domain.roles)):
+                slots = [j for r, n in enumerate(numbers) for j in list(domain.slots(r))[:n]]
+                roles = [r for r, n in enumerate(numbers) for _ in range(n)]
+                chance = 1 / mixture.n_components
+                for table, code in zip(mixture.group, group, strict=True):
+                    chance *= table[k, code]
+                for table, n in zip(mixture.sizes, numbers, strict=True):
+                    chance *= table[k, n]
+                for persons in product(of_person, repeat=len(slots)):
+                    p = chance
+                    for slot, person in zip(slots, persons, strict=True):
+                        for table, code in zip(mixture.slots, person, strict=True):
+                            p *= table[k, slot, code]
+                    rows = np.array(persons, int).reshape(len(slots), len(domain.individual))
+                    groups = np.array([group], int).reshape(1, len(domain.group))
+                    yield p, Population(domain, groups, rows, np.zeros(len(slots), int), np.array(roles, int))
+
+
+def joined(parts: list[Population]) -> Population:
+    return Population(
+        parts[0].domain,
+        np.concatenate([p.groups for p in parts]),
+        np.concatenate([p.persons for p in parts]),
+        np.repeat(np.arange(len(parts)), [p.n_persons for p in parts]),
+        np.concatenate([p.role_of for p in parts]),
+    )
+
+
+def e16(components: int) -> Mixture:
+    domain = Domain.plain([AREA], [SEX], max_size=2)
+    area = np.array([[0.8, 0.2], [0.1, 0.9]])
+    sex = np.array([[[0.5, 0.5], [0.4, 0.6]], [[1, 0], [0.3, 0.7]]])
+    sizes = np.array([[0, 0.25, 0.75], [0, 1, 0]])
+    return Mixture(domain, (area[:components],), (sex[:components],), (sizes[:components],))
+
+
+def test_worked_example_of_answers() -> None:
+    for components, group_level, individual_level in ((1, 0.52, 0.64 / 1.75), (2, 0.31, 0.74 / 2.75)):
+        mixture = e16(components)
+        levels = (Level.GROUP, Level.INDIVIDUAL)
+        found = mixture.answers(Workload(mixture.domain, tuple(Marginal(level, (0,), (0,)) for level in levels)))
+        assert found[[0, 4]] == pytest.approx([group_level, individual_level], abs=1e-14)
+
+
+def test_worked_example_of_relations() -> None:
+    """Own predicate: attribute `own` is 0; the relative's: attribute `theirs` is 0."""
+    yes = Attribute("own", (1, 0)), Attribute("theirs", (1, 0))
+    domain = Domain.household([], yes, max_children=2)
+    own, theirs = np.array([[0.5, 0.7, 0.2, 0.6]]), np.array([[0.9, 0.3, 0.4, 0.1]])
+    mixture = Mixture(
+        domain,
+        (),
+        tuple(np.stack([p, 1 - p], axis=-1) for p in (own, theirs)),
+        (np.array([[0, 1]]), np.array([[0.4, 0.6]]), np.array([[0.5, 0.25, 0.25]])),
+    )
+    related = (Relation.SPOUSE, Relation.CHILD, Relation.PARENT)
+    workload = Workload(domain, tuple(Marginal(Level.RELATION, (), (0,), relation, (1,)) for relation in related))
+    first = [0, 4, 8]
+    assert mixture.answers(workload)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.2295], abs=1e-12)
+    assert mixture.answers(workload, pairs=True)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.27], abs=1e-12)
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
+def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain) -> None:
+    mixture = random_mixture(domain, 2, 3)
+    chances, groups = zip(*one_group_at_a_time(mixture), strict=True)
+    assert sum(chances) == pytest.approx(1, abs=1e-12)
+    everyone = joined(list(groups))
+    for k in (1, 2, 3, 4):
+        workload = full_workload(domain, k)
+        expected = answers(everyone, workload, np.array(chances))
+        np.testing.assert_allclose(mixture.answers(workload), expected, rtol=0, atol=1e-12)
+        if Level.RELATION.value in workload.levels():
+            expected = answers(everyone, workload, np.array(chances), pairs=True)
+            np.testing.assert_allclose(mixture.answers(workload, pairs=True), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_a_batch_has_the_answers_of_all(domain: Domain, k: int) -> None:
+    mixture, workload = random_mixture(domain, 3, 4), full_workload(domain, k)
+    found = np.full(workload.n_queries, np.nan)
+    queries = np.random.default_rng(5).permutation(workload.n_queries)
+    for batch in batches(workload, queries.tolist()):
+        found[queries[batch.place]] = answers_of(mixture.tables, batch)
+    np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=1e-14)
+    chosen = np.random.default_rng(6).random(len(queries)) < 0.3
+    for batch in batches(workload, queries.tolist()):
+        part = batch.take(chosen)
+        if part is None:
+            assert not chosen[batch.place].any()
+        else:
+            np.testing.assert_array_equal(part.place, batch.place[chosen[batch.place]])
+            np.testing.assert_allclose(answers_of(mixture.tables, part), found[queries[part.place]], rtol=0, atol=1e-14)
+
+
+def test_order_of_attributes_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marginals may list attributes in any order, COUNT first or in the middle."""
+    mixture = random_mixture(PLAIN, 3, 7)
+    count = PLAIN.count
+    for level in (Level.GROUP, Level.INDIVIDUAL):
+        sorted_ = Workload(PLAIN, (Marginal(level, (0, 1, count), (0, 1)),))
+        shuffled = Workload(PLAIN, (Marginal(level, (1, count, 0), (1, 0)),))
+        cube = mixture.answers(sorted_).reshape(2, 3, 3, 2, 2)
+        other = mixture.answers(shuffled).reshape(3, 3, 2, 2, 2)
+        np.testing.assert_allclose(other, cube.transpose(1, 2, 0, 4, 3), rtol=0, atol=1e-15)
+    workloads = [full_workload(HOUSEHOLD, 3), full_workload(HOUSEHOLD, 4)]
+    household = random_mixture(HOUSEHOLD, 3, 8)
+    before = [household.answers(w) for w in workloads]
+    monkeypatch.setattr(by_marginals, "CHUNK", 1)
+    for workload, expected in zip(workloads, before, strict=True):
+        np.testing.assert_allclose(household.answers(workload), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
+def test_samples_have_these_answers(domain: Domain) -> None:
+    """Within 4 standard errors, Bonferroni apart: groups are independent, so errors are those of ratios of means."""
+    mixture, workload = random_mixture(domain, 4, 9), full_workload(domain, 2)
+    n = scale(20_000, 400_000)
+    sample, expected = mixture.sample(n, 10), mixture.answers(workload)
+    assert sample.n_groups == n
+    found = answers(sample, workload)
+    per_group = np.where(workload.levels() == Level.GROUP.value, 1.0, n / sample.n_persons * domain.max_size)
+    error = 4 * np.sqrt(per_group * expected * (1 - expected) / n) + 1e-9
+    assert (np.abs(found - expected) <= error).all()
+    assert np.abs(found - expected).max() > 0
+
+
+def test_one_component_per_group() -> None:
+    """With the component drawn anew for every attribute, urban families of two and rural ones of one would mix."""
+    domain = Domain.plain([AREA], [SEX], max_size=2)
+    mixture = Mixture(
+        domain,
+        (np.array([[1, 0], [0, 1]]),),
+        (np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]]),),
+        (np.array([[0, 0, 1], [0, 1, 0]]),),
+    )
+    sample = mixture.sample(1_000, 0)
+    assert (sample.sizes == 2 - sample.groups[:, 0]).all()
+    assert (sample.persons[:, 0] == sample.groups[sample.group_of, 0]).all()
+    assert 400 < sample.groups.sum() < 600
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
+def test_enough_components_represent_any_population(domain: Domain) -> None:
+    """K = N_G components of certainties, taken from the groups, answer everything exactly."""
+    population = random_population(domain, 60, 11)
+    n = population.n_groups
+    group = [np.eye(len(a))[population.groups[:, i]] for i, a in enumerate(domain.group)]
+    slots = [np.full((n, domain.max_size, len(a)), 1 / len(a)) for a in domain.individual]
+    sizes = [np.zeros((n, role.most + 1)) for role in domain.roles]
+    for g in range(n):
+        for r, table in enumerate(sizes):
+            rows = np.flatnonzero((population.group_of == g) & (population.role_of == r))
+            table[g, len(rows)] = 1
+            for slot, row in zip(domain.slots(r), rows, strict=False):
+                for i, a in enumerate(domain.individual):
+                    slots[i][g, slot] = np.eye(len(a))[population.persons[row, i]]
+    mixture = Mixture(domain, tuple(group), tuple(slots), tuple(sizes))
+    for k in (1, 2, 3):
+        workload = full_workload(domain, k)
+        np.testing.assert_allclose(mixture.answers(workload), answers(population, workload), rtol=0, atol=1e-13)
+
+
+def test_one_component_is_independence() -> None:
+    mixture = random_mixture(PLAIN, 1, 12)
+    pair = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0, 1)),))).reshape(2, 3)
+    np.testing.assert_allclose(pair, np.outer(mixture.group[0][0], mixture.group[1][0]), atol=1e-14)
+    with_person = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (0,), (0, 1)),))).reshape(2, 4)
+    alone = mixture.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)),)))
+    np.testing.assert_allclose(with_person, np.outer(mixture.group[0][0], alone), atol=1e-14)
+
+
+def test_more_conditions_never_raise_an_answer() -> None:
+    for domain in (PLAIN, HOUSEHOLD, OTHER):
+        mixture = random_mixture(domain, 3, 13)
+        for level in (Level.GROUP, Level.INDIVIDUAL):
+            both = mixture.answers(Workload(domain, (Marginal(level, (0, domain.count), (0, 1)),)))
+            cube = both.reshape(2, len(domain.sizes), 2, -1)
+            fewer = [((0, domain.count), (0,), 3), ((0,), (0, 1), 1), ((domain.count,), (0, 1), 0)]
+            for group, individual, axis in fewer:
+                answer = mixture.answers(Workload(domain, (Marginal(level, group, individual),)))
+                less = answer.reshape([n for i, n in enumerate(cube.shape) if i != axis])
+                assert (cube <= np.expand_dims(less, axis) + 1e-15).all()
+            assert (both >= 0).all()
+            assert (both <= 1).all()
+
+
+def test_groups_with_a_match_are_no_more_than_matches() -> None:
+    mixture = random_mixture(PLAIN, 1, 14)
+    found = mixture.answers(
+        Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1))))
+    )
+    matches = found[4:] * (mixture.sizes[0][0] @ np.arange(4))
+    assert (found[:4] < matches).all()
+    single = Mixture(PLAIN, mixture.group, mixture.slots, (np.array([[0, 1, 0, 0]]),))
+    found = single.answers(Workload(PLAIN, (Marginal(Level.GROUP, (), (0, 1)), Marginal(Level.INDIVIDUAL, (), (0, 1)))))
+    np.testing.assert_allclose(found[:4], found[4:], atol=1e-15)
+
+
+def test_relations_follow_the_table_of_roles() -> None:
+    """Without spouses nobody is married, and only heads have children."""
+    domain = Domain.household([], [SEX], max_children=1)
+    sex = np.full((1, 3, 2), 0.5)
+    mixture = Mixture(domain, (), (sex,), (np.array([[0, 1]]), np.array([[1, 0]]), np.array([[0, 1]])))
+    shares = {}
+    for relation in PAIRS:
+        answer = mixture.answers(Workload(domain, (Marginal(Level.RELATION, (), (), relation, (0,)),)))
+        shares[relation] = answer.tolist()
+    assert shares == {Relation.SPOUSE: [0, 0], Relation.CHILD: [0.25, 0.25], Relation.PARENT: [0.25, 0.25]}
+
+
+@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
+def test_saved_mixtures_come_back(domain: Domain, tmp_path: Path) -> None:
+    mixture = random_mixture(domain, 3, 15)
+    path = tmp_path / "model"
+    mixture.save(path)
+    back = Mixture.load(path)
+    assert back.domain == domain
+    for name in ("group", "slots", "sizes"):
+        for a, b in zip(getattr(mixture, name), getattr(back, name), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-15)
+    first, second = back.sample(50, 1), Mixture.load(path).sample(50, 1)
+    for name in ("groups", "persons", "group_of", "role_of"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("nothing")
+    np.savez(tmp_path / "other.npz", x=np.zeros(2))
+    np.savez(tmp_path / "pickled.npz", domain=np.array([{"format": 1}], dtype=object))
+    for name in ("text", "other.npz", "pickled.npz"):
+        with pytest.raises(SynthesisError, match="no saved mixture"):
+            Mixture.load(tmp_path / name)
+
+
+def test_refusals() -> None:
+    good = e16(1)
+    domain = good.domain
+    with pytest.raises(SynthesisError, match="table of area has shape"):
+        Mixture(domain, (np.ones((1, 3)) / 3,), good.slots, good.sizes)
+    with pytest.raises(SynthesisError, match="no probabilities"):
+        Mixture(domain, (np.array([[0.5, 0.6]]),), good.slots, good.sizes)
+    with pytest.raises(SynthesisError, match="no probabilities"):
+        Mixture(domain, (np.array([[np.nan, 1]]),), good.slots, good.sizes)
+    with pytest.raises(SynthesisError, match="at least 1 members"):
+        Mixture(domain, good.group, good.slots, (np.array([[0.5, 0.5, 0]]),))
+    with pytest.raises(SynthesisError, match="group holds 0 tables"):
+        Mixture(domain, (), good.slots, good.sizes)
+    with pytest.raises(SynthesisError, match="different domains"):
+        good.answers(Workload.k_way(PLAIN, 1))
+    with pytest.raises(SynthesisError, match="at least 1"):
+        good.sample(0, 0)
