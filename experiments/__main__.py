@@ -200,7 +200,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
     """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
     console, store = _console(), Store(out)
     for experiment in [find(name) for name in names]:
-        entries = [entry for entry in store.entries(experiment.id, profile) if isinstance(entry, Entry)]
+        entries = [entry for entry in store.entries(experiment.owner.id, profile) if isinstance(entry, Entry)]
         done = [entry for entry in entries if entry.state is State.DONE]
         if not done:
             raise ExperimentError(

@@ -21,7 +21,7 @@ from experiments.coco_data import (
     WHITE_WEST,
 )
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, looks
+from experiments.engine.figures import finish, legend_below, looks
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.published import coco
@@ -101,7 +101,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         f"K10: the four conditions, {n:,} hierarchies",
     )
     axes.grid(axis="x", color="#e5e5e5")
-    figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    legend_below(figure, [axes])
     return figure
 
 

@@ -1,19 +1,19 @@
 """How figures and verdicts on Kuo et al. 2018 look: panels of errors by epsilon, printed numbers beside ours."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.coco_data import WHY, is_the_papers, printed_as
-from experiments.engine.figures import Look, finish, level_name
+from experiments.engine.figures import Look, finish, head, legend_below, level_name
 from experiments.engine.summary import LevelError, LevelErrors
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.published.printed import Printed
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -53,8 +53,8 @@ def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
             )
             epsilon_axis(axes, sorted({row.epsilon for line in lines for row in line.errors}))
             error_axis(axes)
-    figure.legend(*legend(panels.flat), loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    figure.suptitle(f"{title}\n{BARS}", fontsize="medium")
+    legend_below(figure, panels.flat)
+    head(figure, f"{title}\n{BARS}")
     return figure
 
 
@@ -82,15 +82,6 @@ def titled(name: str, lines: Sequence[Line]) -> str:
     real = all(row.real for line in lines for row in line.errors.where(data=name))
     first, _, rest = name.partition(", ")
     return f"{first}\n{rest or 'all levels'} ({'real data' if real else 'not real data'})"
-
-
-def legend(panels: "Iterable[Axes]") -> "tuple[list[Artist], list[str]]":
-    """Every label of any panel once."""
-    found: dict[str, Artist] = {}
-    for axes in panels:
-        handles, labels = axes.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    return list(found.values()), list(found)
 
 
 def number(value: float) -> str:
@@ -130,6 +121,41 @@ def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str 
         return Verdict(claim, where, Finding.NOT_CHECKED, f"{words}; {WHY[printed_as(ours.data)]}")
     near = abs(quotient - 1) <= max(REPRODUCED, 2 * ours.standard_error / printed.value)
     return Verdict(claim, where, Finding.HOLDS if near else Finding.FAILS, words)
+
+
+def stand_beside(
+    numbers: Iterable[Printed], names: Iterable[str], arms: Mapping[str, Sequence[str]], **where: Any
+) -> list[tuple[dict[str, Any], Printed, str]]:
+    """What `experiments.report.printed` asks for: each number on what is or stands for its data set, for its arms.
+
+    Args:
+        names: of our data sets.
+        arms: from the paper's name of a competitor to our labels.
+        where: what else picks our mean, if it is not as the number has it.
+
+    Example:
+        >>> from experiments.published import coco
+        >>> where, number, remark = stand_beside(coco.K3, ["taxi, root"], {"Hc": ["Hc"]})[0]
+        >>> where, number.value, remark
+        ({'data': 'taxi, root', 'arm': 'Hc'}, 2819.8, '')
+    """
+    return [
+        ({"data": name, "arm": label} | where, number, why_other(name))
+        for number, name in product(numbers, names)
+        if number.data == printed_as(name)
+        for label in arms.get(number.arm, ())
+    ]
+
+
+def why_other(name: str) -> str:
+    """Why a printed number is of other data than the data set of this name; "" if it is of the same.
+
+    Example:
+        >>> why_other("taxi"), why_other("White by block group, root")[:8]
+        ('', 'stand-in')
+    """
+    part = "; a hundredth of the groups" if "at 1/100" in name else ""
+    return "" if is_the_papers(name) else WHY[printed_as(name)] + part
 
 
 def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:

@@ -22,17 +22,17 @@ from experiments.coco_data import (
     is_the_papers,
     printed_as,
 )
-from experiments.coco_looks import BARS, compared_words, legend, number, printed_verdict
+from experiments.coco_looks import BARS, compared_words, number, printed_verdict, stand_beside
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.published import coco
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
 from pgsr.comparison_view import new_figure
+from pgsr.conditions import judged_release
 from pgsr.method import Seconds
-from pgsr.release import judged_release
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,8 +86,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         left = axes is panels[0]
         finish(axes, "", "cumulative L1 distance at the root (entities)\nEMD where the total is right" if left else "",
                f"K = {int(dict(free)['K']):,}")  # fmt: skip
-    figure.legend(*legend(panels), loc="outside lower center", ncols=2, fontsize="small", frameon=False)
-    figure.suptitle(f"K2: two readings of the naive method, epsilon 1\n{BARS}", fontsize="medium")
+    legend_below(figure, panels, 2)
+    head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
     return figure
 
 
@@ -95,6 +95,18 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Naive against Hc, and which reading gives the printed numbers."""
     errors = level_errors(frame, "cumulative_l1", ["K"])
     return [*_worse(errors), *_printed(errors)]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """Both readings at either K; on other data than the paper's at its own K alone."""
+    del frame
+    readings = {"naive": [arm.label for arm in ARMS[:2]]}
+    pairs = [(free, data.name) for free, data in product(GRID, ROOTS) if free == GRID[0] or is_the_papers(data.name)]
+    return [
+        each
+        for free, name in pairs
+        for each in stand_beside(coco.K2, [name], readings, metric="cumulative_l1", **dict(free))
+    ]
 
 
 def _short(name: str) -> str:

@@ -16,9 +16,9 @@ from experiments.coco_data import (
     printed_as,
     smallest_size,
 )
-from experiments.coco_looks import BARS, compared_words, legend, nothing_of_the_paper, printed_verdict
+from experiments.coco_looks import BARS, compared_words, error_axis, nothing_of_the_paper, printed_verdict, stand_beside
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared
@@ -80,10 +80,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 [place + shift], [printed.value], PRINTED.marker, color=PRINTED.colour, markersize=14,
                 markeredgewidth=1.5, label="printed (Hc L1, Hg L2)",
             )  # fmt: skip
-    panels[0].set_yscale("log")
+    error_axis(panels[0])
     panels[1].set_ylim(-0.03, 1.05)
-    figure.legend(*legend(panels), loc="outside lower center", ncols=3, fontsize="small", frameon=False)
-    figure.suptitle(f"K9: absolute values (L1) against squares (L2), epsilon 1\n{BARS}", fontsize="medium")
+    legend_below(figure, panels, 3)
+    head(figure, f"K9: absolute values (L1) against squares (L2), epsilon 1\n{BARS}")
     return figure
 
 
@@ -91,6 +91,13 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """L1 against L2 for Hc and for Hg, how much of it is whole, and the printed numbers."""
     errors, whole = level_errors(frame, "emd"), level_errors(frame, "whole")
     return [*_better(errors), *_whole(whole), *_printed(errors)]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """The table of the top level, whose Hc is fitted by absolute values and whose Hg by squares."""
+    del frame
+    arms = {"Hc": [ARMS[0].label, ARMS[1].label], "Hg": [ARMS[3].label]}
+    return stand_beside(coco.K3, [data.name for data in ROOTS], arms)
 
 
 def _better(errors: LevelErrors) -> Iterator[Verdict]:

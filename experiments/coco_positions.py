@@ -13,7 +13,7 @@ import numpy as np
 from experiments.coco_arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from experiments.coco_data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, looks
+from experiments.engine.figures import finish, head, looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared
@@ -95,9 +95,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         )
     for axes in panels.flat:
         axes.set_ylim(bottom=0)
-    figure.suptitle(
-        "K4 (figure 1): error by position, epsilon 1; bands: one standard error of the mean; dotted: true sizes",
-        fontsize="medium",
+    head(
+        figure,
+        "K4 (figure 1): error by position, epsilon 1\nbands: one standard error of the mean; dotted: true sizes",
     )
     return figure
 

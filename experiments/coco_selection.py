@@ -22,9 +22,9 @@ from experiments.coco_data import (
     printed_as,
     smallest_size,
 )
-from experiments.coco_looks import BARS, compared_words, legend, ratio
+from experiments.coco_looks import BARS, compared_words, ratio
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, level_name
+from experiments.engine.figures import finish, head, legend_below, level_name
 from experiments.engine.release_record import Record, result_record
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared
@@ -96,8 +96,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         kind = "real data" if all(row.real for row in part) else "not real data"
         finish(axes, "EMD over that of Hc x Hc x Hc (ratio)", "", f"{name.replace(', ', chr(10))}\n({kind})")
         axes.grid(axis="x", color="#e5e5e5")
-    figure.legend(*legend(panels), loc="outside lower center", ncols=3, fontsize="small", frameon=False)
-    figure.suptitle(f"K8b: combinations and private choices, total epsilon 1\n{BARS}", fontsize="medium")
+    legend_below(figure, panels, 3)
+    head(figure, f"K8b: combinations and private choices, total epsilon 1\n{BARS}")
     return figure
 
 

@@ -16,9 +16,9 @@ from experiments.coco_data import (
     is_the_papers,
     printed_as,
 )
-from experiments.coco_looks import legend
+from experiments.coco_looks import stand_beside
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.published import coco
@@ -26,6 +26,7 @@ from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STATISTICS = ("groups", "entities", "distinct sizes", "largest size", "groups of size 0")
@@ -78,12 +79,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         values = [float(row[name]) for row in rows if row[name]] + [x for x, _ in printed]
         axes.set_xscale("log")
         axes.set_xlim(min(values, default=1) / 5, max(values, default=1) * 5)
+        _whole_decades(axes, bool(values))
         axes.set_yticks(range(len(rows)), [str(row["data"]).replace(", states", "") for row in rows], fontsize="small")
         axes.set_ylim(len(rows) - 0.5, -0.5)
         finish(axes, _unit(name), "", name)
         axes.grid(axis="x", color="#e5e5e5")
-    figure.legend(*legend(panels), loc="outside lower center", ncols=3, fontsize="small", frameon=False)
-    figure.suptitle("K1: statistics of the data sets, top level (nothing drawn: 0 or not printed)", fontsize="medium")
+    legend_below(figure, panels, 3)
+    head(figure, "K1: statistics of the data sets, top level (nothing drawn: 0 or not printed)")
     return figure
 
 
@@ -108,6 +110,27 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     words = f"ours {int(taxi['entities']):,}, the text {other.value:,.0f}; the table agrees with the data"
     same = Finding.HOLDS if taxi["entities"] == other.value else Finding.FAILS
     return [*found, Verdict("number of trips in the text", TAXI_AREAS.name, same, words)]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """The table, and the text's other number of trips, which stands nowhere."""
+    del frame
+    names = [data.name for data in (TAXI_AREAS, HAWAIIAN_STATES, WHITE_STATES, SYNTHETIC_STATES)]
+    why = "the text contradicts the paper's own table, whose number stands beside ours; a verdict compares both"
+    return [
+        *stand_beside(coco.K1, names, {"": [arm.label for arm in EXPERIMENT.arms]}, level=None),
+        (None, coco.TAXI_TRIPS_IN_THE_TEXT, why),
+    ]
+
+
+def _whole_decades(axes: "Axes", drawn: bool) -> None:
+    """Labels at powers of ten alone, which do not overlap; none where nothing is drawn."""
+    from matplotlib.ticker import NullFormatter
+
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if not drawn:
+        axes.set_xticks([])
+        axes.annotate("0 for all", (0.5, 0.5), xycoords="axes fraction", ha="center", va="bottom", fontsize="small")
 
 
 def _entities(row: np.ndarray) -> int:

@@ -6,13 +6,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import finish, looks
+from experiments.engine.figures import finish, head, legend_below, looks
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.pgsr_arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL, KUO_TAXI, TAXI, TAXI_SMALL
-from experiments.pgsr_views import handles, readable, smaller, with_error
+from experiments.pgsr_views import OTHER_DATA, readable, smaller, with_error
 from experiments.published import pgsr
+from experiments.published.printed import Printed
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         below.set_ylim(0, 105)
         finish(above, "", "L1 error of all regions (groups), log", name)
         finish(below, "total epsilon, log", "of the leaves' error, at the\nsmallest tenth of sizes (percent)", "")
-    figure.legend(*handles(grid.ravel()), loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    figure.suptitle("PG3: total L1 error against epsilon; bars: two standard errors")
+    legend_below(figure, grid.ravel())
+    head(figure, "PG3: total L1 error against epsilon\nbars: two standard errors")
     return figure
 
 
@@ -66,6 +67,18 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """The claims about totals, about epsilon, and about where errors lie."""
     totals = level_errors(frame, "l1_total")
     return [*_orders(totals), *_falls(totals), *_places(_small(frame))]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """Sums over the levels of table 1: figure 10 shows them without numbers."""
+    del frame
+    source = "sum over the levels of table 1; figure 10 prints no numbers"
+    return [
+        ({"data": name, "arm": arm}, Printed("PG3", paper, arm, str(epsilon), 0, "l1_total", total, source),
+         OTHER_DATA[paper])
+        for name, paper in STANDS_FOR.items()
+        for (arm, epsilon), total in _printed(paper).items()
+    ]  # fmt: skip
 
 
 def _small(frame: "pd.DataFrame") -> LevelErrors:

@@ -10,12 +10,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, finish, level_name, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, level_name, looks
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.pgsr_arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL, KUO_TAXI, TAXI, TAXI_SMALL
-from experiments.pgsr_views import handles, number, relation, smaller, with_error
+from experiments.pgsr_views import OTHER_DATA, number, readable, relation, smaller, with_error
 from experiments.published import pgsr
 from pgsr.comparison_view import new_figure
 
@@ -43,8 +43,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             _levels(axes, errors.where(data=name, epsilon=epsilon), STANDS_FOR.get(name, ""), epsilon)
             finish(axes, "level", "L1 error (groups), log", f"{name}\nepsilon {epsilon:g}")
         _violations(row[-1], violations.where(data=name), STANDS_FOR.get(name, ""))
-    figure.legend(*handles(grid.ravel()), loc="outside lower center", ncols=5, fontsize="small", frameon=False)
-    figure.suptitle("PG4: L1 error by level, and violated (size, parent level) pairs; bars: two standard errors")
+    legend_below(figure, grid.ravel(), 5)
+    head(figure, "PG4: L1 error by level, and violated (size, parent level) pairs\nbars: two standard errors")
     return figure
 
 
@@ -59,6 +59,24 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         *_flat(errors),
         *_possible(),
         *_cannot_match(),
+    ]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """Table 1 beside what stands for its data; its violations beside both of our counts."""
+    del frame
+    unit = "the paper does not say in which unit it counts violations; "
+    return [
+        *(
+            ({"data": name, "arm": p.arm}, p, OTHER_DATA[paper])
+            for (name, paper), p in product(STANDS_FOR.items(), pgsr.TABLE_1)
+            if p.data == paper
+        ),
+        *(
+            ({"data": name, "arm": p.arm, "metric": metric, "level": 0}, p, unit + OTHER_DATA[paper])
+            for (name, paper), p, metric in product(STANDS_FOR.items(), pgsr.VIOLATIONS, ("cv_levels", "cv_regions"))
+            if p.data == paper
+        ),
     ]
 
 
@@ -77,6 +95,7 @@ def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None
             label="printed in table 1 (other data)",
         )  # fmt: skip
     axes.set_yscale("log")
+    readable(axes.yaxis)
     axes.set_xticks(range(part.n_levels), [level_name(level, part.n_levels) for level in range(part.n_levels)])
 
 
@@ -191,13 +210,7 @@ def _possible() -> Iterator[Verdict]:
 
 def _cannot_match() -> Iterator[Verdict]:
     """Why no printed number can be expected to come out (F-7)."""
-    reasons = {
-        "Taxi": "the data were not published; 3,973 leaves are printed for 263 zones, N = 13,282 equals the number of "
-        "groups, and a taxi works in many zones: sizes and places are generated, only totals are the paper's",
-        "Census": "sizes above 8 are synthetic in the paper, too, with draws that were not published; 7,592 leaves are "
-        "printed for 3,143 counties, and Puerto Rico is missing here: households of 2000 scaled to the groups of 2010",
-    }
-    for data, words in reasons.items():
+    for data, words in OTHER_DATA.items():
         yield Verdict("printed numbers can be matched exactly", f"{data}, as printed", Finding.FAILS, words)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import finish, level_name, looks
+from experiments.engine.figures import finish, head, legend_below, level_name, looks
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_H_DP, cumulative
@@ -25,7 +25,7 @@ from experiments.pgsr_data import (
     KUO_TAXI,
     TAXI,
 )
-from experiments.pgsr_views import handles, number, readable, relation, short, with_error
+from experiments.pgsr_views import number, readable, relation, short, with_error
 from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
 from pgsr import Geometric, Problem, View
 from pgsr.algorithms import BottomUp, Matching, RegionTotalsProjection
@@ -89,11 +89,11 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
             axes.grid(axis="x", color="#e5e5e5")
         _ratios(grid[-1][column], errors, name)
-    figure.legend(*handles([*grid[0], *grid[-1]]), loc="outside lower center", ncols=7, fontsize="small", frameon=False)
-    figure.suptitle(
+    legend_below(figure, [*grid[0], *grid[-1]], 7)
+    head(
+        figure,
         "X1: releases at equal total epsilon, by arm and level; bars: two standard errors\n"
         "EMD where an arm keeps every region's total, else cumulative L1",
-        fontsize="medium",
     )
     return figure
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import PRINTED, finish, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_C_R, cumulative, release_and_violations
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL
-from experiments.pgsr_views import handles, number, relation, with_error
+from experiments.pgsr_views import OTHER_DATA, number, readable, relation, with_error
 from experiments.published import pgsr
 from models import Cvxpy
 from models.adapter import SolverModel
@@ -77,11 +77,12 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set(xscale="log", yscale="log")
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
         axes.minorticks_off()
+        readable(axes.yaxis)
     data = "; ".join(dict.fromkeys(data for data, _, _ in seconds))
     finish(left, "largest size N, log", "time to formulate, solve and round (s), log", "runtime")
     finish(right, "largest size N, log", "L1 error of the root (groups), log", "error of the nation")
-    figure.legend(*handles((left, right)), loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    figure.suptitle(f"PG5: M_c^dp against M_c^r, epsilon 1, {data}; bars: two standard errors")
+    legend_below(figure, (left, right))
+    head(figure, f"PG5: M_c^dp against M_c^r, epsilon 1, {data}\nbars: two standard errors")
     return figure
 
 
@@ -89,6 +90,17 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Both ratios of the headline, at every N, and whether the general solver's answer differs from the exact one."""
     seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
     return [*_times(seconds), *_errors(errors), *_same(errors)]
+
+
+def printed(frame: "pd.DataFrame") -> list:
+    """The two errors behind the headline, of table 1 at N = 1,000. Its runtimes are in a figure, without numbers."""
+    del frame
+    arms = {M_C_DP.label: M_C_DP.label, M_C_R.label: EXACT.label}
+    return [
+        ({"data": CENSUS.name, "arm": arms[p.arm], "N": CENSUS.max_size}, p, OTHER_DATA["Census"])
+        for p in pgsr.TABLE_1
+        if (p.data, p.epsilon, p.level) == ("Census", "1", 0) and p.arm in arms
+    ]
 
 
 def _seconds(frame: "pd.DataFrame") -> dict[tuple[str, str, int], list[float]]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, looks
+from experiments.engine.figures import finish, head, legend_below, looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared
 from experiments.pgsr_arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, cumulative
 from experiments.pgsr_data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
-from experiments.pgsr_views import handles, number, with_error
+from experiments.pgsr_views import number, with_error
 from experiments.published import pgsr
 from models import Cvxpy
 from models.adapter import SolverModel
@@ -118,9 +118,12 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set(xscale="log", yscale="log")
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axes.minorticks_off()
-        finish(axes, "total epsilon, log", "time to formulate, solve and round (s), log", name)
-    figure.legend(*handles(row), loc="outside lower center", ncols=2, fontsize="small", frameon=False)
-    figure.suptitle("PG2: runtime against epsilon; open marks are extrapolated from a sample of sizes")
+        if epsilons:
+            axes.set_xlim(min(epsilons) / 1.5, max(epsilons) * 1.5)
+        y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
+        finish(axes, "total epsilon, log", y_label, name)
+    legend_below(figure, row, 2)
+    head(figure, "PG2: runtime against epsilon\nopen marks are extrapolated from a sample of sizes")
     return figure
 
 

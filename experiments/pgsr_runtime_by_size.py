@@ -15,12 +15,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, looks
+from experiments.engine.figures import finish, head, legend_below, looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Finding, Verdict
 from experiments.pgsr_arms import M_C_DP, M_H_DP, counts, cumulative
 from experiments.pgsr_data import KUO_TAXI, TAXI, TAXI_SMALL
-from experiments.pgsr_views import handles, number
+from experiments.pgsr_views import number
 from models import Cvxpy, Gurobi, MathOpt, TableConstraints
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
@@ -100,9 +100,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_yscale("log")
         axes.set_ylim(None, 3 * limit)
         axes.set_xticks(sorted({s["N"] for s in part}))
-        finish(axes, "largest size N", "time to formulate, solve and round (s), log", f"{data}, epsilon {epsilon:g}")
-    figure.legend(*handles(row), loc="outside lower center", ncols=3, fontsize="small", frameon=False)
-    figure.suptitle("PG1: runtime against the number of sizes")
+        y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
+        finish(axes, "largest size N", y_label, f"{data}, epsilon {epsilon:g}")
+    legend_below(figure, row, 3)
+    head(figure, "PG1: runtime against the number of sizes")
     return figure
 
 
@@ -128,18 +129,19 @@ def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, colour: str, marker: str, dashes: str) -> None:
     """Means over replicates; late if one replicate was."""
     points: list[tuple[float, float, bool]] = []
-    for n in sorted({s["N"] for s in steps}):
+    sizes = sorted({s["N"] for s in steps})
+    for n in sizes:
         ran = [s for s in steps if s["N"] == n and s["seconds"] is not None]
         if ran:
             points.append((n, sum(s["seconds"] for s in ran) / len(ran), any(s["outcome"] == LATE for s in ran)))
     # Those that are late at the same N lie side by side.
-    shift = 0.25 * ([arm.label for arm in ARMS].index(label) - len(ARMS) / 2)
+    gap = min((b - a for a, b in pairwise(sizes)), default=1)
+    shift = 0.05 * gap * ([arm.label for arm in ARMS].index(label) - len(ARMS) / 2)
     points = [(n + shift if late else n, t, late) for n, t, late in points]
-    axes.plot([n for n, _, _ in points], [t for _, t, _ in points], dashes, color=colour, linewidth=1)
-    for late, face in ((False, colour), (True, "white")):
-        shown = [(n, t) for n, t, was_late in points if was_late is late]
-        axes.plot([n for n, _ in shown], [t for _, t in shown], marker, color=colour, markerfacecolor=face)
-    axes.plot([], [], marker + dashes, color=colour, linewidth=1, label=label)
+    places, seconds = [n for n, _, _ in points], [t for _, t, _ in points]
+    axes.plot(places, seconds, marker + dashes, color=colour, linewidth=1, label=label)
+    open_ones = [(n, t) for n, t, late in points if late]
+    axes.plot([n for n, _ in open_ones], [t for _, t in open_ones], marker, color=colour, markerfacecolor="white")
 
 
 def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:

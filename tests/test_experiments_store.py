@@ -197,6 +197,8 @@ def measure(trial):
     return {"a": SIZE}
 def plot(frame):
     return COLOUR, looks, helper()
+def printed(frame):
+    return [({"data": "small"}, helper())]
 def helper():
     return 1
 E = Experiment(id="X1", plot=plot, verdicts=plot, measure=measure)
@@ -211,6 +213,7 @@ E = Experiment(id="X1", plot=plot, verdicts=plot, measure=measure)
         ('COLOUR = "red"', 'COLOUR = "blue"', True),
         ("return COLOUR, looks", "return looks", True),
         ("return 1", "return 2", True),
+        ('{"data": "small"}', '{"data": "large"}', True),
         ("SIZE = 3", "SIZE = 4", False),
         ('{"a": SIZE}', '{"b": SIZE}', False),
         ("measure=measure", "measure=measure, alone=True", False),

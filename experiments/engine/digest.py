@@ -27,7 +27,8 @@ LOOKS = ("plot", "verdicts")
 
 def code_digest(experiment: "Experiment") -> str:
     """16 hexadecimal digits."""
-    return _digest(experiment.plot.__module__, experiment.id)
+    owner = experiment.owner
+    return _digest(owner.plot.__module__, owner.id)
 
 
 @lru_cache

@@ -64,7 +64,7 @@ class DataSet:
     """
 
     name: str
-    load: Callable[[], CountOfCounts] = field(repr=False)
+    load: Callable[[], Any] = field(repr=False)
     levels: tuple[int, ...]
     max_size: int
     groups: int
@@ -76,8 +76,8 @@ class DataSet:
     def n_regions(self) -> int:
         return sum(self.levels)
 
-    def truth(self) -> CountOfCounts:
-        """The hierarchy.
+    def truth(self) -> Any:
+        """The hierarchy, a `CountOfCounts`; other kinds of data sets give what they hold.
 
         Raises:
             DataError: it is absent, or not what is declared here.
@@ -92,6 +92,13 @@ class DataSet:
                 "the declaration or the file"
             )
         return truth
+
+    def toy(self) -> Any:
+        """Something tiny of the same form, with as many levels, to warm up with."""
+        depth = len(self.levels) - 1
+        paths = [(*(f"level {level}" for level in range(depth)), f"leaf {i}") for i in range(2 if depth else 1)]
+        counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
+        return CountOfCounts(Hierarchy.from_paths(paths), counts, "toy")
 
     def resolved(self) -> "DataSet":
         """Itself, or its fallback where its file is absent. Only real data is tried; generated data is always there.
@@ -206,7 +213,7 @@ class Trial:
 
     cell: Cell
     arm: Arm
-    truth: CountOfCounts
+    truth: Any
     seed: str
     time_limit: float
 
@@ -249,13 +256,10 @@ class Task:
         return self._measured(self.data.truth())
 
     def warm_up(self) -> None:
-        """The same on a toy with as many levels: imports and compilation happen here."""
-        depth = len(self.data.levels) - 1
-        paths = [(*(f"level {level}" for level in range(depth)), f"leaf {i}") for i in range(2 if depth else 1)]
-        counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
-        self._measured(CountOfCounts(Hierarchy.from_paths(paths), counts, "toy"))
+        """The same on a toy: imports and compilation happen here."""
+        self._measured(self.data.toy())
 
-    def _measured(self, truth: CountOfCounts) -> Record:
+    def _measured(self, truth: Any) -> Record:
         prepare = self.experiment.prepare
         if prepare is not None:
             truth = prepare(truth, dict(self.cell.parameters))
@@ -295,6 +299,8 @@ class Experiment:
         memory: estimated peak bytes from data set, arm and parameters.
         seed: keys the noise together with the name of the data set and the replicate.
         alone: measure one cell at a time, because seconds are the result. With a scheduler, give workers one thread.
+        cells_of: the experiment that this one is another look at; make it by `dataclasses.replace`. Cells, results and
+            digest are those of that one, so that running either runs both.
     """
 
     id: str
@@ -306,10 +312,11 @@ class Experiment:
     plot: "Callable[[pd.DataFrame], Figure]"
     verdicts: "Callable[[pd.DataFrame], list[Verdict]]"
     measure: Callable[[Trial], Record] = release_record
-    prepare: Callable[[CountOfCounts, Mapping[str, Any]], CountOfCounts] | None = None
+    prepare: Callable[[Any, Mapping[str, Any]], Any] | None = None
     memory: Callable[[DataSet, Arm, Mapping[str, Any]], int] = release_memory
     seed: str = "pgsr"
     alone: bool = False
+    cells_of: "Experiment | None" = None
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
@@ -319,6 +326,11 @@ class Experiment:
             names = [data.name for each in scale.data for data in each.with_fallbacks()]
             if len(set(names)) < len(names):
                 raise ExperimentError(f"experiment {self.id}, {profile}: data sets {names}; give each name once")
+
+    @property
+    def owner(self) -> "Experiment":
+        """Whose cells these are: its own, unless it is another look at an experiment."""
+        return self if self.cells_of is None else self.cells_of
 
     def scale(self, profile: Profile) -> Scale:
         if profile not in self.profiles:
@@ -344,9 +356,9 @@ class Experiment:
 
     def tasks(self, profile: Profile) -> list[Task]:
         """Every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
-        scale = self.scale(profile)
+        scale, owner = self.scale(profile), self.owner
         return [
-            Task(self, Cell(self.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)
+            Task(owner, Cell(owner.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)
             for replicate, data, free, epsilon, arm in product(
                 range(scale.replicates), scale.data, scale.grid, scale.epsilons, self.arms
             )

@@ -101,7 +101,7 @@ def run(
         StoreError: results cannot be written.
         KeyboardInterrupt: running cells were stopped, finished ones are stored.
     """
-    store.check(experiment.id, profile)
+    store.check(experiment.owner.id, profile)
     known = conditions(experiment.tasks(profile), profile, store)
     accepted = {Condition.FINISHED, Condition.TIMED_OUT} | ({Condition.STALE} if keep_stale else set())
     wanted = [task for task, condition in known if condition not in accepted]

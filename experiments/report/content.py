@@ -88,7 +88,8 @@ def _how_to_read() -> Iterator[Block]:
          "experiment decides by another rule, its claim or its figures say so."),
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
         "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
-        "data than the paper's.",
+        "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
+        "are listed with the reason.",
         "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
         "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
         "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
@@ -175,14 +176,28 @@ def _data(section: Section) -> Table:
     return table(f"{section.experiment.id}: data used", heads, rows, numbers=(4, 5, 7))
 
 
-def _means(section: Section) -> Iterator[Table]:
+def _means(section: Section) -> Iterator[Table | Bullets]:
     identity = section.experiment.id
     printed = [row for row in section.means if row.printed is not None]
     if printed:
         yield _table_of(f"{identity}: our numbers beside the printed ones", printed, section, folded=False)
+        yield from _other_data(printed)
     if section.means:
         caption = f"{identity}: all numbers" + ("" if printed else "; no printed number is set beside them")
         yield _table_of(caption, section.means, section, folded=len(section.means) > LONG)
+
+
+def _other_data(rows: Sequence[Mean]) -> Iterator[Bullets]:
+    """Which printed numbers are of other data, and why, once each."""
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        if row.printed is not None and (row.remark or not row.real):
+            names = why.setdefault(row.remark or "generated", [])
+            pair = f"{row.data} is not the paper's {row.printed.data}"
+            if pair not in names:
+                names.append(pair)
+    if why:
+        yield Bullets(tuple(f"{'; '.join(names)}: {remark}." for remark, names in why.items()))
 
 
 def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> Table:
@@ -210,16 +225,16 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
 
 def _group(row: Mean) -> str:
     kind = "real" if row.real else "generated"
-    free = [f"{name} {value}" for name, value in row.parameters]
+    free = [f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in row.parameters]
     epsilon = [] if row.epsilon is None else [f"epsilon {decimal(row.epsilon)}"]
     return ", ".join([f"{row.data} ({kind})", *epsilon, *free]) + f": {row.arm}"
 
 
 def _unmatched(section: Section) -> Table:
-    rows = [_printed_row(each) for each in section.unmatched]
+    rows = [(*_printed_row(each), why) for each, why in section.unmatched]
     return table(
         f"{section.experiment.id}: printed numbers that no number of ours stands beside",
-        ("data", "competitor", "epsilon", "level", "metric", "printed", "source"),
+        ("data", "competitor", "epsilon", "level", "metric", "printed", "source", "why not"),
         rows,
         numbers=(5,),
         folded=len(rows) > LONG // 2,

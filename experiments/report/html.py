@@ -20,6 +20,9 @@ from experiments.report.blocks import (
 )
 from experiments.report.style import STYLE
 
+SCALE = 0.625
+"""Pixels on the page per pixel of a picture, so that text is as large in small figures as in wide ones."""
+
 
 def render(blocks: Sequence[Block]) -> str:
     """The page."""
@@ -63,8 +66,9 @@ def _block(block: Block) -> str:
 
 def _picture(picture: Picture) -> str:
     data = base64.b64encode(picture.png).decode()
+    width = int.from_bytes(picture.png[16:20], "big") * SCALE  # where a PNG has it
     return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{escape(picture.alt)}">'
+        f'<figure><img src="data:image/png;base64,{data}" width="{width:.0f}" alt="{escape(picture.alt)}">'
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
     )
 

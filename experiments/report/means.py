@@ -69,7 +69,7 @@ class Mean:
             return ""
         difference, error = self.mean - self.printed.value, self.standard_error
         if self.remark or not self.real:
-            return f"not compared, other data: {self.remark or 'generated'}"
+            return "not compared, other data"
         if difference == 0:
             return "equal"
         if error is None:

@@ -3,7 +3,8 @@
 An experiment says so with a function `printed(frame)` in its module (the file of its `plot`). It returns pairs
 `(where, number)`: `where` maps "data" and "arm" to ours; "epsilon", "level", "metric" and free parameters may be given,
 and the first three are else taken from the `Printed`. One number may stand beside several means. A third item is a
-remark that says why the number is of other data; then no verdict is given. Without such a function nothing is matched.
+remark that says why the number is of other data; then no verdict is given. Where `where` is None the number stands
+nowhere, and the remark says why. Without such a function nothing is matched.
 
     def printed(frame):
         return [({"data": TAXI.name, "arm": "Hc"}, number) for number in coco.K8 if number.data == "Taxi"]
@@ -12,7 +13,7 @@ remark that says why the number is of other data; then no verdict is given. With
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Beside:
-    """A printed number, the means it stands beside, and why it is of other data, if it is."""
+    """A printed number, the means it stands beside, and why it is of other data, if it is, or stands nowhere."""
 
-    where: Mapping[str, Any]
+    where: Mapping[str, Any] | None
     number: Printed
     remark: str = ""
 
     def fits(self, mean: "Mean") -> bool:
+        if self.where is None:
+            return False
         free = dict(mean.parameters)
         given = {name: value for name, value in self.where.items() if name not in ("data", "arm")}
         wanted = {"epsilon": self.number.epsilon, "level": self.number.level, "metric": self.number.metric} | given
@@ -53,6 +56,15 @@ def besides(experiment: Experiment, frame: "pd.DataFrame") -> list[Beside]:
         return []
     pairs: Iterable[tuple[Any, ...]] = given(frame)  # type: ignore[assignment]
     return [Beside(*pair) for pair in pairs]
+
+
+def reason(number: Printed, found: Sequence[Beside]) -> str:
+    """Why no mean stands beside a number that none of these fits."""
+    about = [each for each in found if each.number == number]
+    wanted = [str(each.where["data"]) for each in about if each.where is not None]
+    if wanted:
+        return f"no results on {' or '.join(dict.fromkeys(wanted))}"
+    return next((each.remark for each in about), "the experiment sets nothing beside it")
 
 
 @lru_cache

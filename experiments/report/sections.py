@@ -13,7 +13,7 @@ from experiments.engine.store import Entry, State, Store, Torn, to_frame
 from experiments.engine.verdicts import Verdict
 from experiments.published.printed import Printed
 from experiments.report.means import Mean, beside, means
-from experiments.report.printed import all_printed, besides
+from experiments.report.printed import Beside, all_printed, besides, reason
 from pgsr.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Section:
         condition: how many of its cells are finished, stale, failed, torn or missing.
         trouble: per condition that needs a word: pairs of a reason and the keys of its cells.
         remarks: sentences on absent data and on parts that could not be made.
-        unmatched: printed numbers of this experiment that no mean stands beside.
+        unmatched: printed numbers of this experiment that no mean stands beside, and why.
     """
 
     experiment: Experiment
@@ -61,7 +61,7 @@ class Section:
     remarks: tuple[str, ...] = ()
     drawing: Drawing | None = None
     means: tuple[Mean, ...] = ()
-    unmatched: tuple[Printed, ...] = ()
+    unmatched: tuple[tuple[Printed, str], ...] = ()
     verdicts: tuple[Verdict, ...] = ()
 
     @property
@@ -92,14 +92,14 @@ def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *
 def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool) -> Section:
     printed = tuple(number for number in all_printed() if number.experiment == experiment.id)
     if profile not in experiment.profiles:
-        return Section(experiment, profile, planned=False, unmatched=printed)
-    found = list(store.entries(experiment.id, profile))
+        return Section(experiment, profile, planned=False, unmatched=_not_run(printed))
+    found = list(store.entries(experiment.owner.id, profile))
     known = {key: place for place, key in enumerate(_known_keys(experiment, profile))}
     stored = [entry for entry in found if isinstance(entry, Entry)]
     entries = tuple(sorted((e for e in stored if e.cell.key in known), key=lambda e: known[e.cell.key]))
     if not entries:
         torn = tuple(f"{each.path.name} {each.reason}" for each in found if isinstance(each, Torn))
-        return Section(experiment, profile, unmatched=printed, remarks=torn)
+        return Section(experiment, profile, unmatched=_not_run(printed), remarks=torn)
     there, remarks = _planned(experiment, profile, {entry.cell.data for entry in entries})
     if len(stored) > len(entries):
         remarks.append(f"{len(stored) - len(entries):,} stored cells are of no arm or data set of today and left out")
@@ -190,14 +190,19 @@ def _uses(experiment: Experiment, profile: Profile, there: Experiment, section: 
 
 def _beside(
     experiment: Experiment, frame: "pd.DataFrame", rows: list[Mean], printed: tuple[Printed, ...], remarks: list[str]
-) -> tuple[list[Mean], tuple[Printed, ...]]:
+) -> tuple[list[Mean], tuple[tuple[Printed, str], ...]]:
+    given: list[Beside] = []
     try:
-        found = beside(rows, besides(experiment, frame)) if rows else rows
+        given = besides(experiment, frame)
+        rows = beside(rows, given)
     except Exception as error:
         remarks.append(f"printed numbers could not be set beside ours: {_said(error)}; correct printed() of its file")
-        found = rows
-    matched = {row.printed for row in found}
-    return found, tuple(number for number in printed if number not in matched)
+    matched = {row.printed for row in rows}
+    return rows, tuple((number, reason(number, given)) for number in printed if number not in matched)
+
+
+def _not_run(printed: tuple[Printed, ...]) -> tuple[tuple[Printed, str], ...]:
+    return tuple((number, "not run") for number in printed)
 
 
 def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> Drawing | None:
@@ -220,7 +225,7 @@ def _in_words(experiment: Experiment, figure: "Figure") -> str:
         if axes.get_title() or axes.get_ylabel():
             across = " over " if axes.get_ylabel() and axes.get_xlabel() else ""
             panels.append(f"{axes.get_title()}: {axes.get_ylabel()}{across}{axes.get_xlabel()}".strip(": "))
-    head = figure.get_suptitle() or f"{experiment.id}: {experiment.title}"
+    head = figure.get_suptitle().replace("\n", "; ") or f"{experiment.id}: {experiment.title}"
     return ". ".join([head, *panels, "The numbers are in the tables below"]).replace("\n", " ") + "."
 
 

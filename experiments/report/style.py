@@ -35,7 +35,7 @@ thead .number { white-space: normal; }
 .mark.undecided { color: var(--undecided); } .mark.not-checked { color: var(--open); }
 figure { margin: 1.5rem 0; }
 /* Figures are drawn on white, in the dark as well. */
-img { display: block; width: 100%; max-width: 62rem; height: auto; background: #fff; padding: .5rem;
+img { display: block; max-width: 100%; height: auto; background: #fff; padding: .5rem;
   border: 1px solid var(--line); border-radius: 4px; }
 figcaption { color: var(--soft); font-size: .9rem; margin-top: .4rem; }
 details { margin: 1.25rem 0; }
