@@ -1,18 +1,85 @@
 """Household-and-person synthetic data: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022)."""
 
+from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
+from pgsr.synthesis.answers import answers, counts
+from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
+from pgsr.synthesis.binning import Binning
+from pgsr.synthesis.curator import Curator
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, Role, SynthesisError
+from pgsr.synthesis.evaluation import Errors, errors
+from pgsr.synthesis.hpd import HPDFixed, HPDGen, Loss
+from pgsr.synthesis.ipums import Extract, Misfit, read_ipums
+from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
+from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.mwem import MWEM, Output, Update
+from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
+from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
+from pgsr.synthesis.torch_runs import Device
+from pgsr.synthesis.transcript import Measured, Privacy, Transcript
+from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.universe import Universe
+from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion, RhoLedger, epsilon_of, rho_of
 
 __all__ = [
     "COUNT",
+    "MWEM",
+    "AdaptiveBudget",
     "Attribute",
+    "Binning",
+    "Conversion",
+    "Curator",
+    "Device",
+    "Distribution",
     "Domain",
+    "Errors",
+    "Estimator",
+    "Extract",
+    "Family",
+    "Fitted",
+    "HPDFixed",
+    "HPDGen",
+    "IndependentMarginals",
     "Level",
+    "Loss",
     "Marginal",
+    "Measured",
+    "Misfit",
+    "Mixture",
+    "Neighbours",
+    "Output",
+    "PersonsAlone",
     "Population",
+    "Privacy",
+    "RandomHouseholds",
+    "RegionalPopulation",
     "Relation",
+    "RhoLedger",
     "Role",
+    "Round",
     "SynthesisError",
+    "TableError",
+    "TorchMissingError",
+    "Transcript",
+    "TypeDistribution",
+    "Universe",
+    "Update",
     "Workload",
+    "answers",
+    "counts",
+    "epsilon_of",
+    "errors",
+    "fit",
+    "read_ipums",
+    "read_population",
+    "replay",
+    "rho_of",
+    "sample_to_sizes",
+    "sensitivities",
+    "sensitivity",
+    "to_tables",
+    "write_population",
 ]

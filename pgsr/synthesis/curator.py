@@ -1,0 +1,150 @@
+"""The only holder of true answers in a fit: it selects queries and measures them, and each costs before it is drawn."""
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from pgsr.checks import require_kind
+from pgsr.errors import ArgumentError
+from pgsr.random import Source, StreamId
+from pgsr.synthesis.answers import counts
+from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
+from pgsr.synthesis.population import Population
+from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.selection import exponential_mechanism
+from pgsr.synthesis.sensitivity import Neighbours, sensitivity
+from pgsr.synthesis.transcript import IN_WORDS, Measured, Privacy
+from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
+
+_LARGEST_SCORE = 2**61
+_MOST_GRID_BITS = 10
+
+
+class Curator:
+    """Exact counts of a population behind two private operations.
+
+    Delta is the largest change of an answer between neighbours. A round selects query q, of those not yet measured,
+    with probability proportional to exp(alpha eps0 |q(D) - estimate_q| / Delta), and measures it with discrete Gaussian
+    noise of variance (N Delta / ((1 - alpha) eps0))^2 on its count, N its public denominator.
+
+    Scores are integers: answers and estimates are multiples of 1 / (lcm(N_G, N_I) 2^b). Rounding the estimates, which
+    are public, costs nothing; alpha eps0 is rounded down.
+
+    Args:
+        population: read here and forgotten; only counts are kept.
+        budget: pays for `budget.rounds` rounds.
+        source: of noise.
+        n_persons: public denominator N_I. Needed when neighbours differ in it; otherwise the true number is public.
+        ledger: charged for every operation; by default one of exactly `budget.rho`.
+        name: keys the noise of a seeded source.
+
+    Raises:
+        ArgumentError: an argument is of the wrong kind.
+        SynthesisError: more rounds than queries, no public N_I, or N_G and N_I so large that scores overflow.
+        BudgetError: the ledger has less than `budget.rho` left.
+    """
+
+    def __init__(
+        self,
+        population: Population,
+        workload: Workload,
+        budget: AdaptiveBudget,
+        source: Source,
+        *,
+        neighbours: Neighbours = Neighbours.REPLACE,
+        n_persons: int | None = None,
+        ledger: RhoLedger | None = None,
+        name: str = "population",
+    ) -> None:
+        require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
+        require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
+        require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
+        if isinstance(source, type) or not callable(getattr(source, "stream", None)):
+            raise ArgumentError(f"source is {source!r}; give Secure(), or Seeded('key') for research")
+        if budget.rounds > workload.n_queries:
+            raise SynthesisError(
+                f"{budget.rounds:,} rounds for {workload.n_queries:,} queries, each measured once; take fewer rounds"
+            )
+        neighbours = Neighbours(neighbours)
+        if n_persons is None:
+            if neighbours is Neighbours.ADD_REMOVE:
+                raise SynthesisError(
+                    "the number of persons is private when one may be added or removed; give a public n_persons near it"
+                )
+            n_persons = population.n_persons
+        self._delta = sensitivity(workload, population.n_groups, n_persons, neighbours)
+        self.n_groups, self.n_persons = population.n_groups, int(n_persons)
+        self._ledger = RhoLedger(budget.rho) if ledger is None else ledger
+        self._ledger.require(budget.rho, f"a fit of {budget.rounds:,} rounds")
+        self._workload, self._budget, self._source, self._name = workload, budget, source, name
+        self.privacy = Privacy(
+            epsilon=Fraction(budget.epsilon),
+            delta=Fraction(budget.delta),
+            rho=budget.rho,
+            rounds=budget.rounds,
+            alpha=Fraction(budget.alpha),
+            conversion=budget.conversion,
+            neighbours=IN_WORDS[neighbours],
+            secure=source.secure,
+        )
+        of_groups = workload.levels() == Level.GROUP.value
+        self._of = np.where(of_groups, self.n_groups, self.n_persons)
+        self._grid = _grid(self.n_groups, self.n_persons, workload.domain.max_size)
+        self._counts = counts(population, workload)
+        self._scaled = self._counts * (self._grid // self._of)
+        self._open = np.ones(workload.n_queries, bool)
+        self._selections = 0
+
+    def select(self, estimates: np.ndarray) -> int:
+        """A query whose estimate is far from the truth, by the exponential mechanism; never one that is measured.
+
+        Raises:
+            SynthesisError: estimates are not one finite number per query, or every query is measured.
+            BudgetError: the ledger is exhausted; nothing is drawn then.
+        """
+        estimates = np.asarray(estimates, np.float64)
+        if estimates.shape != self._open.shape or not np.isfinite(estimates).all():
+            raise SynthesisError(f"estimates are {len(self._open):,} finite shares, one per query of the workload")
+        candidates = np.flatnonzero(self._open)
+        if not len(candidates):
+            raise SynthesisError("every query of the workload is measured; take fewer rounds")
+        self._ledger.charge(self._budget.selection, f"selection {self._selections}")
+        stream = self._source.stream(StreamId(self._name, "selection", self._selections, ()))
+        self._selections += 1
+        targets = np.rint(np.clip(estimates[candidates], 0, 1) * self._grid).astype(np.int64)
+        scores = np.abs(self._scaled[candidates] - targets)
+        rate = self._budget.selection_rate / (self._delta * self._grid)
+        return int(candidates[exponential_mechanism(scores, rate, stream)])
+
+    def measure(self, query: int) -> Measured:
+        """The noisy share of a query, clipped to [0, 1] after the noise.
+
+        Raises:
+            SynthesisError: the query is not in the workload, or measured before.
+            BudgetError: the ledger is exhausted; nothing is drawn then.
+        """
+        words = self._workload.describe(query)
+        if not self._open[query]:
+            raise SynthesisError(f"query {query} ({words}) is measured already; a second time would cost again")
+        self._ledger.charge(self._budget.measurement, f"measurement of {words}")
+        self._open[query] = False
+        of = int(self._of[query])
+        variance = (of * self._delta) ** 2 / (2 * self._budget.measurement)
+        stream = self._source.stream(StreamId(self._name, "measurement", 0, (words,)))
+        noisy = int(self._counts[query]) + discrete_gaussian(variance, Coins(stream))
+        return Measured(query, float(Fraction(min(max(noisy, 0), of), of)))
+
+
+def _grid(n_groups: int, n_persons: int, max_size: int) -> int:
+    """Points per unit of an answer: a multiple of both denominators, so fine that rounding estimates hardly matters."""
+    common = lcm(n_groups, n_persons)
+    largest = common * max(1, -(-max_size * n_groups // n_persons))  # a count is at most M N_G
+    bits = min(_MOST_GRID_BITS, (_LARGEST_SCORE // largest).bit_length() - 1)
+    if bits < 0:
+        raise SynthesisError(
+            f"{n_groups:,} groups and {n_persons:,} persons have no common denominator below 2^61; "
+            f"give a public n_persons that is a multiple of {n_groups:,}"
+        )
+    return common << bits
