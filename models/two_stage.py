@@ -14,12 +14,12 @@ from models.top_down import Deadline, integers_top_down
 from pgsr.algorithms.cumulative_projection import CumulativeProjection
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.checks import checked_limit, require_kind
+from pgsr.conditions import judged_release
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
 from pgsr.problem import Problem, precision_weights
-from pgsr.release import judged_release
 from pgsr.views import View
 
 

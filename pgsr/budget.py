@@ -13,6 +13,9 @@ SMALLEST = Fraction(1, 10**9)
 LARGEST = Fraction(10**9)
 """Limits of one epsilon: beyond them the noise drowns any count, or is never anything but zero."""
 
+MOST_LEVELS = 10_000
+"""Most levels a budget is split over."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -38,10 +41,12 @@ class Budget:
             BudgetError: epsilon or a share is malformed, or the shares do not fit.
         """
         total = exact(epsilon)
-        if n_levels < 1:
-            raise BudgetError(f"a budget over {n_levels} levels; a hierarchy has at least one")
+        if isinstance(n_levels, bool) or not isinstance(n_levels, int) or not 1 <= n_levels <= MOST_LEVELS:
+            raise BudgetError(f"a budget over {_shown(n_levels)} levels; a hierarchy has 1 to {MOST_LEVELS:,}")
         if shares is None:
             return cls((total / n_levels,) * n_levels)
+        if isinstance(shares, str | bytes) or not hasattr(shares, "__getitem__") or not getattr(shares, "shape", (1,)):
+            raise BudgetError(f"shares is {_shown(shares)}; give a sequence with one share per level, root first")
         parts = tuple(exact(share, "share", zero=True) for share in shares)
         if len(parts) != n_levels:
             raise BudgetError(f"{len(parts)} shares for {n_levels} levels; give one share per level, root first")
@@ -130,7 +135,7 @@ def _fraction(value: Number) -> Fraction:
     return Fraction(decimal)
 
 
-def _shown(value: Number) -> str:
+def _shown(value: object) -> str:
     try:
         text = str(value) if isinstance(value, Fraction | Decimal) else repr(value).strip("'")
     except ValueError:  # Python prints no integers beyond 4,300 digits

@@ -15,6 +15,7 @@ from pgsr.bounds import (
     row_blocks,
     simplex_bound,
 )
+from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.exchange import has_exchange_test, is_exchange_optimal
@@ -116,6 +117,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     Raises:
         ProblemError: estimate and problem are of different shapes or views.
     """
+    require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
+    require_kind(estimate, Estimate, "the estimate", "give Estimate(hierarchy, view, values)")
     if problem.view is View.RANKED:
         return _certify_ranked(problem, estimate)
     if estimate.view is not problem.view or estimate.values.shape != problem.target.shape:

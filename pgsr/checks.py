@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from pgsr.errors import ArgumentError
 
 
@@ -18,6 +20,12 @@ def require_kind(value: object, kind: type | tuple[type, ...], what: str, remedy
         raise ArgumentError(f"{what} is {_shown(value)}; {remedy}")
 
 
+def require_source(source: object) -> None:
+    """Raise `ArgumentError` unless `source` gives streams of bytes."""
+    if isinstance(source, type) or not callable(getattr(source, "stream", None)):
+        raise ArgumentError(f"source is {_shown(source)}; give Secure(), or Seeded('key') for research")
+
+
 def checked_limit(seconds: Any) -> float | None:
     """A time limit: None, or a finite number of seconds above 0."""
     if seconds is None:
@@ -25,6 +33,14 @@ def checked_limit(seconds: Any) -> float | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         raise ArgumentError(f"time_limit is {_shown(seconds)}; give seconds above 0, or None for no limit")
     return float(seconds)
+
+
+def as_array(values: object) -> np.ndarray:
+    """As an array, whatever it is; rows of different lengths give an array without dimensions, which no check takes."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.array(None)
 
 
 def _shown(value: object) -> str:

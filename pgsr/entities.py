@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pgsr.budget import Ledger, Number, exact
-from pgsr.checks import require_kind, require_source
+from pgsr.checks import as_array, require_kind, require_source
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
 from pgsr.group_totals import noisy_consistent
@@ -98,7 +98,7 @@ def checked_entities(entities: object, n_regions: int) -> np.ndarray:
     Raises:
         ProblemError: another shape, or no integers.
     """
-    given = np.asarray(entities)
+    given = as_array(entities)
     if given.shape not in ((n_regions,), (1,)) or given.dtype.kind not in "iu":
         raise ProblemError(
             f"entities have shape {given.shape} and type {given.dtype}; give one integer per region, shape "

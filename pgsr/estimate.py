@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -22,6 +23,14 @@ class Estimate:
     hierarchy: Hierarchy
     view: View
     values: Any
+
+    def __post_init__(self) -> None:
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        if not isinstance(self.view, View) or self.view is View.RANKED:
+            raise CountError(f"an estimate of {self.view!r}; give View.COUNTS or View.CUMULATIVE")
+        shape, dtype = getattr(self.values, "shape", ()), getattr(self.values, "dtype", None)
+        if len(shape) != 2 or dtype is None or dtype.kind not in "if":
+            raise CountError("an estimate has integer or real values of shape (regions, K + 1); give such an array")
 
     @property
     def max_size(self) -> int:

@@ -64,7 +64,7 @@ class Hierarchy:
             (('US',), ('US', 'GA'), ('US', 'MI'))
         """
         listed: dict[Path, int] = {}
-        for position, given in enumerate(paths):
+        for position, given in enumerate(_items(paths, "paths")):
             path = _checked_path(given)
             if path in listed:
                 raise HierarchyError(
@@ -100,8 +100,8 @@ class Hierarchy:
             HierarchyError: no root or two, a region that is its own parent, an unknown parent, several parents, a
                 cycle, or any of the errors of `from_paths`.
         """
-        names = list(names)
-        above = _checked_parents(names, list(parents))
+        names = _items(names, "names")
+        above = _checked_parents(names, _items(parents, "parents"))
         paths: list[Path | None] = [None] * len(names)
         for start in range(len(names)):
             chain, node = [], start
@@ -138,14 +138,14 @@ class Hierarchy:
 
     def level(self, level: int) -> slice:
         """The regions of one level."""
-        if not 0 <= level < self.n_levels:
-            raise HierarchyError(f"level {level} does not exist; levels run 0..{self.n_levels - 1}")
+        if not _is_index(level) or not 0 <= level < self.n_levels:
+            raise HierarchyError(f"level {level!r} does not exist; levels run 0..{self.n_levels - 1}")
         return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
 
     def children(self, region: int) -> range:
         """The regions directly below one, as indices."""
-        if not 0 <= region < self.n_regions:
-            raise HierarchyError(f"region {region} does not exist; regions run 0..{self.n_regions - 1}")
+        if not _is_index(region) or not 0 <= region < self.n_regions:
+            raise HierarchyError(f"region {region!r} does not exist; regions run 0..{self.n_regions - 1}")
         return range(int(self.first_child[region]), int(self.first_child[region + 1]))
 
     def name(self, region: int) -> str:
@@ -155,10 +155,9 @@ class Hierarchy:
         """The region with this path."""
         try:
             return self._index[tuple(path)]
-        except KeyError:
-            raise HierarchyError(
-                f"no region {_show(tuple(path))}; regions are named by their path from the root"
-            ) from None
+        except (KeyError, TypeError):
+            shown = _show(tuple(path)) if isinstance(path, tuple | list) else repr(path)
+            raise HierarchyError(f"no region {shown}; regions are named by their path from the root") from None
 
     @cached_property
     def level_of(self) -> np.ndarray:
@@ -197,6 +196,17 @@ class Hierarchy:
     def __repr__(self) -> str:
         levels = " / ".join(f"{n:,}" for n in np.diff(self.level_start))
         return f"Hierarchy({self.n_regions:,} regions, levels {levels})"
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _items(values: Iterable[Any], what: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise HierarchyError(f"{what} is {values!r}; give a list with one item per region") from None
 
 
 def _checked_path(given: object) -> Path:

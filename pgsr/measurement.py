@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
@@ -61,20 +62,25 @@ class Measurement:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         n_regions = self.hierarchy.n_regions
+        if not isinstance(self.epsilon, tuple) or not all(isinstance(level, Fraction) for level in self.epsilon):
+            raise ProblemError("the epsilons of a measurement are a tuple of fractions; give Budget.split(...).levels")
+        if not isinstance(self.max_size, int) or self.max_size < 0:
+            raise ProblemError(f"max_size={self.max_size!r} is no size; give K, a public whole number")
         if len(self.epsilon) != self.hierarchy.n_levels:
             raise ProblemError(f"{len(self.epsilon)} epsilons for {self.hierarchy.n_levels} levels; give one per level")
         if isinstance(self.values, tuple):
             if len(self.values) != n_regions:
                 raise ProblemError(f"{len(self.values)} ranked vectors for {n_regions} regions; give one per region")
             return
-        values = np.asarray(self.values)
+        values = self.values if isinstance(self.values, np.ndarray) else checked_counts(self.values, "noisy value")
         if values.shape != (n_regions, self.max_size + 1):
             raise ProblemError(
                 f"noisy values have shape {values.shape}; {n_regions} regions and sizes 0..{self.max_size} need "
                 f"({n_regions}, {self.max_size + 1})"
             )
-        if values.dtype != np.int64:
+        if values is not self.values or values.dtype != np.int64:
             object.__setattr__(self, "values", checked_counts(values, "noisy value"))
 
     @property

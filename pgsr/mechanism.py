@@ -90,7 +90,9 @@ class Mechanism:
 
     def _stated(self, measurement: Measurement) -> Problem:
         if self.problem is not None:
-            return self.problem(measurement)
+            stated = self.problem(measurement)
+            require_kind(stated, Problem, "what problem=... states", "give a constructor such as Problem.m_h")
+            return stated
         if measurement.view is View.COUNTS:
             return Problem.m_h(measurement)
         if measurement.view is View.CUMULATIVE:

@@ -7,7 +7,7 @@ from math import lcm
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import as_array, require_kind
 from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
@@ -56,10 +56,13 @@ class Problem:
     entities: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.norm not in (1, 2):
+        require_kind(
+            self.measurement, Measurement, f"{self.label} is about", "give what Geometric(...).measure returned"
+        )
+        if not isinstance(self.norm, int) or self.norm not in (1, 2):
             raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
         tree, measured = self.hierarchy, self.measurement.measured
-        weights = measured.astype(np.int64) if self.weights is None else np.asarray(self.weights)
+        weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
         if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
             raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
         if int(weights.max()) > LARGEST_WEIGHT:
@@ -125,7 +128,8 @@ class Problem:
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
         """M_c: the nearest consistent monotone cumulative counts. Fioretto and Van Hentenryck 2019, section 8."""
         _require(measurement, "M_c", View.CUMULATIVE)
-        return cls("M_c" if norm == 2 else "M_c L1", measurement, norm=norm, monotone=True, totals=Totals.parse(totals))
+        label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
+        return cls(label, measurement, norm=norm, monotone=True, totals=Totals.parse(totals))
 
     def relaxed(self) -> "Problem":
         """The same problem without integrality (the papers' M^r before its rounding)."""

@@ -1,7 +1,71 @@
-"""Says how much of the counted tests runs; `instances.scale` decides it."""
+"""Says how much of the counted tests runs, and prints what tests marked with a target of reliability have counted.
 
+`@pytest.mark.assure("R7")` marks a test that shows target R7. Such a test takes the fixture `counted` and calls
+`counted(n, "what")` for what it checked; `pytest -m assure` ends with a table of it all.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+import pytest
 from instances import FULL
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "assure(target): shows a target of reliability, and counts what it checks")
 
 
 def pytest_report_header() -> str:
     return "pgsr: full counts" if FULL else "pgsr: CI share of the counts; set PGSR_FULL=1 for the full ones"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        target = _target(item)
+        if target is None:
+            continue
+        if "counted" not in getattr(item, "fixturenames", ()):
+            raise pytest.UsageError(f"{item.nodeid} shows {target} but counts nothing; give it the fixture `counted`")
+        item.user_properties.append(("target", target))
+
+
+@pytest.fixture
+def counted(request: pytest.FixtureRequest) -> Callable[[int, str], None]:
+    """Notes that n cases of something were checked; nothing checked is a failure."""
+
+    def note(n: int, what: str) -> None:
+        assert n > 0, f"no {what}"
+        request.node.user_properties.append((what, int(n)))
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The table: target, test, seconds, outcome, counts; tests with parameters in one line."""
+    if "assure" not in (config.option.markexpr or ""):
+        return
+    counts: dict[tuple[str, str], Counter] = defaultdict(Counter)
+    seconds: Counter = Counter()
+    outcomes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.getreports(outcome):
+            properties = list(getattr(report, "user_properties", ()))
+            target = dict(properties).get("target")
+            if target is None:
+                continue
+            row = target, report.nodeid.split("[")[0].split("::")[-1]
+            outcomes[row].add(outcome)
+            seconds[row] += report.duration
+            for what, n in properties:
+                if what != "target":
+                    counts[row][what] += n
+    terminalreporter.section("assurance")
+    for row in sorted(outcomes, key=lambda row: (int(row[0][1:]), row[1])):
+        worst = next(o for o in ("error", "failed", "skipped", "passed") if o in outcomes[row])
+        checked = ", ".join(f"{n:,} {what}" for what, n in counts[row].items()) or "nothing counted"
+        terminalreporter.write_line(f"{row[0]:<4} {row[1]:<58} {seconds[row]:7.1f} s  {worst:<8} {checked}")
+
+
+def _target(item: pytest.Item) -> str | None:
+    marker = item.get_closest_marker("assure")
+    return None if marker is None else str(marker.args[0])

@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -152,7 +152,8 @@ def test_exponents_are_not_written_out(value: str) -> None:
     assert done.stdout.strip() == "refused", done.stderr[-300:]
 
 
-def test_levels_add_up_exactly() -> None:
+@pytest.mark.assure("R6")
+def test_levels_add_up_exactly(counted: Callable[[int, str], None]) -> None:
     """As fractions for every epsilon and number of levels; as floats some of these splits spend more than epsilon."""
     n_over = 0
     values: list[Number] = [*EPSILONS, *(f"{k}/100" for k in range(1, scale(100, 2_000)))]
@@ -165,6 +166,8 @@ def test_levels_add_up_exactly() -> None:
             part = float(exact(epsilon)) / n_levels
             n_over += sum(Fraction(part) for _ in range(n_levels)) > exact(epsilon)
     assert n_over > 0
+    counted(12 * len(values), "splits")
+    counted(n_over, "of them above epsilon in floats")
 
 
 @given(

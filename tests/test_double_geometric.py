@@ -64,7 +64,10 @@ def independent_thresholds(law_scale: Fraction) -> list[int]:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
-def test_thresholds_and_guide_equal_an_interval_computation(setting: tuple[str, int, int]) -> None:
+@pytest.mark.assure("R1")
+def test_thresholds_and_guide_equal_an_interval_computation(
+    setting: tuple[str, int, int], counted: Callable[[int, str], None]
+) -> None:
     law_scale = noise_scale(*setting)
     expected = np.array(independent_thresholds(law_scale))
     assert np.array_equal(thresholds(law_scale), expected)
@@ -73,6 +76,9 @@ def test_thresholds_and_guide_equal_an_interval_computation(setting: tuple[str, 
     table = _table(law_scale)
     assert np.array_equal(table.thresholds, expected)
     assert np.array_equal(table.guide, guide)
+    counted(1, "settings")
+    counted(len(expected), "thresholds")
+    counted(len(guide), "guide cells")
 
 
 def test_settings_are_twenty_different_ones() -> None:
@@ -170,7 +176,10 @@ FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fract
 
 
 @pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
-def test_forced_ties_and_overflows_equal_the_exact_law(law_scale: Fraction) -> None:
+@pytest.mark.assure("R2")
+def test_forced_ties_and_overflows_equal_the_exact_law(
+    law_scale: Fraction, counted: Callable[[int, str], None]
+) -> None:
     rng = np.random.default_rng(11)
     law = DoubleGeometric(law_scale)
     n_beyond = 0
@@ -183,6 +192,8 @@ def test_forced_ties_and_overflows_equal_the_exact_law(law_scale: Fraction) -> N
             law.add_to(values, Script([sign << WORD_BITS | first_bits], chunks))
             assert values[0] == 10_000 + (-size if sign else size)
     assert n_beyond >= scale(50, 250), "no case left the table"
+    counted(scale(400, 2_000), "ties and overflows")
+    counted(n_beyond, "of them beyond the table")
 
 
 def test_ordinary_words_equal_the_exact_law() -> None:
@@ -271,11 +282,13 @@ N_DRAWS = 10_000_000
 N_MUTANT_DRAWS = scale(1_000_000, 10_000_000)  # what one million draws reject, ten million do
 
 
+@pytest.mark.assure("R3")
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
-def test_fit(law_scale: Fraction) -> None:
+def test_fit(law_scale: Fraction, counted: Callable[[int, str], None]) -> None:
     draws = np.zeros(N_DRAWS, np.int64)
     DoubleGeometric(law_scale).add_to(draws, Seeded("fit").stream(StreamId("", "counts", 0, (str(law_scale),))))
     assert p_value(draws, float(law_scale)) > REJECT
+    counted(N_DRAWS, "draws")
 
 
 def two_geometrics(rng: np.random.Generator, law_scale: float, n: int) -> np.ndarray:
@@ -309,11 +322,13 @@ def test_fit_accepts_the_law_from_elsewhere(law_scale: Fraction) -> None:
     assert p_value(draws, float(law_scale)) > REJECT
 
 
+@pytest.mark.assure("R3")
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_fit_rejects_mutants(mutant: str, law_scale: Fraction) -> None:
+def test_fit_rejects_mutants(mutant: str, law_scale: Fraction, counted: Callable[[int, str], None]) -> None:
     draws = MUTANTS[mutant](np.random.default_rng(14), float(law_scale), N_MUTANT_DRAWS)
     assert p_value(draws, float(law_scale)) < REJECT
+    counted(1, "wrong laws, rejected")
 
 
 @pytest.mark.parametrize("law_scale", FIT_SCALES[:2], ids=str)

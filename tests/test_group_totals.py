@@ -12,10 +12,11 @@ from pgsr.group_totals import noisy_totals
 from pgsr.noise import _vector
 
 
-def test_sensitivities():
+@pytest.mark.assure("R6")
+def test_sensitivities(counted):
     """An entity joining or leaving, or an empty group more or less, changes a region's vector by at most this much."""
     rng = np.random.default_rng(61)
-    worst = dict.fromkeys(View, 0)
+    worst, n_pairs = dict.fromkeys(View, 0), 0
     for _ in range(scale(3_000, 50_000)):
         counts = rng.integers(0, 4, int(rng.integers(2, 7)))
         total = int(rng.integers(0, 12))
@@ -25,11 +26,13 @@ def test_sensitivities():
             moved[size] -= 1
             moved[size + 1] += 1
             neighbours.append(moved)
+        n_pairs += len(neighbours)
         for view in View:
             for other in neighbours:
                 change = np.abs(_vector(counts, view, total) - _vector(other, view, total)).sum()
                 worst[view] = max(worst[view], int(change))
     assert worst == {view: view.sensitivity for view in View}
+    counted(n_pairs, "neighbour pairs with private groups")
 
 
 def test_totals_are_consistent_and_near():

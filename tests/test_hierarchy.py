@@ -301,7 +301,8 @@ def garbage_parents(rng: np.random.Generator) -> tuple[Any, Any]:
     return names, parents
 
 
-def test_garbage_is_refused_or_a_tree() -> None:
+@pytest.mark.assure("R15")
+def test_garbage_is_refused_or_a_tree(counted: Callable[[int, str], None]) -> None:
     """Whatever is thrown at it, only pgsr's own errors leave, and what is accepted is a tree."""
     rng = np.random.default_rng(35)
     n_trees = n_cases = 0
@@ -326,3 +327,5 @@ def test_garbage_is_refused_or_a_tree() -> None:
             check_invariants(tree)
     assert 0.1 < n_trees / n_cases < 0.9
     assert min(map(len, messages)) > 20
+    counted(n_cases, "trees")
+    counted(n_cases - n_trees, "refused")

@@ -312,7 +312,8 @@ def garbage_counts(rng: np.random.Generator, tree: Hierarchy) -> Any:
     return counts
 
 
-def test_garbage_is_refused_or_adds_up() -> None:
+@pytest.mark.assure("R15")
+def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
     """Whatever the table, only pgsr's own errors leave, and what is accepted is what was given and adds up."""
     rng = np.random.default_rng(42)
     trees = [random_tree(rng, max_regions=6, n_levels=n) for n in (1, 2, 2, 3)]
@@ -339,3 +340,5 @@ def test_garbage_is_refused_or_adds_up() -> None:
         assert truth.totals.tolist() == [sum(row) for row in table.tolist()]
     assert 0.1 < n_accepted / n_cases < 0.9
     assert min(map(len, messages)) > 20
+    counted(n_cases, "tables")
+    counted(n_cases - n_accepted, "refused")

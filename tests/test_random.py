@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+from collections.abc import Callable
 from hashlib import sha256
 
 import numpy as np
@@ -66,9 +67,11 @@ GOLDEN = [
 ]
 
 
+@pytest.mark.assure("R5")
 @pytest.mark.parametrize(("source", "identity", "digest"), GOLDEN)
-def test_golden_digests(source: Seeded, identity: StreamId, digest: str) -> None:
+def test_golden_digests(source: Seeded, identity: StreamId, digest: str, counted: Callable[[int, str], None]) -> None:
     assert sha256(source.stream(identity).words(1024).astype("<u4").tobytes()).hexdigest() == digest
+    counted(1, "digests")
 
 
 def test_bytes_are_aes_256_in_counter_mode() -> None:
@@ -91,7 +94,8 @@ def identities() -> itertools.product:
     return itertools.product(names[:6], ["counts", "cumulative", "ranked"], [0, 1, 11], paths)
 
 
-def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.assure("R5")
+def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
     """Every measurement, replicate and seed gives another key; counted over keys, not over a few of their bytes."""
     monkeypatch.setattr("pgsr.random.ByteStream", lambda key: key)
     sources = [Seeded(key, replicate) for key in ("a", "1", 1, 11, "") for replicate in (0, 1, 11)]
@@ -100,6 +104,7 @@ def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {source.stream(StreamId(*identity)) for identity, source in made}
     assert len(keys) == wanted
     assert {len(key) for key in itertools.islice(keys, 100)} == {32}
+    counted(wanted, "keys")
 
 
 CONFUSABLE = [
@@ -127,7 +132,8 @@ def test_seeded_repeats() -> None:
     assert np.array_equal(ours, again)
 
 
-def test_equal_regions_get_different_noise() -> None:
+@pytest.mark.assure("R5")
+def test_equal_regions_get_different_noise(counted: Callable[[int, str], None]) -> None:
     """Two siblings, an only child and its parent, and two levels with the same truth: no noise is used twice."""
     tree = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x")])
     truth = CountOfCounts(tree, np.full((2, 200), 3), name="equal")
@@ -136,6 +142,7 @@ def test_equal_regions_get_different_noise() -> None:
         noise = [np.asarray(row)[:200] for row in measured.values]
         noise = [row - row.min() for row in noise]
         assert len({row.tobytes() for row in noise}) == tree.n_regions
+        counted(tree.n_regions, "regions with equal truth")
     values = Geometric(View.COUNTS, epsilon="0.3").measure(truth, Seeded("key")).matrix
     correlation = np.corrcoef(values - truth.counts) - np.eye(tree.n_regions)
     assert np.abs(correlation).max() < 0.3

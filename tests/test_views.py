@@ -1,6 +1,6 @@
 """The three views: worked examples, round trips, and the sensitivity every privacy claim rests on."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -93,8 +93,9 @@ def views(database: Database, cap: int) -> tuple[np.ndarray, np.ndarray, list[np
     return counts, cumulative(counts), [ranked(row) for row in counts]
 
 
+@pytest.mark.assure("R6")
 @pytest.mark.parametrize("cap", CAPS)
-def test_sensitivity_by_enumeration(cap: int) -> None:
+def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None]) -> None:
     """One entity more or less changes every region's H by 2 at most, Hc and Hg by 1, and never a number of groups.
 
     Every neighbouring pair of small databases, sizes up to 6, so that groups also pass the cap. The bounds are reached,
@@ -128,6 +129,8 @@ def test_sensitivity_by_enumeration(cap: int) -> None:
     assert n_pairs >= scale(30_000, 100_000)
     assert largest.tolist() == [View.COUNTS.sensitivity, View.CUMULATIVE.sensitivity, View.RANKED.sensitivity]
     assert largest.tolist() == [2, 1, 1]
+    counted(n_pairs, "neighbour pairs")
+    counted(1, "caps")
 
 
 def test_sensitivity_needs_a_cell_for_size_0() -> None:

@@ -40,7 +40,7 @@ class IsotonicFit:
     min_size: int = 0
 
     def __post_init__(self) -> None:
-        if self.cumulative_norm not in (1, 2) or self.ranked_norm not in (1, 2):
+        if not all(isinstance(norm, int) and norm in (1, 2) for norm in (self.cumulative_norm, self.ranked_norm)):
             raise MethodError(f"norms are 1 or 2, not {self.cumulative_norm!r} and {self.ranked_norm!r}")
         try:
             object.__setattr__(self, "optimum", Optimum(self.optimum))

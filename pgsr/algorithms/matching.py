@@ -11,11 +11,11 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups, estimate_of_groups
 from pgsr.algorithms.isotonic_fit import IsotonicFit
-from pgsr.checks import require_kind
+from pgsr.checks import checked_limit, require_kind
+from pgsr.conditions import judged_release
 from pgsr.errors import MethodError, ProblemError
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
-from pgsr.release import judged_release
 from pgsr.rounding import nearest
 from pgsr.views import View
 
@@ -129,6 +129,7 @@ class Matching:
             ProblemError: the measurement cannot be fitted.
         """
         _refuse(_refusal(self.fit, measurement))
+        time_limit = checked_limit(time_limit)
         start = time.perf_counter()
         tree = measurement.hierarchy
         groups = _alone(self.fit, measurement)

@@ -1,0 +1,204 @@
+"""Leaks of the truth as patches of the real code: sensitivities, public facts, post-processing that peeks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from planted_bugs import around
+from pytest import MonkeyPatch  # noqa: PT013
+
+import pgsr.noise
+from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
+from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
+from pgsr.budget import exact
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.random import ByteStream
+
+# Sensitivity
+
+
+def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
+    patch.setattr(View, "sensitivity", property(lambda view: 1))
+
+
+def quantities_ignored(patch: MonkeyPatch) -> None:
+    patch.setattr(Geometric, "_sensitivity", lambda noise, view: view.sensitivity)
+
+
+def without_size_0(patch: MonkeyPatch) -> None:
+    """Cumulative counts from size 1, as the papers print them."""
+    patch.setattr(pgsr.noise, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
+
+
+def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
+    def clipped(ranked: Callable) -> Callable:
+        def clip(counts: np.ndarray) -> np.ndarray:
+            sizes = ranked(counts)
+            return np.minimum(sizes, -(-sizes.sum() // max(1, len(sizes))))
+
+        return clip
+
+    around(patch, pgsr.noise, "ranked", clipped)
+
+
+def group_in_two_leaves(patch: MonkeyPatch) -> None:
+    """The last leaf counts the groups of the first as well."""
+
+    def twice(rows: Callable) -> Callable:
+        def overlapping(truth: CountOfCounts, start: int, stop: int) -> np.ndarray:
+            leaves, found = truth.hierarchy.leaves, rows(truth, start, stop)
+            last = start == leaves.stop - 1 > leaves.start
+            return found + rows(truth, leaves.start, leaves.start + 1) if last else found
+
+        return overlapping
+
+    around(patch, CountOfCounts, "rows", twice)
+
+
+def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
+    return lambda patch: around(
+        patch, pgsr.noise, "_vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
+    )
+
+
+# What is noised, and what is public
+
+
+def nothing_for_empty_cells(patch: MonkeyPatch) -> None:
+    """A tempting shortcut for sparse tables."""
+
+    def sparse(add_to: Callable) -> Callable:
+        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            full = values[values != 0]
+            add_to(noise, full, stream)
+            values[values != 0] = full
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", sparse)
+
+
+def nothing_for_empty_regions(patch: MonkeyPatch) -> None:
+    def skipping(add_to: Callable) -> Callable:
+        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            if values.any():
+                add_to(noise, values, stream)
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", skipping)
+
+
+def sizes_up_to_the_largest_that_occurs(patch: MonkeyPatch) -> None:
+    def trimmed(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
+            largest = max(1, int(np.flatnonzero(truth.counts[0]).max(initial=0)))
+            return measure(noise, CountOfCounts(truth.hierarchy, truth.counts[:, : largest + 1], truth.name), *rest)
+
+        return measured
+
+    around(patch, Geometric, "measure", trimmed)
+
+
+def totals_of_regions_for_the_root(patch: MonkeyPatch) -> None:
+    """A slice of all totals, which carries the others along in its base."""
+    around(
+        patch,
+        Geometric,
+        "measure",
+        lambda f: (
+            lambda noise, truth, *rest: (
+                replace(f(noise, truth, *rest), totals=truth.totals[:1])
+                if noise.totals is Totals.ROOT
+                else f(noise, truth, *rest)
+            )
+        ),
+    )
+
+
+def exact_totals_for_noisy_ones(patch: MonkeyPatch) -> None:
+    patch.setattr(pgsr.noise, "noisy_totals", lambda truth, epsilon, source: truth.totals.copy())
+
+
+def ranked_without_public_totals(patch: MonkeyPatch) -> None:
+    def unchecked(noise: Geometric) -> None:
+        object.__setattr__(noise, "epsilon", exact(noise.epsilon))
+        object.__setattr__(noise, "totals", Totals.parse(noise.totals))
+
+    patch.setattr(Geometric, "__post_init__", unchecked)
+
+
+# Post-processing that sees the truth
+
+
+def released_with(patch: MonkeyPatch, change: Callable) -> None:
+    """`change(mechanism, truth)` is the mechanism that releases."""
+    around(
+        patch,
+        Mechanism,
+        "release",
+        lambda f: lambda m, truth, *rest, **names: f(change(m, truth), truth, *rest, **names),
+    )
+
+
+def true_smallest_size(patch: MonkeyPatch) -> None:
+    """As in the published reference implementation."""
+
+    def bounded(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
+        smallest = int(np.flatnonzero(truth.counts[0])[0])
+        return (
+            replace(mechanism, post=Matching(IsotonicFit(min_size=smallest)))
+            if (isinstance(mechanism.post, Matching))
+            else mechanism
+        )
+
+    released_with(patch, bounded)
+
+
+@dataclass(frozen=True)
+class Peeking:
+    """A method that changes its answer by a look at the truth."""
+
+    method: Any
+    truth: CountOfCounts
+    look: Callable[[Any, CountOfCounts], np.ndarray]
+
+    def supports(self, problem: Any) -> str | None:
+        return self.method.supports(problem)
+
+    def solve(self, problem: Any, time_limit: float | None = None) -> Any:
+        result = self.method.solve(problem, time_limit)
+        return replace(result, answer=Estimate(problem.hierarchy, View.COUNTS, self.look(result.answer, self.truth)))
+
+
+def peeking(look: Callable[[Any, CountOfCounts], np.ndarray]) -> Callable[[MonkeyPatch], None]:
+    def change(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
+        known = isinstance(mechanism.post, Method)
+        return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism
+
+    return lambda patch: released_with(patch, change)
+
+
+def empty_where_the_truth_is(estimate: Any, truth: CountOfCounts) -> np.ndarray:
+    return np.where(truth.counts == 0, 0, estimate.values)
+
+
+def warm_start(estimate: Any, truth: CountOfCounts) -> np.ndarray:
+    """Half way between the truth and the answer, as a solver that starts there and stops early would end."""
+    return (estimate.values + truth.counts) // 2
+
+
+def kept_truth(patch: MonkeyPatch) -> None:
+    """The post-process got a copy of the true counts along with the measurement, and breaks ties by it."""
+
+    def with_copy(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
+        counts = truth.counts.copy()
+
+        def look(estimate: Any, _: CountOfCounts) -> np.ndarray:
+            return estimate.values + (estimate.values == counts)
+
+        known = isinstance(mechanism.post, TreeProjection)
+        return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism
+
+    released_with(patch, with_copy)

@@ -1,0 +1,229 @@
+"""The checks of R1 to R8 in sizes of a second, for `mutants`: each raises AssertionError if it does not hold."""
+
+import inspect
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from neighbours import ALONE, CHAIN, PAIR, random_pair, truth_of
+from privacy_checks import check_likelihood, check_losses, check_replay, release_loss
+from test_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
+from test_double_geometric import Script as ScriptedBytes
+
+import pgsr.double_geometric as law
+from pgsr import Budget, CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Secure, Seeded, View
+from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.budget import exact
+from pgsr.errors import BudgetError
+from pgsr.random import ByteStream, StreamId
+from pgsr.views import cumulative
+
+TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
+
+
+def r1_thresholds() -> None:
+    for scale in (Fraction(1), Fraction(20, 3), Fraction(60)):
+        assert law.thresholds(scale) == independent_thresholds(scale)
+
+
+def r2_ties() -> None:
+    noise, rng = law.DoubleGeometric(Fraction(2)), np.random.default_rng(1)
+    for first_bits, chunks in forced_cases(rng, noise.scale, 80):
+        values = np.zeros(1, np.int64)
+        noise.add_to(values, ScriptedBytes([first_bits], chunks))  # type: ignore[arg-type]
+        assert values[0] == exact_size(noise.scale, first_bits, chunks)
+
+
+def r3_law_of_measurements() -> None:
+    """The noise of a whole measurement has the scale that sensitivity, levels and epsilon ask for."""
+    truth = CountOfCounts(PAIR, np.zeros((2, 500_000), np.int64), name="fit")
+    for view, sensitivity in ((View.COUNTS, 2), (View.CUMULATIVE, 1)):
+        for epsilon in ("4", "1/15"):
+            noise = Geometric(view, epsilon).measure(truth, Seeded("fit")).matrix
+            assert p_value(noise.ravel(), float(sensitivity * 2 / Fraction(epsilon))) > REJECT
+
+
+def r5_noise_is_used_once() -> None:
+    """No two regions, levels, views, data sets or replicates share draws, and no two cells."""
+    rows: list[bytes] = []
+    for name in ("one", "two"):
+        truth = CountOfCounts(TREE, np.full((3, 60), 2), name=name)
+        for source in (Seeded("key"), Seeded("key", 1), Seeded("other"), Secure(), Secure()):
+            for view in (View.COUNTS, View.CUMULATIVE):
+                step = np.full(60, 2) if view is View.COUNTS else 2 * np.arange(1, 61)
+                measured = Geometric(view, "1/5").measure(truth, source)
+                n_leaves = np.array([3, 1, 2, 1, 1, 1])[: TREE.n_regions]
+                noise = measured.matrix - n_leaves[:, None] * step
+                assert (noise != noise[:, :1]).any(axis=1).all(), "all cells of a region have the same noise"
+                rows += [np.sign(row).tobytes() for row in noise]
+    assert len(set(rows)) == len(rows), "some noise is used twice"
+
+
+def r5_secure_is_secure() -> None:
+    """Fresh keys, no seed, and only such noise may claim privacy."""
+    identity = StreamId("x", "counts", 0, ("root",))
+    assert list(inspect.signature(Secure).parameters) == []
+    assert len({Secure().stream(identity).words(4).tobytes() for _ in range(50)}) == 50
+    truth = truth_of(PAIR, ((0, 1), (1,)), 2)
+    assert Geometric(View.COUNTS, 1).measure(truth, Secure()).secure
+    assert not Geometric(View.COUNTS, 1).measure(truth, Seeded("key")).secure
+
+
+def r6_losses() -> None:
+    for view in View:
+        for shares in (None, ("1/4", "3/4")):
+            check_losses(Geometric(view, "7/10", shares), PAIR, (2, 1), 3)
+    for view in (View.COUNTS, View.CUMULATIVE):
+        check_losses(Geometric(view, "1", totals="root"), PAIR, (2, 0), 2)
+
+
+def r6_losses_of_quantities() -> None:
+    """An entity that adds up to 2 to its group's size."""
+    for view in View:
+        check_losses(Geometric(view, "1", max_quantity=2), PAIR, (2, 1), 3)
+
+
+def r6_every_cell_is_noised() -> None:
+    """Each region of each level, all its cells, also empty ones; at this scale no draw is 0 (fixed seed)."""
+    for table in (((), ()), ((0,), ()), ((0, 2), (1,))):
+        truth = truth_of(PAIR, table, 3)
+        for view, exact_values in ((View.COUNTS, truth.counts), (View.CUMULATIVE, cumulative(truth.counts))):
+            noise = Geometric(view, "1/10000").measure(truth, Seeded("all cells")).matrix - exact_values
+            assert noise.all(), f"{table}: {(noise == 0).sum()} cells without noise"
+
+
+def r6_levels_add_up() -> None:
+    for epsilon in ("0.1", "1/3", 0.7, 1):
+        for n_levels in range(1, 13):
+            levels = Budget.split(epsilon, n_levels).levels
+            assert all(isinstance(level, Fraction) for level in levels)
+            assert sum(levels, Fraction(0)) == Fraction(str(epsilon))
+
+
+def r6_public_facts_only() -> None:
+    """Totals and sizes that a measurement carries are the public ones, in memory of their own."""
+    truth = truth_of(PAIR, ((0, 1), (1,)), 5)
+    measured = Geometric(View.COUNTS, 1, totals="root").measure(truth, Seeded("key"))
+    assert measured.totals.tolist() == [3]
+    assert measured.matrix.shape == (3, 6)
+    for array in (measured.totals, measured.matrix):
+        assert not np.shares_memory(array, truth.totals)
+        assert not np.shares_memory(array, truth.counts)
+        assert array.base is None or array.base.size == array.size
+
+
+def r6_integers() -> None:
+    """Counts stay exact at any size."""
+    for large in (2**31 + 7, 2**53 + 1, 2**60 + 1):
+        for view in (View.COUNTS, View.CUMULATIVE):
+            big, small = (CountOfCounts(ALONE, [[large + 3, n]]) for n in (0, 1))
+            ours, theirs = (Geometric(view, 1).measure(t, Seeded("key")).matrix for t in (big, small))
+            change = [0, 1]
+            assert (theirs - ours).tolist() == [change]
+            zero = Geometric(view, 1).measure(CountOfCounts(ALONE, [[0, 0]]), Seeded("key")).matrix
+            assert (ours - zero).tolist() == [[large + 3, 0 if view is View.COUNTS else large + 3]]
+
+
+class _Untouchable:
+    """A source that must not be asked for bytes."""
+
+    secure = False
+
+    def stream(self, identity: StreamId) -> ByteStream:
+        raise OSError(f"bytes for {identity}")
+
+
+def ledger_is_exact() -> None:
+    ledger = Ledger(1)
+    for amount, fits in ((Fraction(1, 3), True), (Fraction(2, 3) + Fraction(1, 10**30), False), (Fraction(2, 3), True)):
+        assert _fits(ledger, amount) == fits
+    assert ledger.left == 0
+    assert not _fits(ledger, Fraction(1, 10**9))
+
+
+def ledger_is_charged_first() -> None:
+    """By epsilon, before a byte is asked for; what is refused costs nothing."""
+    truth, ledger = truth_of(PAIR, ((0, 1), (1,)), 2), Ledger(1)
+    try:
+        Geometric(View.COUNTS, "1/4").measure(truth, _Untouchable(), ledger)
+        raise AssertionError("no bytes were asked for")
+    except OSError:
+        assert ledger.left == Fraction(3, 4), "noise is drawn before it is paid for"
+    try:
+        Geometric(View.COUNTS, "1/1000000").measure(truth, _Untouchable(), ledger)
+        raise AssertionError("noise beyond the table was not refused")
+    except BudgetError:
+        assert ledger.left == Fraction(3, 4), "a refused measurement was charged"
+
+
+def bad_epsilons_are_refused() -> None:
+    for value in (float("inf"), float("nan"), True, 0, -1, 1e-320, 10**12):
+        try:
+            exact(value)
+        except BudgetError:
+            continue
+        raise AssertionError(f"epsilon {value} was accepted")
+    assert exact(0.1) == Fraction(1, 10)
+
+
+def ranked_needs_public_totals() -> None:
+    try:
+        Geometric(View.RANKED, 1, totals="root")
+    except PgsrError:
+        return
+    raise AssertionError("ranked sizes tell a total that is not public")
+
+
+def choices_are_paid_for() -> None:
+    """All noise drawn on the way is within the epsilon that the ledger is charged."""
+    ours, theirs = (truth_of(ALONE, table, 3) for table in (((0, 1, 2),), ((0, 1, 3),)))
+    both = [Mechanism(Geometric(view, "1"), Matching()) for view in (View.CUMULATIVE, View.RANKED)]
+    choices: list[Any] = [
+        ChosenByScore(both, choice_epsilon="1/2"),
+        ChosenByStatistic(both, lambda t: both[t % 2], choice_epsilon="1/2"),
+    ]
+    for choice, least in zip(choices, (Fraction(5, 2), Fraction(3, 2)), strict=True):
+        ledger = Ledger(10)
+        choice.release(ours, Seeded("key"), ledger)
+        lost = release_loss(lambda truth, c=choice: c.release(truth, Seeded("key")), ours, theirs)
+        assert lost <= 10 - ledger.left, "more noise is used than is charged"
+        assert 10 - ledger.left == choice.epsilon >= least
+
+
+def r7_likelihood() -> None:
+    noise = Geometric(View.CUMULATIVE, "1", totals="root")
+    check_likelihood(Mechanism(noise, IsotonicTreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
+    noise = Geometric(View.COUNTS, "1", totals="root")
+    check_likelihood(Mechanism(noise, TreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
+
+
+def r7_likelihood_with_noisy_totals() -> None:
+    noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share="1/3")
+    for groups in ((0,), (1,)):
+        check_likelihood(Mechanism(noise, TreeProjection()), ALONE, groups, 1, -1, 3, [Fraction(1, 2)])
+
+
+def r8_replay() -> None:
+    """Random pairs, and one in which the smallest size changes."""
+    rng = np.random.default_rng(5)
+    pairs = [(truth_of(PAIR, ((1, 1, 2), (1, 3)), 3), truth_of(PAIR, ((0, 1, 2), (1, 3)), 3))]
+    for _ in range(8):
+        truth = CountOfCounts(PAIR, rng.integers(0, 3, (2, 4)), name="replay")
+        other = random_pair(rng, truth)
+        assert other is not None
+        pairs.append((truth, other))
+    mechanisms = [
+        Mechanism(Geometric(View.COUNTS, "1", totals="root"), TreeProjection()),
+        Mechanism(Geometric(View.CUMULATIVE, "1"), Matching()),
+    ]
+    for i, (truth, other) in enumerate(pairs):
+        for mechanism in mechanisms:
+            check_replay(mechanism, truth, other, i)
+
+
+def _fits(ledger: Ledger, amount: Fraction) -> bool:
+    try:
+        ledger.charge(amount, "a release")
+    except BudgetError:
+        return False
+    return True

@@ -1,0 +1,304 @@
+"""R15: whatever the arguments are, only pgsr's own errors leave. Tables, trees: `test_histogram`, `test_hierarchy`."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import scale
+from neighbours import PAIR, truth_of
+
+from pgsr import (
+    Budget,
+    CountOfCounts,
+    Estimate,
+    Geometric,
+    Hierarchy,
+    Ledger,
+    Measurement,
+    Mechanism,
+    PgsrError,
+    Problem,
+    Secure,
+    Seeded,
+    View,
+    certify,
+)
+from pgsr.algorithms import (
+    BottomUp,
+    CostTables,
+    CumulativeProjection,
+    Isotonic,
+    IsotonicFit,
+    IsotonicTreeProjection,
+    Matching,
+    MeanConsistency,
+    NoConsistency,
+    RegionTotalsProjection,
+    SimplexProjection,
+    TreeProjection,
+)
+from pgsr.budget import exact
+from pgsr.entities import noisy_entities
+
+TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)
+NOISY = {view: Geometric(view, 1).measure(TRUTH, Seeded("garbage")) for view in View}
+ROOT = Geometric(View.COUNTS, 1, totals="root").measure(TRUTH, Seeded("garbage"))
+GARBAGE: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2,
+    7,
+    10**30,
+    -(2**63),
+    0.0,
+    0.5,
+    -0.1,
+    math.nan,
+    math.inf,
+    1e-320,
+    1e300,
+    "",
+    "a",
+    "1/2",
+    "1/0",
+    "nan",
+    "\x00",
+    "ä" * 50,
+    b"1",
+    (),
+    [],
+    {},
+    set(),
+    (1,),
+    ("1/2", "1/2"),
+    ("1/3", "1/3"),
+    (1, 0),
+    (0, 1),
+    [None, None],
+    [[1, 2], [3]],
+    [0.1] * 10,
+    "counts",
+    "root",
+    "regions",
+    "noisy",
+    1j,
+    Decimal("NaN"),
+    Decimal("0.1"),
+    Fraction(1, 3),
+    Fraction(-1, 3),
+    np.float64("nan"),
+    np.float32(0.5),
+    np.int8(3),
+    np.bool_(True),
+    np.datetime64("2026-01-01"),
+    np.array(3),
+    np.array([1.5, 2.5]),
+    np.array([[1, 2], [3, 4]]),
+    np.zeros((3, 4), np.int64),
+    np.full((3, 4), -(2**62)),
+    np.full((3, 4), 0.5),
+    np.zeros((0, 4)),
+    np.array(["a", "b"]),
+    np.array([None, 1], object),
+    object(),
+    int,
+    len,
+    lambda *_: None,
+    range(3),
+    iter([1, 2]),
+    View.COUNTS,
+    View.RANKED,
+    View,
+    (View.CUMULATIVE, View.RANKED),
+    (View.CUMULATIVE,),
+    Secure(),
+    Seeded("x"),
+    Seeded,
+    Ledger(1),
+    Ledger("1/1000"),
+    Ledger,
+    PAIR,
+    Hierarchy,
+    TRUTH,
+    ROOT,
+    *NOISY.values(),
+    Geometric(View.COUNTS, 1),
+    Geometric(View.CUMULATIVE, "1/10", (0, 1)),
+    Problem.m_h(ROOT),
+    Problem.naive(NOISY[View.COUNTS]),
+    Problem,
+    TreeProjection(),
+    TreeProjection,
+    Matching(),
+    Estimate(PAIR, View.COUNTS, np.zeros((3, 4))),
+    Estimate(PAIR, View.CUMULATIVE, np.zeros((3, 4), np.int64)),
+]
+METHODS = [
+    TreeProjection(),
+    SimplexProjection(),
+    RegionTotalsProjection(),
+    MeanConsistency(),
+    CumulativeProjection(),
+    CostTables(),
+    Isotonic(),
+]
+POSTS = [Matching(), BottomUp(), NoConsistency(), IsotonicTreeProjection()]
+
+
+class Draw:
+    """Draws arguments: one of the good ones, or one time in five garbage; `drawn` is all it gave."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self.drawn: list[Any] = []
+
+    def __call__(self, *good: Any) -> Any:
+        return self.one_of(*GARBAGE) if self._rng.random() < 0.2 else self.one_of(*good)
+
+    def one_of(self, *items: Any) -> Any:
+        self.drawn.append(items[self._rng.integers(len(items))])
+        return self.drawn[-1]
+
+
+def geometric(a: Draw) -> Any:
+    noise = Geometric(
+        a(*View, (View.CUMULATIVE, View.RANKED)),
+        a(1, "0.1"),
+        a(None, ("1/2", "1/2"), (0, 1)),
+        a("regions", "root", "noisy"),
+        a("1/10"),
+    )
+    return noise.measure(a(TRUTH), a(Seeded("x"), Secure()), a(None, Ledger(1)))
+
+
+def budget(a: Draw) -> Any:
+    split = Budget.split(a(1, "0.3"), a(1, 2, 3), a(None, ("1/2", "1/2")))
+    assert split.total == sum(split.levels)
+    ledger = Ledger(a(1))
+    ledger.charge(a(Fraction(1, 2)), a("a release"))
+    return exact(a("1/3"), zero=True), ledger.left
+
+
+def seeded(a: Draw) -> Any:
+    return Geometric(View.COUNTS, 1).measure(TRUTH, Seeded(a("key", 1), a(0, 3)))
+
+
+def problem(a: Draw) -> Any:
+    noisy = a(*NOISY.values(), ROOT)
+    kind = a.one_of("m_h", "m_c", "isotonic", "naive", "mean", "direct")
+    if kind == "m_h":
+        return Problem.m_h(noisy, a("root", "regions"), a(None)).w
+    if kind == "m_c":
+        return Problem.m_c(noisy, a(1, 2), a("root", "regions")).relaxed().n_unknowns
+    if kind == "isotonic":
+        return Problem.isotonic(noisy, a(1, 2))
+    if kind == "direct":
+        return Problem("x", noisy, norm=a(1, 2), totals=a(None), weights=a(None), entities=a(None))
+    return (Problem.naive if kind == "naive" else Problem.mean_consistency)(noisy)
+
+
+def measurement(a: Draw) -> Any:
+    noisy = ROOT
+    return Measurement(
+        a(noisy.hierarchy),
+        a(noisy.view),
+        a(noisy.values),
+        a(noisy.max_size),
+        a(noisy.epsilon),
+        a(noisy.public),
+        a(noisy.totals),
+        a(noisy.secure),
+        a(""),
+    ).measured
+
+
+def post(a: Draw) -> Any:
+    return a.one_of(*POSTS).apply(a(NOISY[View.CUMULATIVE], NOISY[View.RANKED]), a(None, 5))
+
+
+def options(a: Draw) -> Any:
+    fit = IsotonicFit(a(1, 2), a(1, 2), a("smallest", "midpoint"), a(0, 1))
+    return Matching(a(fit), a("weighted", "average")).apply(NOISY[View.CUMULATIVE])
+
+
+def mechanism(a: Draw) -> Any:
+    noise = a(Geometric(View.COUNTS, "1/2", totals="root"), Geometric(View.CUMULATIVE, "1/2"))
+    whole = Mechanism(noise, a(*METHODS, *POSTS), a.one_of(None, Problem.naive, Problem.m_c, Problem.isotonic))
+    return whole.release(a(TRUTH), a(Seeded("x")), a(None, Ledger(1)), a(None, 5))
+
+
+def table(a: Draw) -> Any:
+    truth = CountOfCounts(a(PAIR), a([[1, 0], [2, 0]], np.zeros((3, 4), np.int64)), a("name"))
+    return truth.totals, CountOfCounts.from_listed(a(PAIR), a([[1, 0], [2, 0]])).counts
+
+
+def tree(a: Draw) -> Any:
+    made = Hierarchy.from_paths(a([("r", "a"), ("r", "b")], [(a("r"), a("x"))]))
+    assert made.n_regions > 0
+    below = Hierarchy.from_parents(a(["r", "x"]), a([-1, 0]))
+    return below.index(a(("r", "x"))), below.level(a(0)), below.children(a(0))
+
+
+def finished(a: Draw) -> Any:
+    estimate = Estimate(a(PAIR), a(View.COUNTS), a(np.zeros((3, 4), np.int64)))
+    return certify(a(Problem.m_h(ROOT)), estimate), estimate.counts()
+
+
+def entities(a: Draw) -> Any:
+    return noisy_entities(a(TRUTH), a(NOISY[View.COUNTS]), a("1/10"), a(Seeded("x")), a(None, Ledger(1)))
+
+
+@pytest.mark.parametrize(("source", "epsilon"), [("text", "1/2"), (Seeded, "1/2"), (Seeded("x"), "1/100000")])
+def test_refused_numbers_of_entities_cost_nothing(source: Any, epsilon: str) -> None:
+    """A source that is none, and noise beyond the table, are refused before the ledger is charged."""
+    ledger = Ledger(1)
+    with pytest.raises(PgsrError):
+        noisy_entities(TRUTH, NOISY[View.COUNTS], epsilon, source, ledger)
+    assert ledger.left == 1
+
+
+CALLS = [
+    geometric,
+    budget,
+    seeded,
+    problem,
+    measurement,
+    post,
+    options,
+    mechanism,
+    table,
+    tree,
+    finished,
+    entities,
+]
+
+
+@pytest.mark.assure("R15")
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: Callable[[int, str], None]) -> None:
+    rng = np.random.default_rng(15)
+    outcomes: Counter = Counter()
+    messages: set[str] = set()
+    for i in range(scale(300, 8_000)):
+        a = Draw(rng)
+        try:
+            call(a)
+            outcomes["accepted"] += 1
+        except PgsrError as error:
+            outcomes["refused"] += 1
+            messages.add(str(error))
+        except Exception as error:
+            raise AssertionError(f"case {i}: {a.drawn!r}") from error
+    assert outcomes["accepted"] > 0
+    assert outcomes["refused"] > 0
+    assert min(map(len, messages)) > 20, "a refusal is a sentence"
+    counted(outcomes.total(), "calls")
+    counted(outcomes["refused"], "refused")

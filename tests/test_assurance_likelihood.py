@@ -1,0 +1,118 @@
+"""R7: the likelihood ratio of a release between neighbours is e^epsilon at most, exactly, from truth to release."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from instances import FULL
+from neighbours import ALONE, CHAIN, PAIR
+from privacy_checks import check_likelihood, frozen
+
+from pgsr import Geometric, Hierarchy, Mechanism, Problem, View
+from pgsr.algorithms import (
+    BottomUp,
+    CostTables,
+    Isotonic,
+    IsotonicFit,
+    IsotonicTreeProjection,
+    Matching,
+    MeanConsistency,
+    NoConsistency,
+    RegionTotalsProjection,
+    SimplexProjection,
+    TreeProjection,
+)
+
+
+def region_totals(measurement):
+    return Problem.m_h(measurement, totals="regions")
+
+
+def noise(view, totals="regions", shares=None, **options) -> Geometric:
+    return Geometric(view, "1", shares, totals, **options)
+
+
+MECHANISMS = {
+    "naive": Mechanism(noise(View.COUNTS), SimplexProjection(), Problem.naive),
+    "M_H^dp": Mechanism(noise(View.COUNTS, "root"), TreeProjection()),
+    "M_H^dp, quantities up to 2": Mechanism(noise(View.COUNTS, "root", max_quantity=2), TreeProjection()),
+    "M_c^dp, quantities up to 2": Mechanism(noise(View.CUMULATIVE, "root", max_quantity=2), IsotonicTreeProjection()),
+    "M_H^r": Mechanism(noise(View.COUNTS, "root"), TreeProjection(), lambda m: Problem.m_h(m).relaxed()),
+    "M_H by tables": Mechanism(noise(View.COUNTS, "root"), CostTables()),
+    "M_H, totals of regions": Mechanism(noise(View.COUNTS), RegionTotalsProjection(), region_totals),
+    "mean consistency": Mechanism(noise(View.COUNTS), MeanConsistency(), Problem.mean_consistency),
+    "mean consistency, cumulative": Mechanism(noise(View.CUMULATIVE), MeanConsistency(), Problem.mean_consistency),
+    "H_c": Mechanism(noise(View.CUMULATIVE), NoConsistency()),
+    "H_c, squares": Mechanism(noise(View.CUMULATIVE), Isotonic(), Problem.isotonic),
+    "H_g": Mechanism(noise(View.RANKED), NoConsistency()),
+    "M_c^dp": Mechanism(noise(View.CUMULATIVE, "root"), IsotonicTreeProjection()),
+    "M_c^dp, unequal levels": Mechanism(noise(View.CUMULATIVE, "root", ("1/3", "2/3")), IsotonicTreeProjection()),
+    "matching, H_c": Mechanism(noise(View.CUMULATIVE), Matching()),
+    "matching, H_c, average": Mechanism(noise(View.CUMULATIVE), Matching(merge="average")),  # type: ignore[arg-type]
+    "matching, H_g": Mechanism(noise(View.RANKED), Matching()),
+    "matching, H_g, average": Mechanism(noise(View.RANKED), Matching(merge="average")),  # type: ignore[arg-type]
+    "matching, H_c x H_g": Mechanism(noise((View.CUMULATIVE, View.RANKED)), Matching()),
+    "matching, smallest size 1": Mechanism(noise(View.CUMULATIVE), Matching(IsotonicFit(min_size=1))),
+    "bottom-up": Mechanism(noise(View.CUMULATIVE, shares=(0, 1)), BottomUp()),
+    "bottom-up, H_g": Mechanism(noise(View.RANKED, shares=(0, 1)), BottomUp()),
+}
+NOISY_TOTALS = {
+    "M_H^dp": Mechanism(noise(View.COUNTS, "noisy", totals_share="1/3"), TreeProjection()),
+    "M_c^dp": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), IsotonicTreeProjection()),
+    "matching, H_c": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), Matching()),
+    "matching, H_g": Mechanism(noise(View.RANKED, "noisy", totals_share="1/3"), Matching()),
+}
+BASES = (Fraction(1, 2), Fraction(2, 3))
+
+
+@dataclass(frozen=True)
+class Small:
+    """All tables with these groups per leaf and sizes 0..max_size, and the range of the noisy values."""
+
+    tree: Hierarchy
+    groups: tuple[int, ...]
+    max_size: int
+    low: int
+    high: int
+
+
+SHARE = [Small(CHAIN, (2,), 1, -1, 2)]
+ALL = [*SHARE, Small(CHAIN, (2,), 2, 0, 2), Small(PAIR, (1, 1), 1, 0, 2), Small(PAIR, (2, 0), 1, 0, 2)]
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> None:
+    for small in ALL if FULL else SHARE:
+        n, attained = check_likelihood(MECHANISMS[name], *vars(small).values(), BASES)
+        counted(n, "likelihoods")
+        counted(1, "small worlds")
+        if attained:
+            counted(1, "of them with equality")
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("name", NOISY_TOTALS)
+def test_likelihood_ratio_with_noisy_totals(name: str, counted: Callable[[int, str], None]) -> None:
+    """Neighbours also differ by one empty group here."""
+    worlds = [Small(ALONE, (1,), 1, -1, 3)] + (
+        [Small(ALONE, (1,), 2, 0, 3), Small(CHAIN, (1,), 1, 0, 2)] if FULL else []
+    )
+    for small in worlds:
+        n, attained = check_likelihood(NOISY_TOTALS[name], *vars(small).values(), BASES)
+        counted(n, "likelihoods")
+        counted(1, "small worlds")
+        if attained:
+            counted(1, "of them with equality")
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("view", View)
+def test_equality_is_attained_by_the_noisy_values(view: View, counted: Callable[[int, str], None]) -> None:
+    """So nothing of epsilon is left over, and a bound any lower would be broken."""
+    mechanism = Mechanism(noise(view), NoConsistency())
+    for small in ALL[:3] if FULL else SHARE:
+        n, attained = check_likelihood(mechanism, *vars(small).values(), BASES, lambda m: frozen(m.values))
+        assert attained
+        counted(n, "likelihoods")

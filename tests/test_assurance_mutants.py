@@ -1,0 +1,31 @@
+"""R9: seeded privacy bugs are found, all of them, by checks that pass on the code as it is."""
+
+from collections.abc import Callable
+
+import pytest
+from mutants import MUTANTS, Mutant
+
+
+@pytest.mark.assure("R9")
+@pytest.mark.parametrize(
+    "check", sorted({m.killer for m in MUTANTS}, key=lambda c: c.__name__), ids=lambda c: c.__name__
+)
+def test_the_code_passes(check: Callable[[], None], counted: Callable[[int, str], None]) -> None:
+    check()
+    counted(1, "checks")
+
+
+@pytest.mark.assure("R9")
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_mutant_is_killed(
+    mutant: Mutant, monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]
+) -> None:
+    mutant.plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        mutant.killer()
+    counted(1, "bugs, killed")
+
+
+def test_mutants_are_many_and_named_once() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert len({mutant.plant for mutant in MUTANTS}) >= 20

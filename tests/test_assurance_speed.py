@@ -1,0 +1,34 @@
+"""R4: speed of the exact sampler, in seconds of one core's work, so that other jobs on the machine do not count."""
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from instances import scale
+
+from pgsr import Secure, Seeded
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.random import StreamId
+
+N_DRAWS = scale(10_000_000, 100_000_000)
+
+
+@pytest.mark.assure("R4")
+@pytest.mark.parametrize(("source", "wanted"), [(Secure(), 50e6), (Seeded("speed"), 100e6)], ids=["secure", "research"])
+def test_draws_per_second_of_a_core(
+    source: Secure | Seeded, wanted: float, counted: Callable[[int, str], None]
+) -> None:
+    """At scale 60. Three hundred million draws are 3 to 6 such seconds, so less than 10 on two cores."""
+    law, stream = DoubleGeometric(Fraction(60)), source.stream(StreamId("", "counts", 0, ("root",)))
+    values = np.zeros(N_DRAWS, np.int64)
+    law.add_to(values[:10], stream)  # compiles
+    speeds = []
+    for _ in range(3):
+        start = time.thread_time()
+        law.add_to(values, stream)
+        speeds.append(N_DRAWS / (time.thread_time() - start))
+    assert max(speeds) >= wanted, f"{max(speeds):,.0f} draws per second"
+    counted(3 * N_DRAWS, "draws")
+    counted(int(max(speeds) / 1e6), f"million draws per second, {'secure' if source.secure else 'research'}")
