@@ -1,0 +1,190 @@
+"""The command `pgsr`. Text becomes values here and nowhere else; errors are one sentence and exit code 2."""
+
+import json
+import sys
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pgsr.budget import exact
+from pgsr.errors import PgsrError
+from pgsr.synthesis.command import EPILOG, synthesize
+
+if TYPE_CHECKING:
+    from pgsr.release import Report
+
+app = typer.Typer(
+    help="Release numbers of groups by size, privately, and check such releases.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+MECHANISMS = ("m_h", "m_c", "kuo", "bottom_up")
+"""Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_cli.py`)."""
+
+ConfigArgument = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")
+]
+SomeConfigArgument = Annotated[
+    Path | None, typer.Argument(metavar="[CONFIG]", help="TOML file; `pgsr release --example` prints one.")
+]
+
+
+@app.callback()
+def pgsr() -> None:
+    """Release numbers of groups by size, privately, and check such releases."""
+
+
+@app.command(
+    epilog="Examples:  pgsr release --example > release.toml  |  pgsr release release.toml --rehearse  |  "
+    "pgsr release release.toml --epsilon 1/2 --mechanism m_h"
+)
+def release(
+    config: SomeConfigArgument = None,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Do all of it on seeded noise, without a charge. NOT private.")
+    ] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print a configuration to start from.")] = False,
+    epsilon: Annotated[str | None, typer.Option(help="Instead of the file's, as '1', '0.1' or '1/3'.")] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(help=f"Instead of the file's: {', '.join(MECHANISMS)}.", autocompletion=lambda: list(MECHANISMS)),
+    ] = None,
+    max_size: Annotated[int | None, typer.Option(help="Instead of the file's: the public largest size.")] = None,
+    output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
+) -> None:
+    """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
+    from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, digest_of
+    from pgsr.release import release as make
+
+    if example:
+        print(EXAMPLE, end="")
+        return
+    if config is None:
+        raise ConfigError("name a configuration; `pgsr release --example` prints one to start from")
+    flags = {
+        "epsilon": epsilon,
+        "mechanism": mechanism,
+        "max_size": max_size,
+        "output": output,
+        "ledger": ledger,
+    }
+    console = _console()
+    folder = make(ReleaseConfig.read(config, flags), rehearse, lambda line: console.print(line, style="dim"))
+    if rehearse:
+        console.print("[bold red]A rehearsal: NOT private. Keep this folder as secret as the data.[/bold red]")
+    console.print(f"release  {folder}\ndigest   {digest_of(folder)}", highlight=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Examples:  pgsr check release  |  pgsr check release --digest 3f5a...  |  pgsr check release --json"
+)
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
+    digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Verify a release from its folder alone: arithmetic, conditions, certificate, post-processing. Exit 1 if not."""
+    from pgsr.release import check as verify
+
+    report = verify(folder, digest)
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
+    else:
+        _show(report, f"Check of {folder}")
+    if not report.passed:
+        raise SystemExit(1)
+
+
+@app.command(
+    epilog="Examples:  pgsr selftest release.toml --levels 3  |  pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3"
+)
+def selftest(
+    config: SomeConfigArgument = None,
+    epsilon: Annotated[str, typer.Option(help="Of all levels together, without a configuration.")] = "1",
+    sensitivity: Annotated[int, typer.Option(help="2 for counts, 1 for cumulative counts.", min=1)] = 2,
+    levels: Annotated[int, typer.Option(help="Of the hierarchy.", min=1)] = 3,
+) -> None:
+    """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
+    from pgsr.release import ReleaseConfig
+    from pgsr.release import selftest as run
+
+    if config is not None:
+        terms = ReleaseConfig.read(config).terms
+        scales = list(terms.scales(levels))
+        if terms.totals_epsilon:
+            scales.append(levels / terms.totals_epsilon)
+    else:
+        scales = [Fraction(sensitivity * levels) / exact(epsilon)]
+    report = run(scales)
+    _show(report, "Self-test of the noise")
+    if not report.passed:
+        raise SystemExit(1)
+
+
+@app.command(epilog="Examples:  pgsr plan release.toml  |  pgsr plan release.toml --mean-size 2.6 --replicates 10")
+def plan(
+    config: ConfigArgument,
+    mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
+    replicates: Annotated[int, typer.Option(help="Draws of the noise.", min=2)] = 5,
+) -> None:
+    """Expected errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
+    from pgsr.release import ReleaseConfig, forecast
+
+    found = forecast(ReleaseConfig.read(config), mean_size=mean_size, replicates=replicates)
+    frame = found.to_frame()
+    table = Table(title="Expected earth mover's distance per region")
+    for column in frame.columns:
+        table.add_column(str(column), justify="left" if column == "mechanism" else "right")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(value if isinstance(value, str) else f"{value:,.3f}" for value in row))
+    _console().print(table)
+
+
+app.command(epilog=EPILOG)(synthesize)
+
+
+def main() -> None:
+    """Run the command line; every expected error is one sentence on stderr and exit code 2."""
+    try:
+        app()
+    except (PgsrError, OSError) as error:
+        _refuse(str(error))
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def _show(report: "Report", title: str) -> None:
+    colours = {"passed": "green", "failed": "bold red", "skipped": "yellow"}
+    table = Table(title=title)
+    for column in ("outcome", "check", "finding"):
+        table.add_column(column, overflow="fold")
+    for finding in report.findings:
+        colour = colours[str(finding.outcome)]
+        table.add_row(f"[{colour}]{finding.outcome}[/{colour}]", finding.name, _plain(finding.sentence))
+    console = _console()
+    console.print(table)
+    n_failed = sum(not finding.passed for finding in report.findings)
+    console.print(f"{len(report.findings) - n_failed} of {len(report.findings)} checks passed", highlight=False)
+
+
+def _refuse(text: str) -> None:
+    Console(stderr=True).print(f"[bold red]error:[/bold red] {_plain(text)}", highlight=False, soft_wrap=True)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 150)

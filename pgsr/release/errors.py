@@ -1,0 +1,19 @@
+"""What can go wrong around a release. Every message names the item and the remedy."""
+
+from pgsr.errors import BudgetError, PgsrError
+
+
+class ConfigError(PgsrError, ValueError):
+    """A key of the configuration is missing, unknown, or of the wrong kind."""
+
+
+class LedgerError(BudgetError):
+    """The ledger file cannot be trusted, read or written; nothing was charged."""
+
+
+class ReleaseError(PgsrError):
+    """A release cannot be made or written; the message says whether epsilon was spent."""
+
+
+class ManifestError(PgsrError, ValueError):
+    """A manifest is not what `pgsr release` writes."""

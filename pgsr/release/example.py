@@ -1,0 +1,46 @@
+"""A configuration to start from."""
+
+EXAMPLE = """\
+# What `pgsr release` needs to know. Names of files are relative to this file.
+# Nothing here may be read off the private data: K, epsilon and the regions are decided beforehand.
+
+data_set = "households 2026"     # a public name
+max_size = 20                    # K: larger groups count as K
+epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
+# shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
+mechanism = "kuo"                # m_h, m_c, kuo or bottom_up
+# totals = "regions"             # whose number of groups is public: root (m_h, m_c), regions (kuo, bottom_up), or
+# totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
+
+output = "release"               # a folder that does not exist yet
+ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
+ledger_total = "2"               # epsilon of all releases of this data set together
+# log = "release-private.log"    # numbers that are not for publication
+
+# [options]                      # of kuo and bottom_up
+# merge = "weighted"             # or "average" (kuo)
+# norm = 1                       # of the isotonic fits: 1 or 2
+
+[entities]                       # private: one row per entity. Or [tuples]: user, unit, region, quantity, max_quantity
+file = "entities.parquet"        # or .csv; patterns such as "people/*.parquet" are fine
+entity = "entity"                # its column of ids; "" if every row is an entity of its own
+group = "group"
+# integers = ["group"]           # columns of a CSV file to read as whole numbers
+# delimiter = ";"                # of a CSV file
+
+[groups]                         # public: one row per group, groups without entities too
+file = "groups.parquet"
+group = "group"
+region = "region"                # or a column per level: ["nation", "state"], without [regions]
+# private = true                 # then totals = "noisy"
+
+[regions]                        # public: one row per region, no parent at the root
+file = "regions.csv"
+region = "region"
+parent = "parent"
+# levels = ["nation", "state"]   # instead of parent: a column of names per level, and ids in `region`
+# pad_ragged = true              # branches of different depth
+
+# [limits]
+# gibibytes = 6                  # memory for reading
+"""

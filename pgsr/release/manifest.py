@@ -1,0 +1,289 @@
+"""The manifest of a release: exactly the fields that may be published, and nothing else."""
+
+import json
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from pgsr.algorithms import Merge
+from pgsr.budget import exact
+from pgsr.certificate import Certificate, objective
+from pgsr.errors import PgsrError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Measurement, Totals
+from pgsr.problem import Problem
+from pgsr.release.artefact import dense
+from pgsr.release.errors import ManifestError
+from pgsr.release.terms import Kind, Terms
+from pgsr.views import View, cumulative
+
+FORMAT = "pgsr release 1"
+PRIVATE = "epsilon-differentially private (secure noise)"
+SEEDED = "none (seeded)"
+REHEARSAL_KEY = "rehearsal"
+"""Key of the noise of rehearsals; everybody knows it."""
+
+PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
+
+FIELDS = (
+    *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
+    *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
+    *("measurement", "versions", "files"),
+)
+
+
+def claim(secure: bool) -> str:
+    """What a release may say of its privacy."""
+    return PRIVATE if secure else SEEDED
+
+
+def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
+    """Metadata of a table file, so that it does not lose its claim when it is copied out of its folder."""
+    return {
+        "format": FORMAT,
+        "table": table,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(secure),
+        "epsilon": str(terms.epsilon),
+    }
+
+
+def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, Any]:
+    """The part of a manifest that follows from the terms and the number of regions per level."""
+    n_levels = len(regions)
+    parts, budget, scales = terms.parts(n_levels), terms.budget(n_levels).levels, terms.scales(n_levels)
+    levels = [
+        {
+            "level": level,
+            "regions": regions[level],
+            "view": terms.kind.view.value,
+            "share": str(parts[level]),
+            "epsilon": str(budget[level]),
+            "sensitivity": terms.sensitivity,
+            "noise_scale": str(scales[level]),
+        }
+        for level in range(n_levels)
+    ]
+    totals: dict[str, Any] = {
+        "public": str(terms.public),
+        "share": str(terms.part),
+        "epsilon": str(terms.totals_epsilon),
+    }
+    if terms.public is Totals.NOISY:
+        totals |= {"sensitivity": 1, "noise_scale": str(n_levels / terms.totals_epsilon)}
+    return {
+        "format": FORMAT,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(secure),
+        "epsilon": str(terms.epsilon),
+        "delta": "0",
+        "neighbours": neighbours(terms),
+        "levels": levels,
+        "totals": totals,
+        "max_size": terms.max_size,
+        "max_quantity": terms.max_quantity,
+        "invariants": invariants(terms),
+        "mechanism": str(terms.kind),
+        "method": repr(terms.mechanism(n_levels).post),
+        "options": terms.options,
+    }
+
+
+def neighbours(terms: Terms) -> str:
+    """Between which data sets a reader cannot tell."""
+    more = f", of quantity at most {terms.max_quantity}" if terms.max_quantity > 1 else ""
+    empty = ", or by one empty group" if terms.public is Totals.NOISY else ""
+    return f"data sets that differ by one row of entities{more}{empty}"
+
+
+def invariants(terms: Terms) -> list[str]:
+    """What is published exactly as it is."""
+    known = {
+        Totals.ROOT: ["the number of groups of the root"],
+        Totals.REGIONS: ["the number of groups of every region"],
+        Totals.NOISY: [],
+    }
+    return ["the regions", *known[terms.public]]
+
+
+def answer_fields(
+    terms: Terms, measurement: Measurement, status: str, certificate: Certificate, counts: Estimate
+) -> dict:
+    """The part of a manifest that judges the counts from measurement and counts alone."""
+    values = measurement.matrix[measurement.measured]
+    return {
+        "status": status,
+        "certificate": {
+            "problem": certificate.problem,
+            "objective": certificate.objective,
+            "bound": certificate.bound,
+            "bound_by": certificate.bound_by,
+            "violations": dict(certificate.violations),
+        },
+        "distance": {
+            "sum": distance(terms, measurement, counts, 1),
+            "squares": distance(terms, measurement, counts, 2),
+        },
+        "measurement": {"values": int(values.size), "sum": _exact_sum(values)},
+    }
+
+
+def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
+    """sum |x - y|^norm over all measured cells, x the released values of the measured view; an exact integer."""
+    x = dense(counts)
+    values = x if terms.kind.view is View.COUNTS else cumulative(x)
+    alone = Problem("distance", measurement, norm=norm, consistent=False, totals=None)
+    return int(objective(alone, Estimate(counts.hierarchy, terms.kind.view, values)))
+
+
+def versions() -> dict[str, str]:
+    """Of everything that computed the release."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def written(manifest: dict[str, Any]) -> str:
+    """The one text of a manifest."""
+    return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read(text: str) -> dict[str, Any]:
+    """The manifest of a text, with every field of its kind.
+
+    Raises:
+        ManifestError: it is no JSON in the form of `written`, or a field is missing, unknown or of another kind.
+    """
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"the manifest is not JSON: {error}") from None
+    _require(found, FIELDS, "the manifest")
+    parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files")
+    for name in parts:
+        if not isinstance(found[name], dict):
+            raise ManifestError(f"{name} of the manifest is no table")
+    if not isinstance(found["levels"], list) or not found["levels"]:
+        raise ManifestError("the manifest names no levels")
+    for level in found["levels"]:
+        _require(level, ("level", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"), "a level")
+    noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
+    _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
+    _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
+    _require(found["versions"], ("python", *PACKAGES), "versions")
+    for name, value in found["versions"].items():
+        if not isinstance(value, str):
+            raise ManifestError(f"the version of {name} is {value!r}, no text")
+    if written(found) != text:
+        raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
+    return found
+
+
+def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
+    """The terms that a manifest states, and whether it claims secure noise.
+
+    Raises:
+        ManifestError: they are no terms of a release.
+    """
+    try:
+        kind = Kind(manifest["mechanism"])
+        options = manifest["options"]
+        _require(options, kind.options, "options")
+        terms = Terms(
+            _kind(manifest, "data_set", str),
+            _kind(manifest, "max_size", int),
+            exact(_kind(manifest, "epsilon", str)),
+            kind,
+            tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
+            Totals(manifest["totals"]["public"]),
+            exact(_kind(manifest["totals"], "share", str), "the share of the totals", zero=True),
+            _kind(manifest, "max_quantity", int),
+            Merge(options.get("merge", Merge.WEIGHTED)),
+            options.get("norm", 1),
+        )
+    except (PgsrError, ValueError) as error:
+        raise ManifestError(f"the manifest states no terms of a release: {error}") from None
+    if manifest["privacy_claim"] not in (PRIVATE, SEEDED):
+        raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release says so")
+    return terms, manifest["privacy_claim"] == PRIVATE
+
+
+def readme(manifest: dict[str, Any]) -> str:
+    """The release in plain words, from its manifest alone."""
+    seeded = manifest["privacy_claim"] == SEEDED
+    warning = (
+        "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret\n"
+        "as the data.\n\n"
+        if seeded
+        else ""
+    )
+    levels = "\n".join(
+        f"  level {level['level']}: {level['regions']:,} regions, epsilon {level['epsilon']}, "
+        + (f"noise of scale {level['noise_scale']}" if level["epsilon"] != "0" else "not measured")
+        for level in manifest["levels"]
+    )
+    kept = "\n".join(f"  - {fact}" for fact in manifest["invariants"])
+    used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
+    options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
+    return f"""\
+{manifest["data_set"]}: numbers of groups by region and size
+
+{warning}WHAT THIS IS
+For every region and every size from 0 to {manifest["max_size"]} the number of groups of that size; groups larger than
+{manifest["max_size"]} count as {manifest["max_size"]}. The numbers are estimates: whole, not negative, and those of
+the regions below add up to the region's. {COUNTS_NOTE}
+
+WHAT IS PROTECTED
+Privacy claim: {manifest["privacy_claim"]}, epsilon {manifest["epsilon"]} in all.
+Neighbours are {manifest["neighbours"]}. Whatever a reader concludes from these files, the
+chances of seeing them differ between neighbours by a factor of e^{manifest["epsilon"]} at most.
+{levels}
+Published exactly, without noise:
+{kept}
+Other releases of the same data add their epsilon to this one's.
+
+HOW IT WAS MADE
+Mechanism {manifest["mechanism"]} ({manifest["method"]}; options: {options}),
+from the noisy values in measurement.parquet and public facts alone. Status: {manifest["status"]}.
+Computed with {used}.
+
+HOW TO CHECK IT
+`pgsr check FOLDER` verifies all of it, and computes the counts again from the noisy values. Compare the digest that it
+prints with the one that the publisher announced elsewhere: a folder that somebody made up as a whole looks fine, too.
+"""
+
+
+COUNTS_NOTE = "Rows of counts.parquet whose count would be 0 are left out."
+
+
+def _require(found: object, fields: tuple[str, ...], what: str) -> None:
+    if not isinstance(found, dict):
+        raise ManifestError(f"{what} is no table of fields")
+    for name in found:
+        if name not in fields:
+            raise ManifestError(f"{what} has a field {name!r}, which no release may publish")
+    for name in fields:
+        if name not in found:
+            raise ManifestError(f"{what} lacks the field {name!r}")
+
+
+def _kind(table: dict[str, Any], name: str, kind: type) -> Any:
+    if type(table[name]) is not kind:
+        raise ManifestError(f"{name} is {table[name]!r}, not of the kind {kind.__name__}")
+    return table[name]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field is there twice")
+    return found
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
+
+
+def _exact_sum(values: np.ndarray) -> int:
+    """Of int64, without overflow."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

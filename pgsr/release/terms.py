@@ -1,0 +1,167 @@
+"""The public terms of a release: all that its mechanism depends on besides the tables."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import partial
+
+from pgsr.algorithms import BottomUp, IsotonicFit, IsotonicTreeProjection, Matching, Merge, TreeProjection
+from pgsr.budget import Budget
+from pgsr.measurement import Totals
+from pgsr.mechanism import Mechanism
+from pgsr.method import Method, PostProcess
+from pgsr.noise import Geometric
+from pgsr.problem import Problem
+from pgsr.release.errors import ConfigError
+from pgsr.views import View
+
+
+class Kind(StrEnum):
+    """The mechanisms that give a release and need no solver.
+
+    M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C: noisy cumulative counts, repaired region by
+    region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Mean consistency is
+    none of them: its counts are fractional and negative.
+    """
+
+    M_H = "m_h"
+    M_C = "m_c"
+    KUO = "kuo"
+    BOTTOM_UP = "bottom_up"
+
+    @property
+    def view(self) -> View:
+        return View.COUNTS if self is Kind.M_H else View.CUMULATIVE
+
+    @property
+    def totals(self) -> tuple[Totals, ...]:
+        """Whose numbers of groups may be public, the usual one first."""
+        return (Totals.ROOT if self in (Kind.M_H, Kind.M_C) else Totals.REGIONS), Totals.NOISY
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return {Kind.KUO: ("merge", "norm"), Kind.BOTTOM_UP: ("norm",)}.get(self, ())
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms, checked.
+
+    Attributes:
+        data_set: a public name.
+        max_size: K, public; larger groups count as K.
+        epsilon: the total, exact.
+        kind: of the mechanism.
+        shares: of epsilon per level, root first; None for the mechanism's usual ones.
+        totals: whose number of groups is public.
+        totals_share: part of epsilon for noisy totals, else 0.
+        max_quantity: public bound on what one entity adds to a size.
+        merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
+
+    Example:
+        >>> terms = Terms("demo", 5, Fraction(1), Kind.M_H)
+        >>> terms.budget(2), terms.scales(2)
+        (Budget(1/2 + 1/2 = 1), (Fraction(4, 1), Fraction(4, 1)))
+        >>> terms.mechanism(2).post
+        TreeProjection()
+    """
+
+    data_set: str
+    max_size: int
+    epsilon: Fraction
+    kind: Kind
+    shares: tuple[Fraction, ...] | None = None
+    totals: Totals | None = None
+    totals_share: Fraction | None = None
+    max_quantity: int = 1
+    merge: Merge = Merge.WEIGHTED
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        if self.totals is None:
+            object.__setattr__(self, "totals", self.kind.totals[0])
+        if self.totals_share is None:
+            object.__setattr__(self, "totals_share", Fraction(1, 10) if self.totals is Totals.NOISY else Fraction(0))
+        if self.totals not in self.kind.totals:
+            usual = " or ".join(repr(str(t)) for t in self.kind.totals)
+            raise ConfigError(
+                f"mechanism {self.kind} does not keep totals={str(self.totals)!r}; write totals = {usual}"
+            )
+        if self.norm not in (1, 2):
+            raise ConfigError(f"norm is {self.norm!r}; write 1 or 2")
+        noisy = self.totals is Totals.NOISY
+        if noisy != (0 < self.part < 1) or self.part < 0:
+            raise ConfigError(
+                f"totals_share is {self.part} with totals={str(self.totals)!r}; only noisy totals have a share, "
+                "between 0 and 1"
+            )
+        if self.max_size < 1 or self.max_quantity < 1:
+            raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
+        if self.shares is not None and sum(self.shares) != 1:
+            raise ConfigError(f"the shares add up to {sum(self.shares)}, not 1; write fractions, such as '1/3'")
+
+    @property
+    def part(self) -> Fraction:
+        """`totals_share`, never None."""
+        return self.totals_share or Fraction(0)
+
+    @property
+    def public(self) -> Totals:
+        """`totals`, never None."""
+        assert self.totals is not None
+        return self.totals
+
+    @property
+    def kept(self) -> Totals:
+        """Whose number of groups the released counts have: the root's, or every region's."""
+        return Totals.REGIONS if self.kind.totals[0] is Totals.REGIONS else Totals.ROOT
+
+    @property
+    def sensitivity(self) -> int:
+        """Largest L1 change of one region's vector by one entity."""
+        return self.kind.view.sensitivity * (1 if self.kind.view is View.COUNTS else self.max_quantity)
+
+    @property
+    def totals_epsilon(self) -> Fraction:
+        return self.epsilon * self.part
+
+    @property
+    def options(self) -> dict[str, str | int]:
+        """What was chosen of the mechanism's options."""
+        return {name: {"merge": str(self.merge), "norm": self.norm}[name] for name in self.kind.options}
+
+    def parts(self, n_levels: int) -> tuple[Fraction, ...]:
+        """The share of every level in the values' epsilon; they add up to 1."""
+        if self.shares is not None:
+            return self.shares
+        if self.kind is Kind.BOTTOM_UP:
+            return (*(Fraction(0),) * (n_levels - 1), Fraction(1))
+        return (Fraction(1, n_levels),) * n_levels
+
+    def budget(self, n_levels: int) -> Budget:
+        """Epsilon of the values per level.
+
+        Raises:
+            BudgetError: there is not one share per level.
+        """
+        return Budget.split(self.epsilon - self.totals_epsilon, n_levels, self.parts(n_levels))
+
+    def scales(self, n_levels: int) -> tuple[Fraction, ...]:
+        """Scale of the noise per level, sensitivity / epsilon; 0 where nothing is measured."""
+        return tuple(self.sensitivity / level if level else Fraction(0) for level in self.budget(n_levels).levels)
+
+    def mechanism(self, n_levels: int) -> Mechanism:
+        """The mechanism on a hierarchy with this many levels."""
+        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
+        noise = Geometric(self.kind.view, self.epsilon, self.parts(n_levels), self.public, share, self.max_quantity)
+        return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
+
+    @property
+    def _post(self) -> Method | PostProcess:
+        fit = partial(IsotonicFit, cumulative_norm=self.norm)
+        if self.kind is Kind.M_H:
+            return TreeProjection()
+        if self.kind is Kind.M_C:
+            return IsotonicTreeProjection()
+        return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())

@@ -1,0 +1,56 @@
+"""Small confidential tables for tests of releases."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+LEAVES = [("US", state, f"{state}{i}") for state in ("GA", "MI") for i in range(2)]
+
+
+def write_tables(folder: Path, seed: int = 0, n_groups: int = 60, leaves: list[tuple[str, ...]] | None = None) -> None:
+    """entities.parquet, groups.parquet and regions.csv; ids of regions are their paths."""
+    rng, leaves = np.random.default_rng(seed), leaves or LEAVES
+    ids = ["/".join(path) for path in leaves]
+    region = pa.array(ids).take(pa.array(np.arange(n_groups) % len(ids)))
+    sizes = rng.integers(0, 5, n_groups)
+    group = np.arange(n_groups)
+    pq.write_table(pa.table({"group": group, "region": region}), folder / "groups.parquet")
+    people = pa.table({"entity": np.arange(sizes.sum()), "group": np.repeat(group, sizes)})
+    pq.write_table(people, folder / "entities.parquet")
+    above: dict[str, str] = {}
+    for path in leaves:
+        for depth in range(1, len(path) + 1):
+            above["/".join(path[:depth])] = "/".join(path[: depth - 1])
+    lines = ["region,parent", *(f"{region},{parent}" for region, parent in above.items())]
+    (folder / "regions.csv").write_text("\n".join(lines) + "\n")
+
+
+def write_config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> Path:
+    """A configuration; `keys` replace or add lines of the top level, None drops one, `tables` replaces the tables."""
+    top: dict[str, str | None] = {
+        "data_set": '"made"',
+        "max_size": "3",
+        "epsilon": '"1"',
+        "mechanism": f'"{mechanism}"',
+        "output": f'"{name}"',
+        "ledger": '"ledger.jsonl"',
+        "ledger_total": '"100"',
+    }
+    tables = keys.pop("tables", TABLES)
+    top |= keys
+    lines = [f"{key} = {value}" for key, value in top.items() if value is not None]
+    path = folder / f"{name}.toml"
+    path.write_text("\n".join(lines) + "\n" + tables)
+    return path
+
+
+TABLES = """
+[entities]
+file = "entities.parquet"
+[groups]
+file = "groups.parquet"
+[regions]
+file = "regions.csv"
+"""

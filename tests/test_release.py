@@ -1,0 +1,396 @@
+"""Releases end to end: complete and charged, or absent and not; and nothing private in what is published."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from exact_law import noise_by
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr import Geometric, PgsrError
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.release import (
+    EXAMPLE,
+    ConfigError,
+    Kind,
+    LedgerError,
+    LedgerFile,
+    ReleaseConfig,
+    ReleaseError,
+    check,
+    release,
+)
+from pgsr.release.artefact import FILES
+from pgsr.release.manifest import FIELDS
+from pgsr.tables import read_long
+
+RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_tables(tmp_path)
+    return tmp_path
+
+
+def config(place: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:
+    return ReleaseConfig.read(write_config(place, mechanism, name, **keys))
+
+
+def left(place: Path) -> Fraction:
+    return LedgerFile(place / "ledger.jsonl", "100", "made").left
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("mechanism", Kind)
+def test_every_mechanism_end_to_end(place, mechanism):
+    asked = config(place, mechanism, epsilon='"1/3"')
+    folder = release(asked)
+    assert folder == place / "release"
+    assert sorted(contents(folder)) == sorted(FILES)
+    assert left(place) == 100 - Fraction(1, 3)
+    assert check(folder).passed, check(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert tuple(manifest) == FIELDS
+    assert manifest["epsilon"] == "1/3"
+    counts = read_long(folder / "counts.parquet").counts()
+    truth = asked.count()
+    assert counts.totals[0] == truth.totals[0]
+    if mechanism in (Kind.KUO, Kind.BOTTOM_UP):
+        assert counts.totals.tolist() == truth.totals.tolist()
+    assert not [path for path in place.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("mechanism", Kind)
+def test_private_groups_pay_for_their_totals(place, mechanism):
+    tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    folder = release(config(place, mechanism, totals='"noisy"', totals_share='"1/5"', tables=tables))
+    assert check(folder).passed, check(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["totals"]["epsilon"] == "1/5"
+    assert "empty group" in manifest["neighbours"]
+
+
+@pytest.mark.parametrize("mechanism", Kind)
+def test_branches_of_different_depth(tmp_path, mechanism):
+    write_tables(tmp_path, leaves=RAGGED)
+    folder = release(config(tmp_path, mechanism, tables=TABLES + "pad_ragged = true\n"))
+    assert check(folder).passed, check(folder)
+    measured = pq.read_table(folder / "measurement.parquet")
+    rows = [row for row in measured.to_pylist() if row["level_1"] == "US/DC"]
+    assert len(rows) == 4, "a padded region is measured once"
+
+
+def test_options_shares_and_tuples(place):
+    people = pq.read_table(place / "entities.parquet").to_pydict()
+    quantity = (np.arange(len(people["group"])) % 3).tolist()
+    pq.write_table(pa.table({"unit": people["group"], "quantity": quantity}), place / "tuples.parquet")
+    tables = TABLES.replace(
+        '[entities]\nfile = "entities.parquet"',
+        '[options]\nmerge = "average"\nnorm = 2\n[tuples]\nfile = "tuples.parquet"\nuser = ""\nmax_quantity = 2',
+    )
+    folder = release(config(place, "kuo", shares='["1/4", "1/4", "1/2"]', tables=tables))
+    assert check(folder).passed, check(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["max_quantity"] == 2
+    assert [level["noise_scale"] for level in manifest["levels"]] == ["8", "8", "4"]
+    assert manifest["options"] == {"merge": "average", "norm": 2}
+
+
+def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):
+    first, second = release(config(place)), release(config(place, name="again"))
+    assert contents(first)["measurement.parquet"] != contents(second)["measurement.parquet"]
+    rehearsal = contents(release(config(place), rehearse=True))
+    shutil.rmtree(place / "release-rehearsal")
+    assert rehearsal == contents(release(config(place), rehearse=True))
+
+
+def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
+    folder = release(config(place), rehearse=True)
+    assert folder.name == "release-rehearsal"
+    assert not (place / "ledger.jsonl").exists()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["privacy_claim"] == "none (seeded)"
+    for table in ("counts.parquet", "measurement.parquet"):
+        assert pq.read_schema(folder / table).metadata[b"privacy_claim"] == b"none (seeded)"
+    assert "NOT PRIVATE" in (folder / "README.txt").read_text()
+    assert "NOT PRIVATE" in repr(check(folder))
+
+
+@pytest.mark.parametrize("mechanism", Kind)
+def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
+    """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
+    monkeypatch.setattr("pgsr.release.publish.Secure", lambda: __import__("pgsr").Seeded("frozen"))
+    drawn: list[np.ndarray] = []
+    add_to = DoubleGeometric.add_to
+
+    def record(law, values, stream):
+        add_to(law, values, stream)
+        drawn.append(values.copy())
+
+    def replay(law, values, stream):
+        del law, stream
+        values[:] = drawn.pop(0)
+
+    with noise_by(record):
+        first = contents(release(config(place, mechanism)))
+    shutil.rmtree(place / "release")
+    people = pq.read_table(place / "entities.parquet")
+    pq.write_table(people.slice(1), place / "entities.parquet")
+    with noise_by(replay):
+        second = contents(release(config(place, mechanism)))
+    assert not drawn
+    assert first == second
+
+
+def test_the_manifest_holds_nothing_of_the_data(place):
+    """Numbers that only the data tell go to the private log, outside the folder."""
+    folder = release(config(place))
+    log = (place / "release-private.log").read_text()
+    rows = pq.read_metadata(place / "entities.parquet").num_rows
+    assert f"{rows} rows of entities" in log
+    assert "after" in log
+    assert (place / "release-private.log").stat().st_mode & 0o077 == 0
+    published = b"".join(contents(folder)[name] for name in ("manifest.json", "README.txt"))
+    for word in (
+        b"seed",
+        b"error",
+        b"rows of entities",
+        b"clipped",
+        b"seconds",
+        b"entities.parquet",
+        str(place).encode(),
+    ):
+        assert word not in published, word
+
+
+@pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
+def test_killed_after_the_charge(place, moment):
+    """The budget stays spent, and there is no folder that could be taken for a release."""
+    target = "pgsr.noise.Geometric.measure" if moment == "measure" else f"pgsr.release.publish.{moment}"
+    path = write_config(place)
+    code = f"""
+import os, signal, unittest.mock
+from pgsr.release import ReleaseConfig, release
+with unittest.mock.patch({target!r}, lambda *_a, **_k: os.kill(os.getpid(), signal.SIGKILL)):
+    release(ReleaseConfig.read({str(path)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert left(place) == 99
+    assert not (place / "release").exists()
+    release(config(place))
+    assert left(place) == 98
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
+    seen = []
+    measure = Geometric.measure
+
+    def watch(*arguments, **options):
+        seen.append(left(place))
+        return measure(*arguments, **options)
+
+    monkeypatch.setattr(Geometric, "measure", watch)
+    release(config(place))
+    assert seen == [99]
+
+
+def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, monkeypatch):
+    def fail(_hidden, _folder):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pgsr.release.publish._publish", fail)
+    with pytest.raises(ReleaseError, match="epsilon 1 is spent; what was written lies in"):
+        release(config(place))
+    assert left(place) == 99
+    [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    assert "measurement.parquet" in contents(kept)
+
+
+@pytest.mark.parametrize("error", [MemoryError, AssertionError, KeyboardInterrupt])
+def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error):
+    """What epsilon has bought is on the disk before anything else is done with it."""
+
+    def fail(_terms, _measurement):
+        raise error
+
+    monkeypatch.setattr("pgsr.release.publish.replayed", fail)
+    with pytest.raises((ReleaseError, error)):
+        release(config(place))
+    [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    assert sorted(contents(kept)) == ["hierarchy.csv", "measurement.parquet"]
+    assert not (place / "release").exists()
+
+
+def full_folder(place):
+    (place / "release").mkdir()
+    (place / "release" / "kept.txt").touch()
+
+
+def orphan(place):
+    with (place / "regions.csv").open("a") as file:
+        file.write("US/XX/XX1,US/XX\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "word"),
+    [
+        ({"ledger_total": '"1/2"'}, LedgerError, "1/2 of 1/2 is left"),
+        ({"shares": '["1/2", "1/2"]'}, BudgetError, "2 shares for 3 levels"),
+        ({"epsilon": '"1e-6"'}, BudgetError, "larger epsilon"),
+        ({"max_size": "1000000000"}, MemoryNeededError, "GiB"),
+        ({"ledger": '"nowhere/ledger.jsonl"'}, LedgerError, "nothing was charged"),
+        ({"output": '"nowhere/release"'}, ReleaseError, "does not exist"),
+        ({"output": '"regions.csv"'}, ReleaseError, "no folder"),
+        ({"log": '"nowhere/log"'}, ReleaseError, "private log"),
+        ({"tables": TABLES.replace("groups.parquet", "absent.parquet")}, TableError, "absent.parquet"),
+        ({"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nparent = "above"')}, TableError, "above"),
+    ],
+)
+def test_refusals_charge_nothing(place, keys, error, word):
+    with pytest.raises(error, match=word):
+        release(config(place, **keys))
+    assert not (place / "ledger.jsonl").exists()
+    assert not [path for path in place.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "word"), [(full_folder, ReleaseError, "not empty"), (orphan, HierarchyError, "orphan")]
+)
+def test_spoiled_places_charge_nothing(place, spoil, error, word):
+    spoil(place)
+    with pytest.raises(error, match=word):
+        release(config(place))
+    assert not (place / "ledger.jsonl").exists()
+
+
+def test_a_full_disk_is_refused_beforehand(place, monkeypatch):
+    usage = shutil.disk_usage(place)._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
+    with pytest.raises(ReleaseError, match="make room"):
+        release(config(place))
+    assert not (place / "ledger.jsonl").exists()
+
+
+def test_an_empty_folder_is_filled_in_one_step(place):
+    (place / "release").mkdir()
+    assert check(release(config(place))).passed
+
+
+@pytest.mark.parametrize(
+    ("keys", "word"),
+    [
+        ({"epsilon": None}, "'epsilon' is missing"),
+        ({"epsilon": None, "epsilom": '"1"'}, "did you write 'epsilom'"),
+        ({"colour": '"red"'}, "'colour' is unknown"),
+        ({"epsilon": "0.1"}, "in quotes"),
+        ({"epsilon": "true"}, "in quotes"),
+        ({"epsilon": '"-1"'}, "greater than 0"),
+        ({"epsilon": '"inf"'}, "finite"),
+        ({"epsilon": '""'}, "finite"),
+        ({"max_size": '"3"'}, "a whole number"),
+        ({"max_size": "3.0"}, "a whole number"),
+        ({"max_size": "true"}, "a whole number"),
+        ({"max_size": "0"}, "from 1 up"),
+        ({"mechanism": "M_H"}, "write one of m_h, m_c, kuo, bottom_up"),
+        ({"mechanism": "mean_consistency"}, "write one of"),
+        ({"totals": '"regions"'}, "does not keep"),
+        ({"totals": '"noisy"'}, "needs totals = 'noisy'"),
+        ({"totals_share": '"1/10"'}, "only noisy totals"),
+        ({"shares": '["1/2", "1/3"]'}, "add up to 5/6"),
+        ({"shares": "[0.5, 0.5]"}, "in quotes"),
+        ({"shares": '"1"'}, "a list"),
+        ({"delta": '"1e-6"'}, "'delta' is above 0"),
+        ({"data_set": '""'}, "is empty"),
+        ({"data_set": '"a\\u0007"'}, "control characters"),
+        ({"data_set": "7"}, "text in quotes"),
+        ({"ledger": '"release/ledger.jsonl"'}, "inside the output folder"),
+        ({"log": '"release/log"'}, "inside the output folder"),
+        ({"ledger_total": None}, "'ledger_total' is missing"),
+        ({"tables": ""}, r"\[entities\] and \[tuples\]"),
+        ({"tables": TABLES + '[tuples]\nfile = "x.csv"\nmax_quantity = 1\n'}, r"\[entities\] and \[tuples\]"),
+        ({"tables": TABLES.replace("[groups]", "[group]")}, "unknown"),
+        ({"tables": TABLES.replace('file = "groups.parquet"', "")}, r"'file' of \[groups\] is missing"),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nkind = "xls"')}, "'csv' or 'parquet'"),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\ndelimiter = ";"')}, "Parquet"),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = 1')}, "true or false"),
+        ({"tables": TABLES + "levels = []\n"}, "list of texts"),
+        ({"tables": TABLES + 'levels = ["a", 1]\n'}, "list of texts"),
+        ({"tables": TABLES + "[options]\nmerge = 'average'\n"}, "'merge' of .options. is unknown"),
+        ({"tables": TABLES + "[limits]\nthreads = 'two'\n"}, "a whole number"),
+        ({"mechanism": "kuo", "tables": TABLES + "[options]\nmerge = 'mean'\n"}, "weighted, average"),
+        ({"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 3\n"}, "1 or 2"),
+        (
+            {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
+            r"write a table",
+        ),
+    ],
+)
+def test_every_error_of_a_configuration_names_its_key(place, keys, word):
+    with pytest.raises((ConfigError, BudgetError), match=word):
+        config(place, **keys)
+
+
+def test_configurations_that_are_no_files(tmp_path):
+    with pytest.raises(ConfigError, match="--example"):
+        ReleaseConfig.read(tmp_path / "absent.toml")
+    (tmp_path / "bad.toml").write_text("epsilon = = 1")
+    with pytest.raises(ConfigError, match="not TOML"):
+        ReleaseConfig.read(tmp_path / "bad.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not TOML"):
+        ReleaseConfig.read(tmp_path / "bytes.toml")
+
+
+def test_the_example_is_a_configuration(place):
+    (place / "example.toml").write_text(EXAMPLE)
+    assert check(release(ReleaseConfig.read(place / "example.toml"))).passed
+
+
+def test_the_example_names_every_key(place):
+    """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
+    known = {
+        "shares",
+        "totals_share",
+        "log",
+        "merge",
+        "norm",
+        "integers",
+        "delimiter",
+        "private",
+        "levels",
+        "pad_ragged",
+    }
+    for key in known:
+        assert f"# {key} = " in EXAMPLE
+    (place / "example.toml").write_text(EXAMPLE.replace("# shares", "shares").replace("# [limits]", "[limits]"))
+    assert ReleaseConfig.read(place / "example.toml").terms.shares is not None
+
+
+def test_overrides_replace_keys(place):
+    path = write_config(place)
+    asked = ReleaseConfig.read(path, {"epsilon": "1/7", "mechanism": "kuo", "max_size": None})
+    assert asked.terms.epsilon == Fraction(1, 7)
+    assert asked.terms.kind is Kind.KUO
+    assert asked.terms.max_size == 3
+
+
+def test_a_read_only_folder_is_refused(place, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_a: False)
+    with pytest.raises(PgsrError, match="cannot be written to"):
+        release(config(place))
+    assert not (place / "ledger.jsonl").exists()

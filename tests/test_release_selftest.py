@@ -1,0 +1,111 @@
+"""The self-test accepts the sampler and rejects broken ones; forecasts read nothing private."""
+
+import time
+from fractions import Fraction
+from importlib import import_module
+
+import numpy as np
+import pytest
+from made_tables import TABLES, write_config, write_tables
+from scipy.stats import kstest
+
+from pgsr import double_geometric
+from pgsr.double_geometric import DoubleGeometric, thresholds
+from pgsr.release import ConfigError, Kind, Outcome, ReleaseConfig, forecast, selftest
+from pgsr.release.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
+
+MODULE = import_module("pgsr.release.selftest")  # its name in the package is that of the function
+SCALES = [Fraction(*pair) for pair in ((1, 10), (1, 3), (1, 1), (2, 1), (6, 1), (60, 1), (1000, 7), (3000, 1))]
+
+
+def failed(report) -> set[str]:
+    return {finding.name.split()[0] for finding in report.findings if finding.outcome is Outcome.FAILED}
+
+
+@pytest.mark.parametrize("law_scale", SCALES)
+def test_two_computations_agree(law_scale):
+    assert thresholds(law_scale) == expected_thresholds(law_scale)
+
+
+def test_one_setting_takes_less_than_a_second():
+    selftest([Fraction(2)])  # compiles
+    start = time.process_time()
+    report = selftest([Fraction(1000)])
+    assert time.process_time() - start < 1
+    assert report.passed, report
+
+
+def test_levels_without_noise_are_left_out():
+    assert {f.name for f in selftest([Fraction(0)]).findings} == {"byte source", "secure streams"}
+
+
+@pytest.mark.parametrize("change", [1, -1])
+@pytest.mark.parametrize("place", [0, 5, -2])
+def test_one_wrong_threshold_is_found(monkeypatch, change, place):
+    right = double_geometric._table(Fraction(6)).thresholds
+    wrong = right.astype(np.int64)
+    wrong[place] += change
+    wrong = wrong.astype(np.uint32)
+    monkeypatch.setattr(MODULE, "_table", lambda _scale: double_geometric._Table(wrong))
+    assert "law" in failed(selftest([Fraction(6)]))
+
+
+@pytest.mark.parametrize("change", [1, -1])
+def test_a_wrong_guide_cell_is_found(monkeypatch, change):
+    table = double_geometric._Table(double_geometric._table(Fraction(6)).thresholds)
+    table.guide[40_000] += change
+    monkeypatch.setattr(MODULE, "_table", lambda _scale: table)
+    assert failed(selftest([Fraction(6)])) == {"law"}
+
+
+def mutant(name):
+    add_to = DoubleGeometric.add_to
+
+    def broken(law, values, stream):
+        if name == "half the scale":
+            add_to(DoubleGeometric(law.scale / 2), values, stream)
+        elif name == "no noise":
+            pass
+        elif name == "one sign":
+            add_to(law, values, stream)
+            np.abs(values, out=values)
+        else:  # zero twice
+            add_to(law, values, stream)
+            again = np.zeros_like(values)
+            add_to(law, again, stream)
+            values[values == 0] = again[values == 0]
+
+    return broken
+
+
+@pytest.mark.parametrize("name", ["half the scale", "no noise", "one sign", "zero twice"])
+def test_broken_samplers_are_found(monkeypatch, name):
+    monkeypatch.setattr(DoubleGeometric, "add_to", mutant(name))
+    assert failed(selftest([Fraction(6)])) == {"fit"}
+
+
+def test_p_values_are_those_of_a_right_test():
+    """Under the law they are spread evenly over 0..1."""
+    rng = np.random.default_rng(4)
+    a = np.exp(-1 / 6)
+    draws = rng.geometric(1 - a, (2_000, 5_000)) - rng.geometric(1 - a, (2_000, 5_000))
+    for p in ([size_p_value(row, 6.0) for row in draws], [sign_p_value(row) for row in draws]):
+        assert kstest(p, "uniform").pvalue > 1e-6
+        assert np.min(p) > REJECT
+
+
+def test_a_forecast_does_not_open_the_private_table(tmp_path):
+    write_tables(tmp_path)
+    (tmp_path / "entities.parquet").unlink()
+    plan = forecast(ReleaseConfig.read(write_config(tmp_path, "m_h")), progress=False)
+    assert plan.labels[0] == "m_h (configured)"
+    assert len(plan.labels) == len(Kind)
+    assert (plan.mean >= 0).all()
+
+
+def test_a_forecast_needs_public_groups(tmp_path):
+    write_tables(tmp_path)
+    tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    config = ReleaseConfig.read(write_config(tmp_path, "m_h", totals='"noisy"', tables=tables))
+    with pytest.raises(ConfigError, match="private table of groups"):
+        forecast(config)
