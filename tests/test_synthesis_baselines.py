@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.errors import BudgetError
-from pgsr.random import Seeded, StreamId
+from pgsr.errors import ArgumentError, BudgetError
+from pgsr.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
 from pgsr.synthesis.answers import answers
@@ -22,6 +22,7 @@ from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.transcript import Privacy
 from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))
@@ -167,7 +168,7 @@ def test_households_saved_and_refused(tmp_path: Path) -> None:
         RandomHouseholds(HOUSEHOLD, model.persons[:1], model.sizes)
     with pytest.raises(SynthesisError, match="head has at least 1"):
         RandomHouseholds(HOUSEHOLD, model.persons, (np.array([0.5, 0.5]), *model.sizes[1:]))
-    with pytest.raises(SynthesisError, match="at least 1"):
+    with pytest.raises(SynthesisError, match="whole number from 1 up"):
         model.sample(0, seed=0)
 
 
@@ -403,8 +404,26 @@ def test_no_sizes_to_measure_leaves_all_to_persons() -> None:
     assert model.sizes[0].tolist() == [0, 0, 1]
 
 
+def test_privacy_of_a_baseline_is_what_its_ledger_was_charged() -> None:
+    population, budget = couples(), AdaptiveBudget(2, "1e-6", rounds=3)
+    for method in (IndependentMarginals(), PersonsAlone(MWEM(), k=2)):
+        ledger = RhoLedger(1)
+        method.fit(population, budget, source=Seeded("p"), neighbours=Neighbours.MOVE, ledger=ledger)
+        privacy = Privacy.of(budget, Neighbours.MOVE, Seeded("p"))
+        assert privacy.rho == sum(amount for amount, _ in ledger.spent) == 1 - ledger.left
+        assert privacy.claim == "none (seeded)"
+        assert Privacy.of(budget, Neighbours.MOVE, Secure()).claim.startswith("(2, 1/1000000)-differential privacy")
+
+
 def test_refusals() -> None:
     population = couples()
+    for method in (IndependentMarginals(), PersonsAlone(MWEM(), k=2)):
+        for wrong in ({"source": None}, {"source": Secure}, {"ledger": 1.0}, {"budget": 1.0}, {"population": None}):
+            given = {"population": population, "budget": PLENTY, "source": Seeded("p"), **wrong}
+            with pytest.raises(ArgumentError, match=next(iter(wrong))):
+                method.fit(**given)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(SynthesisError, match=r"Neighbours\.REPLACE"):
+            method.fit(population, PLENTY, source=Seeded("p"), neighbours="near")  # pyright: ignore[reportArgumentType]
     with pytest.raises(SynthesisError, match="public number of rows"):
         PersonsAlone(MWEM()).fit(population, PLENTY, source=Seeded("p"), neighbours=Neighbours.ADD_REMOVE)
     with pytest.raises(BudgetError, match="leaves nothing for the sizes"):

@@ -215,8 +215,12 @@ def test_settings_out_of_range_are_refused() -> None:
     for name, value in (("learning_rate", 0.0), ("threshold", 1.0), ("memory", -0.1), ("average", 1.0)):
         with pytest.raises(SynthesisError, match=name):
             HPDGen(**{name: value})
-    with pytest.raises(SynthesisError, match="embedding"):
-        HPDGen(hidden=(8, 0))
+    for wrong in ((8, 0), 5):
+        with pytest.raises(SynthesisError, match="hidden"):
+            HPDGen(hidden=wrong)  # pyright: ignore[reportArgumentType]
+    for name, value in (("components", 2.5), ("steps", "3"), ("learning_rate", "x"), ("average", "x")):
+        with pytest.raises(SynthesisError, match=name):
+            HPDFixed(**{name: value})
     with pytest.raises(ValueError, match="cubic"):
         HPDFixed(loss="cubic")  # pyright: ignore[reportArgumentType]
 

@@ -334,7 +334,7 @@ def test_learns_a_population_from_exact_answers() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(SynthesisError, match="at least 1"):
+    with pytest.raises(SynthesisError, match="whole number from 1 up"):
         MWEM(iterations=0)
     with pytest.raises(ValueError, match="sideways"):
         MWEM(update="sideways")  # pyright: ignore[reportArgumentType]
@@ -344,7 +344,7 @@ def test_refusals() -> None:
         TypeDistribution(universe.types, universe.prior * 2)
     with pytest.raises(SynthesisError, match="sum to 1"):
         TypeDistribution(universe.types, universe.prior[:-1])
-    with pytest.raises(SynthesisError, match="draw at least 1"):
+    with pytest.raises(SynthesisError, match="whole number from 1 up"):
         TypeDistribution(universe.types, universe.prior).sample(0, seed=0)
 
 

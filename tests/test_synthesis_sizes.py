@@ -7,7 +7,7 @@ from test_synthesis_mixture import random_mixture
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import ArgumentError
-from pgsr.synthesis import Attribute, Domain, Mixture, Role, SynthesisError, sample_to_sizes
+from pgsr.synthesis import Attribute, Domain, Mixture, Role, SynthesisError, TableError, sample_to_sizes
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 STATES = Attribute("state", ("MI", "GA", "TX"))
@@ -36,6 +36,20 @@ def test_counts_are_those_of_the_release_in_every_region() -> None:
         assert domain.min_size > 0 or not len(regional.empty_leaf_of)
         n_empty += len(regional.empty_leaf_of)
     assert n_empty > 0
+
+
+def test_tables_say_the_region_of_every_household() -> None:
+    release = CountOfCounts(TREE, [[0, 2, 1], [0, 3, 0]])
+    regional = sample_to_sizes(random_mixture(domains()[0], 2, 3), release, seed=0)
+    homes, people = regional.to_tables()
+    assert list(homes)[:3] == ["household", "level_0", "level_1"]
+    sizes = people["household"].value_counts().reindex(homes["household"]).to_numpy()
+    found = {state: sorted(sizes[(homes["level_1"] == state).to_numpy()]) for state in ("GA", "MI")}
+    assert found == {"GA": [1, 1, 2], "MI": [1, 1, 1]}
+    assert (homes["level_0"] == "US").all()
+    domain = Domain.plain([Attribute("level_1", ("a",))], [SEX], max_size=2)
+    with pytest.raises(TableError, match="level_1"):
+        sample_to_sizes(random_mixture(domain, 1, 0), release, seed=0).to_tables()
 
 
 def test_a_release_may_count_larger_sizes_without_groups_and_be_empty() -> None:

@@ -241,6 +241,26 @@ def test_csv_ids_keep_their_zeros(tmp_path: Path) -> None:
     assert truth.counts.tolist() == [[1, 0, 1, 0], [0, 0, 1, 0], [1, 0, 0, 0]]
 
 
+def test_columns_that_differ_in_capitals_only(tmp_path: Path) -> None:
+    """DuckDB finds "Group" where "group" is asked for, and a table once was counted by the wrong one."""
+    people = frame(entity=["a", "b", "c"], Group=["g3"] * 3, group=["g1", "g1", "g2"])
+    people.to_csv(tmp_path / "people.csv", index=False)
+    for table in (people, tmp_path / "people.csv"):
+        with pytest.raises(TableError, match="no column 'group', only entity, Group"):
+            counted(Entities(table))
+        assert counted(Entities(table, group="Group")).counts[0].tolist() == [2, 0, 0, 1]
+    with pytest.raises(TableError, match="no column 'GROUP'"):
+        counted(Entities(PEOPLE, group="GROUP"))
+
+
+def test_names_of_columns_and_limits_of_another_kind() -> None:
+    for wrong in (0, ""):
+        with pytest.raises(TableError, match="no column"):
+            counted(Entities(PEOPLE, entity=wrong))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="limits is 3"):
+        counted(limits=3)
+
+
 def test_numbers_that_refer_to_text_are_refused() -> None:
     with pytest.raises(TableError, match=r"group.*numbers.*group.*text.*'01001' becomes 1001"):
         counted(frame(entity=["a"], group=[1001]))

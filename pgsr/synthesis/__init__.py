@@ -1,4 +1,24 @@
-"""Household-and-person synthetic data: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022)."""
+"""Household-and-person synthetic data: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
+
+From two linked tables to two synthetic ones:
+
+    >>> import pandas as pd
+    >>> from pgsr import Seeded  # for research; Secure() for publishing
+    >>> homes = pd.DataFrame({"household": range(300), "area": ["urban", "rural", "urban"] * 100})
+    >>> people = pd.DataFrame({"household": [*range(300), *range(0, 300, 2)], "sex": ["f", "m"] * 225})
+    >>> area, sex = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m"))
+    >>> domain = Domain.plain([area], [sex], max_size=3)  # public: never read off the data
+    >>> population = read_population(homes, people, domain)
+    >>> budget = AdaptiveBudget(epsilon=1, delta="1e-6", rounds=8)
+    >>> fitted = fit(population, Workload.k_way(domain, k=2), MWEM(), budget, source=Seeded("demo"))
+    >>> new_homes, new_people = to_tables(fitted.distribution.sample(300, seed=1))
+    >>> list(new_homes), list(new_people)
+    (['household', 'area', 'COUNT'], ['household', 'person', 'role', 'sex'])
+
+HPDFixed() or HPDGen() in place of MWEM() serves domains too large to list, and needs torch. `fitted.transcript` is all
+that left the data, with the privacy paid in `.privacy.claim`; `Transcript.save` and `replay` make the distribution of
+it again, its own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of `pgsr.release`.
+"""
 
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
 from pgsr.synthesis.answers import answers, counts

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from pgsr.errors import ArgumentError
 from pgsr.random import Source
+from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.curator import Curator
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
@@ -149,6 +150,7 @@ def fit(
     """
     if isinstance(family, type) or not callable(getattr(family, "start", None)):
         raise ArgumentError(f"family is {family!r}; give a method with its settings, such as MWEM()")
+    require_whole(least=0, seed=seed)
     curator = Curator(
         population, workload, budget, source, neighbours=neighbours, n_persons=n_persons, ledger=ledger, name=name
     )

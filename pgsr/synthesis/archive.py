@@ -1,9 +1,14 @@
-"""Arrays over a domain in one file: NumPy's .npz, with the domain as JSON inside and no pickle."""
+"""Files of results: a domain as JSON, and arrays over one in NumPy's .npz. No pickle."""
 
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
+from io import BytesIO
 from os import PathLike
+from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -24,13 +29,37 @@ def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.nda
     Raises:
         SynthesisError: the file holds something else.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
+    whole = BytesIO(Path(path).read_bytes())
+    with refusing(path, form):
+        with np.load(whole, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         described = json.loads(arrays.pop("domain").tobytes())
-        if described["format"] != form:
-            raise ValueError(f"it holds {described['format']!r}")
-        group, individual = (tuple(Attribute(**a) for a in described[part]) for part in ("group", "individual"))
-        return Domain(group, individual, tuple(Role(**role) for role in described["roles"])), arrays
-    except (AttributeError, BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
-        raise SynthesisError(f"{path} is no {form!r}; give a file that `save` of that class wrote") from error
+        require_form(described, form)
+        return domain_of(described), arrays
+
+
+def domain_of(described: Mapping[str, Any]) -> Domain:
+    """The domain whose `dataclasses.asdict` went through JSON."""
+    group, individual = (tuple(Attribute(**a) for a in described[part]) for part in ("group", "individual"))
+    return Domain(group, individual, tuple(Role(**role) for role in described["roles"]))
+
+
+def require_form(described: Mapping[str, Any], form: str) -> None:
+    """Raise `ValueError` unless the file says that it holds `form`."""
+    if described["format"] != form:
+        raise ValueError(f"it holds {described['format']!r}")
+
+
+@contextmanager
+def refusing(path: str | PathLike[str], form: str) -> Iterator[None]:
+    """Whatever goes wrong with the contents of a file becomes one sentence."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
+        raise _refusal(path, form) from error
+    except (BadZipFile, EOFError, zlib.error) as error:
+        raise _refusal(path, form) from error
+
+
+def _refusal(path: str | PathLike[str], form: str) -> SynthesisError:
+    return SynthesisError(f"{path} is no {form!r}; give a file that `save` of that class wrote")

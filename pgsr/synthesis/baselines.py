@@ -1,17 +1,21 @@
 """Two methods that a method for households has to beat: no correlation at all, and no household at all.
 
-Both spend exactly the rho of an `AdaptiveBudget`, so that they compare with an adaptive fit of the same budget.
+Both spend exactly the rho of an `AdaptiveBudget`, so that they compare with an adaptive fit of the same budget; what
+they guarantee is `Privacy.of(budget, neighbours, source)`.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import NoneType
 
 import numpy as np
 
 from pgsr.budget import Number, exact
+from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
 from pgsr.random import Source
 from pgsr.synthesis.adaptive import Family, fit
+from pgsr.synthesis.checks import chosen
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.noisy_histograms import noisy_shares, of_groups, of_persons, of_sizes
@@ -53,10 +57,11 @@ class IndependentMarginals:
         """One component. The budget's rounds and alpha mean nothing here.
 
         Raises:
+            ArgumentError: an argument is of the wrong kind.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
         """
-        domain, neighbours = population.domain, Neighbours(neighbours)
-        ledger = RhoLedger(budget.rho) if ledger is None else ledger
+        neighbours, ledger = _checked(population, budget, source, neighbours, ledger)
+        domain = population.domain
         histograms = [*of_groups(population), *of_persons(population, neighbours), *of_sizes(population, neighbours)]
         shares = iter(noisy_shares(histograms, budget.rho, source, ledger, name))
         return Mixture(
@@ -115,17 +120,18 @@ class PersonsAlone:
         """Rounds, alpha and conversion are those of the fit to persons; it has no more rounds than it has queries.
 
         Raises:
+            ArgumentError: an argument is of the wrong kind.
             SynthesisError: persons may be added or removed, so that their number is private.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
         """
-        if Neighbours(neighbours) is Neighbours.ADD_REMOVE:
+        neighbours, ledger = _checked(population, budget, source, neighbours, ledger)
+        if neighbours is Neighbours.ADD_REMOVE:
             raise SynthesisError(
                 "a table of persons has a public number of rows; use Neighbours.REPLACE or Neighbours.MOVE"
             )
-        ledger = RhoLedger(budget.rho) if ledger is None else ledger
         ledger.require(budget.rho, "persons and sizes")
         domain, persons = population.domain, table_of_persons(population)
-        sizes = of_sizes(population, Neighbours(neighbours))
+        sizes = of_sizes(population, neighbours)
         part = exact(self.share) if sizes else Fraction(1)
         attributes = tuple(range(len(persons.domain.individual)))
         workload = Workload.k_way(persons.domain, min(self.k, len(attributes)), [Level.INDIVIDUAL], count=False)
@@ -156,6 +162,18 @@ def table_of_persons(population: Population) -> Population:
     rows = np.column_stack([population.groups[population.group_of], population.persons])
     n = len(rows)
     return Population(alone, np.zeros((n, 0), np.int64), rows, np.arange(n), np.zeros(n, np.int64))
+
+
+def _checked(
+    population: object, budget: object, source: object, neighbours: object, ledger: RhoLedger | None
+) -> tuple[Neighbours, RhoLedger]:
+    """Neighbours, and the ledger to charge."""
+    require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
+    require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
+    require_source(source)
+    require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
+    assert isinstance(budget, AdaptiveBudget)
+    return chosen(Neighbours, neighbours, "neighbours"), RhoLedger(budget.rho) if ledger is None else ledger
 
 
 def _sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:

@@ -2,20 +2,20 @@
 
 from fractions import Fraction
 from math import lcm
+from types import NoneType
 
 import numpy as np
 
-from pgsr.checks import require_kind
-from pgsr.errors import ArgumentError
+from pgsr.checks import require_kind, require_source
 from pgsr.random import Source, StreamId
 from pgsr.synthesis.answers import counts
-from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.checks import SynthesisError, chosen
 from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.selection import exponential_mechanism
 from pgsr.synthesis.sensitivity import Neighbours, sensitivity
-from pgsr.synthesis.transcript import IN_WORDS, Measured, Privacy
+from pgsr.synthesis.transcript import Measured, Privacy
 from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 _LARGEST_SCORE = 2**61
@@ -61,13 +61,14 @@ class Curator:
         require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
         require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
         require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
-        if isinstance(source, type) or not callable(getattr(source, "stream", None)):
-            raise ArgumentError(f"source is {source!r}; give Secure(), or Seeded('key') for research")
+        require_source(source)
+        require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
+        require_kind(name, str, "the name", "give text; it keys the noise")
         if budget.rounds > workload.n_queries:
             raise SynthesisError(
                 f"{budget.rounds:,} rounds for {workload.n_queries:,} queries, each measured once; take fewer rounds"
             )
-        neighbours = Neighbours(neighbours)
+        neighbours = chosen(Neighbours, neighbours, "neighbours")
         if n_persons is None:
             if neighbours is Neighbours.ADD_REMOVE:
                 raise SynthesisError(
@@ -79,16 +80,7 @@ class Curator:
         self._ledger = RhoLedger(budget.rho) if ledger is None else ledger
         self._ledger.require(budget.rho, f"a fit of {budget.rounds:,} rounds")
         self._workload, self._budget, self._source, self._name = workload, budget, source, name
-        self.privacy = Privacy(
-            epsilon=Fraction(budget.epsilon),
-            delta=Fraction(budget.delta),
-            rho=budget.rho,
-            rounds=budget.rounds,
-            alpha=Fraction(budget.alpha),
-            conversion=budget.conversion,
-            neighbours=IN_WORDS[neighbours],
-            secure=source.secure,
-        )
+        self.privacy = Privacy.of(budget, neighbours, source)
         of_groups = workload.levels() == Level.GROUP.value
         self._of = np.where(of_groups, self.n_groups, self.n_persons)
         self._grid = _grid(self.n_groups, self.n_persons, workload.domain.max_size)

@@ -8,16 +8,14 @@ the one with relationships (section 6 of the paper) has a head, a spouse and chi
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pgsr.errors import PgsrError
+import numpy as np
+
+from pgsr.synthesis.checks import SynthesisError, require_whole
 
 COUNT = "COUNT"
 """Name of the attribute that every group has: its number of members."""
 
 Value = str | int
-
-
-class SynthesisError(PgsrError, ValueError):
-    """A domain, a population, a query or a setting of data synthesis is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,14 @@ class Attribute:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
-        if not self.name or self.name == COUNT:
+        if not isinstance(self.name, str) or not self.name or self.name == COUNT:
             raise SynthesisError(f"an attribute cannot be called {self.name!r}; {COUNT} is the size of the group")
-        if not self.values or len(set(self.values)) < len(self.values):
-            raise SynthesisError(f"attribute {self.name} has values {self.values}; give at least one, each once")
+        values = () if isinstance(self.values, str) or not isinstance(self.values, Iterable) else tuple(self.values)
+        if not values or not all(isinstance(value, Value | np.integer) for value in values):
+            raise SynthesisError(f"attribute {self.name} has values {self.values!r}; give texts or whole numbers")
+        object.__setattr__(self, "values", values)
+        if len(set(values)) < len(values):
+            raise SynthesisError(f"attribute {self.name} has values {values}; give each once")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -65,6 +66,7 @@ class Role:
     most: int
 
     def __post_init__(self) -> None:
+        require_whole(least=0, **{f"least of role {self.name}": self.least, f"most of role {self.name}": self.most})
         if not self.name or not 0 <= self.least <= self.most or self.most < 1:
             raise SynthesisError(
                 f"role {self.name!r} takes {self.least} to {self.most} members; give a name and 0 <= least <= most"
@@ -93,6 +95,8 @@ class Domain:
     def __post_init__(self) -> None:
         for name in ("group", "individual", "roles"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not all(isinstance(attribute, Attribute) for attribute in (*self.group, *self.individual)):
+            raise SynthesisError("a domain is made of attributes; write Attribute(name, values)")
         names = [attribute.name for attribute in (*self.group, *self.individual)]
         if len(set(names)) < len(names):
             raise SynthesisError(f"attributes {names} repeat a name; group and individual attributes share one list")

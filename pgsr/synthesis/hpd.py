@@ -3,14 +3,16 @@
 Whoever has fitted one keeps a `Mixture`, which needs no torch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from pgsr.synthesis.batch_answers import Batch, answers_of, batches
+from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.logits import FixedLogits, Model, Network
 from pgsr.synthesis.mixture import Mixture
@@ -63,12 +65,14 @@ class Descent:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", Loss(self.loss))
-        object.__setattr__(self, "device", Device(self.device))
-        for name in ("components", "steps", "batch", "threads"):
-            if getattr(self, name) < 1:
-                raise SynthesisError(f"{name} is {getattr(self, name)}; give at least 1")
-        if not self.learning_rate > 0:
+        object.__setattr__(self, "loss", chosen(Loss, self.loss, "loss"))
+        object.__setattr__(self, "device", chosen(Device, self.device, "device"))
+        require_whole(components=self.components, steps=self.steps, batch=self.batch, threads=self.threads)
+        for name in ("learning_rate", "threshold", "memory", "average"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) and not (name == "average" and value is None):
+                raise SynthesisError(f"{name} is {value!r}; give a number")
+        if not 0 < self.learning_rate < inf:
             raise SynthesisError(f"learning_rate is {self.learning_rate}; give a number above 0")
         for name in ("threshold", "memory"):
             if not 0 <= getattr(self, name) < 1:
@@ -122,9 +126,10 @@ class HPDGen(Descent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.hidden, Iterable):
+            raise SynthesisError(f"hidden is {self.hidden!r}; give the units of every block, (256, 256)")
         object.__setattr__(self, "hidden", tuple(self.hidden))
-        if self.embedding < 1 or min(self.hidden, default=1) < 1:
-            raise SynthesisError(f"embedding={self.embedding} and hidden={self.hidden}; give at least 1 unit each")
+        require_whole(embedding=self.embedding, **{f"hidden[{i}]": units for i, units in enumerate(self.hidden)})
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
         """The mixture of an untrained network."""

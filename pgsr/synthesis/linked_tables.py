@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgsr import errors
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.population import Population
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     Table = pd.DataFrame | str | os.PathLike[str]
 
 
-class TableError(SynthesisError):
+class TableError(SynthesisError, errors.TableError):
     """A table of households or persons is not what the domain says. Rows are counted from 0."""
 
 

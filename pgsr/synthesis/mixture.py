@@ -1,13 +1,14 @@
 """A finished hierarchical product distribution: it answers, samples and is stored with NumPy alone."""
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 
 import numpy as np
 
-from pgsr.synthesis.domain import Attribute, Domain, Role, SynthesisError
+from pgsr.synthesis import archive
+from pgsr.synthesis.checks import require_whole
+from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.mixture_answers import all_answers, as_numpy
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
@@ -127,8 +128,8 @@ class Mixture:
 
         Source: Liu & Wu 2022, algorithm 2; the shared component is our reading.
         """
-        if n_groups < 1:
-            raise SynthesisError(f"a sample of {n_groups} groups; draw at least 1")
+        require_whole(n_groups=n_groups)
+        require_whole(least=0, seed=seed)
         rng = np.random.default_rng(seed)
         component = rng.integers(self.n_components, size=n_groups)
         numbers = np.stack([draw(table, component, rng) for table in self.sizes], axis=1)
@@ -153,18 +154,9 @@ class Mixture:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write one compressed file of NumPy (.npz), with the domain as JSON inside. No pickle."""
-        domain = self.domain
-        described = {
-            "format": FORMAT,
-            "group": [[a.name, list(a.values)] for a in domain.group],
-            "individual": [[a.name, list(a.values)] for a in domain.individual],
-            "roles": [[role.name, role.least, role.most] for role in domain.roles],
-        }
+        """Write one file (see `pgsr.synthesis.archive`)."""
         tables = {f"{name}_{i}": t for name in ("group", "slots", "sizes") for i, t in enumerate(getattr(self, name))}
-        text = json.dumps(described, default=int)
-        with open(path, "wb") as file:
-            np.savez_compressed(file, domain=np.frombuffer(text.encode(), np.uint8), **tables)
+        archive.write(path, FORMAT, self.domain, tables)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Mixture":
@@ -173,26 +165,16 @@ class Mixture:
         Raises:
             SynthesisError: the file holds something else.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                described = json.loads(file["domain"].tobytes())
-                if described["format"] != FORMAT:
-                    raise SynthesisError(f"{path} has format {described['format']!r}; this version reads {FORMAT!r}")
-                group = tuple(Attribute(name, tuple(values)) for name, values in described["group"])
-                individual = tuple(Attribute(name, tuple(values)) for name, values in described["individual"])
-                domain = Domain(group, individual, tuple(Role(*role) for role in described["roles"]))
-                lengths = {"group": len(group), "slots": len(individual), "sizes": len(domain.roles)}
-                return cls(domain, *(tuple(file[f"{name}_{i}"] for i in range(n)) for name, n in lengths.items()))
-        except (ValueError, KeyError, TypeError, EOFError) as error:
-            if isinstance(error, SynthesisError):
-                raise
-            raise SynthesisError(f"{path} is no saved mixture; give a file that Mixture.save wrote") from error
+        domain, arrays = archive.read(path, FORMAT)
+        lengths = {"group": len(domain.group), "slots": len(domain.individual), "sizes": len(domain.roles)}
+        with archive.refusing(path, FORMAT):
+            return cls(domain, *(tuple(arrays[f"{name}_{i}"] for i in range(n)) for name, n in lengths.items()))
 
     def __repr__(self) -> str:
         return f"Mixture({self.n_components:,} components, groups of {self.domain.min_size}..{self.domain.max_size})"
 
 
-FORMAT = "pgsr mixture 1"
+FORMAT = "pgsr mixture 2"
 
 
 def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.synthesis.answers import answers
-from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.predicates import matches
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.transcript import Measured
@@ -76,10 +76,9 @@ class MWEM:
     max_types: int = MOST_TYPES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "update", Update(self.update))
-        object.__setattr__(self, "output", Output(self.output))
-        if self.iterations < 1:
-            raise SynthesisError(f"MWEM with {self.iterations} iterations per round learns nothing; give at least 1")
+        object.__setattr__(self, "update", chosen(Update, self.update, "update"))
+        object.__setattr__(self, "output", chosen(Output, self.output, "output"))
+        require_whole(iterations=self.iterations, max_types=self.max_types)
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "MWEMEstimator":
         """The uniform distribution. MWEM is deterministic, and shares need no totals: only the workload matters.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.checks import as_array
 from pgsr.synthesis.domain import Domain, SynthesisError
 
 
@@ -26,13 +27,12 @@ class Population:
     role_of: np.ndarray
 
     def __post_init__(self) -> None:
+        for name in ("groups", "persons", "group_of", "role_of"):
+            object.__setattr__(self, name, as_array(getattr(self, name)))
         domain = self.domain
-        n_groups, n_persons = len(self.groups), len(self.persons)
-        if self.groups.shape != (n_groups, len(domain.group)) or self.persons.shape != (
-            n_persons,
-            len(domain.individual),
-        ):
+        if self.groups.shape[1:] != (len(domain.group),) or self.persons.shape[1:] != (len(domain.individual),):
             raise SynthesisError("codes do not have one column per attribute of the domain")
+        n_groups, n_persons = len(self.groups), len(self.persons)
         for name in ("groups", "persons", "group_of", "role_of"):
             table = getattr(self, name)
             if table.size and table.dtype.kind not in "biu":
@@ -45,7 +45,7 @@ class Population:
                 codes = table[:, column]
                 if len(codes) and not (codes.min() >= 0 and codes.max() < len(attribute)):
                     raise SynthesisError(f"{name}: a code of {attribute.name} is outside 0..{len(attribute) - 1}")
-        if len(self.group_of) != n_persons or len(self.role_of) != n_persons:
+        if self.group_of.shape != (n_persons,) or self.role_of.shape != (n_persons,):
             raise SynthesisError("group_of and role_of need one entry per person")
         self._check_structure(n_groups)
 

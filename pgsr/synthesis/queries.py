@@ -8,10 +8,12 @@ is a set with all combinations of values, and a workload is a list of marginals.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
 
 
@@ -61,6 +63,11 @@ class Marginal:
     relative: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "level", chosen(Level, self.level, "the level"))
+        if self.relation is not None:
+            object.__setattr__(self, "relation", chosen(Relation, self.relation, "the relation"))
+        for name in ("group", "individual", "relative"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if (self.level is Level.RELATION) != (self.relation is not None) or bool(self.relative) > bool(self.relation):
             raise SynthesisError("a relationship query names its relation, and no other query does")
         for numbers in (self.group, self.individual, self.relative):
@@ -120,12 +127,16 @@ class Workload:
         Raises:
             SynthesisError: fewer than k attributes, or relations without roles.
         """
-        return cls(domain, tuple(m for level in levels for m in _sets(domain, k, Level(level), count=count)))
+        require_whole(k=k)
+        asked = [chosen(Level, level, "a level") for level in ([levels] if isinstance(levels, str) else levels)]
+        return cls(domain, tuple(m for level in asked for m in _sets(domain, k, level, count=count)))
 
-    @property
+    @cached_property
     def starts(self) -> np.ndarray:
-        """First query of every marginal, and the number of queries at the end."""
-        return np.concatenate([[0], np.cumsum([m.cells(self.domain) for m in self.marginals])]).astype(np.int64)
+        """First query of every marginal, and the number of queries at the end; not to be written to."""
+        starts = np.concatenate([[0], np.cumsum([m.cells(self.domain) for m in self.marginals])]).astype(np.int64)
+        starts.flags.writeable = False
+        return starts
 
     @property
     def n_queries(self) -> int:
@@ -175,10 +186,10 @@ def _sets(domain: Domain, k: int, level: Level, *, count: bool) -> Iterator[Marg
     total = n_group + n_own + n_relative
     if not 1 <= k <= total:
         raise SynthesisError(f"{k}-way queries over {total} attributes; k is at least 1 and at most {total}")
-    for chosen in combinations(range(total), k):
-        group = tuple(i for i in chosen if i < n_group)
-        own = tuple(i - n_group for i in chosen if n_group <= i < n_group + n_own)
-        relative = tuple(i - n_group - n_own for i in chosen if i >= n_group + n_own)
+    for attributes in combinations(range(total), k):
+        group = tuple(i for i in attributes if i < n_group)
+        own = tuple(i - n_group for i in attributes if n_group <= i < n_group + n_own)
+        relative = tuple(i - n_group - n_own for i in attributes if i >= n_group + n_own)
         if level is not Level.RELATION:
             yield Marginal(level, group, own)
         elif relative:  # without a condition on the relative it would repeat for every k

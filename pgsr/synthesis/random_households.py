@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 
 from pgsr.synthesis import archive
+from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
@@ -51,6 +52,9 @@ class RandomHouseholds:
             if sizes[: role.least].any():
                 raise SynthesisError(f"role {role.name} has at least {role.least} members; the sizes below get 0")
 
+    def __repr__(self) -> str:
+        return f"RandomHouseholds({self.persons.shape[0]:,} kinds of groups, {self.persons.shape[1]:,} of persons)"
+
     def answers(self, workload: Workload) -> np.ndarray:
         """Expected shares, exact; those of individuals are a ratio of two expectations.
 
@@ -68,8 +72,8 @@ class RandomHouseholds:
 
     def sample(self, n_groups: int, seed: int) -> Population:
         """Independent groups."""
-        if n_groups < 1:
-            raise SynthesisError(f"a sample of {n_groups} groups; draw at least 1")
+        require_whole(n_groups=n_groups)
+        require_whole(least=0, seed=seed)
         domain, rng = self.domain, np.random.default_rng(seed)
         of_group, given = self._conditional()
         group = _draw(of_group, n_groups, rng)
@@ -101,8 +105,9 @@ class RandomHouseholds:
             SynthesisError: the file holds something else.
         """
         domain, arrays = archive.read(path, FORMAT)
-        sizes = tuple(arrays[f"sizes_{number}"] for number in range(len(domain.roles)))
-        return cls(domain, arrays["persons"], sizes)
+        with archive.refusing(path, FORMAT):
+            sizes = tuple(arrays[f"sizes_{number}"] for number in range(len(domain.roles)))
+            return cls(domain, arrays["persons"], sizes)
 
     def _conditional(self) -> tuple[np.ndarray, np.ndarray]:
         """P(g), and P(i | g); uniform where P(g) = 0, which nothing draws."""

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from pgsr.synthesis.domain import Domain, SynthesisError
+from pgsr.synthesis.checks import chosen, require_whole
+from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
 
 
@@ -69,7 +70,7 @@ def sensitivities(
         >>> [int(sensitivities(workload, n).max()) for n in Neighbours]
         [1, 4, 6]
     """
-    neighbours = Neighbours(neighbours)
+    neighbours = chosen(Neighbours, neighbours, "neighbours")
     domain = workload.domain
     per_marginal = [_sensitivity(domain, m, neighbours, pairs) for m in workload.marginals]
     return np.repeat(np.array(per_marginal, np.int64), np.diff(workload.starts))
@@ -97,10 +98,8 @@ def sensitivity(
         >>> sensitivity(Workload.k_way(domain, 1), n_groups=100, n_persons=250)
         Fraction(1, 100)
     """
-    for name, number in (("n_groups", n_groups), ("n_persons", n_persons)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise SynthesisError(f"{name} is {number!r}; give the public denominator, a whole number from 1 up")
-    neighbours = Neighbours(neighbours)
+    require_whole(n_groups=n_groups, n_persons=n_persons)
+    neighbours = chosen(Neighbours, neighbours, "neighbours")
     return max(
         Fraction(
             _sensitivity(workload.domain, m, neighbours, pairs), int(n_groups if m.level is Level.GROUP else n_persons)

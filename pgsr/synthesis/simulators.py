@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.synthesis.binning import Binning
-from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
+from pgsr.synthesis.checks import require_whole
+from pgsr.synthesis.domain import Attribute, Domain
 from pgsr.synthesis.population import Population
 
 AGE = Binning("age", (0, 5, 15, 25, 45, 65))
@@ -44,7 +45,7 @@ def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
         >>> population.domain.max_size, population.n_groups
         (5, 1000)
     """
-    _at_least_one(n_groups=n_groups, max_size=max_size)
+    require_whole(n_groups=n_groups, max_size=max_size)
     rng = np.random.default_rng(seed)
     people = _families(rng, n_groups, max_size, max_children=max_size, other_adults=True)
     domain = Domain.plain([AREA, TENURE, VEHICLES, INCOME], _INDIVIDUAL, max_size)
@@ -66,7 +67,7 @@ def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> P
         >>> [role.name for role in related_households(10).domain.roles]
         ['head', 'spouse', 'child']
     """
-    _at_least_one(n_groups=n_groups, max_children=max_children)
+    require_whole(n_groups=n_groups, max_children=max_children)
     rng = np.random.default_rng(seed)
     people = _families(rng, n_groups, 2 + max_children, max_children, other_adults=False)
     domain = Domain.household([AREA, TENURE, VEHICLES, INCOME], _INDIVIDUAL, max_children)
@@ -95,7 +96,7 @@ def referrals(n_groups: int, max_size: int = 12, seed: int = 0) -> Population:
         >>> referrals(100, seed=1).sizes.min()
         np.int64(1)
     """
-    _at_least_one(n_groups=n_groups, max_size=max_size)
+    require_whole(n_groups=n_groups, max_size=max_size)
     rng = np.random.default_rng(seed)
     domain = Domain.plain(
         [
@@ -208,9 +209,3 @@ def _population(rng: np.random.Generator, domain: Domain, people: _People, role_
 
 def _education(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.choice(4, n, p=(0.08, 0.37, 0.28, 0.27))
-
-
-def _at_least_one(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise SynthesisError(f"{name} is {number!r}; give a whole number from 1 up")

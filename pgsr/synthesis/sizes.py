@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pgsr.checks import require_kind
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
+from pgsr.synthesis.linked_tables import TableError, to_tables
 from pgsr.synthesis.mixture import Mixture, draw
 from pgsr.synthesis.population import Population
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +35,22 @@ class RegionalPopulation:
     population: Population
     leaf_of: np.ndarray
     empty_leaf_of: np.ndarray
+
+    def to_tables(self, *, household_key: str = "household") -> tuple["pd.DataFrame", "pd.DataFrame"]:
+        """Households and persons (see `pgsr.synthesis.to_tables`), with level_0, level_1, ... for the region.
+
+        Groups without members have no attributes and no row here; `empty_leaf_of` lists them.
+
+        Raises:
+            TableError: an attribute has the name of a column that links the tables, or of a level.
+        """
+        homes, people = to_tables(self.population, household_key=household_key)
+        paths = self.hierarchy.paths
+        for level in range(self.hierarchy.n_levels):
+            if f"level_{level}" in homes.columns:
+                raise TableError(f"level_{level} is an attribute and a column of regions; rename the attribute")
+            homes.insert(1 + level, f"level_{level}", np.array([paths[leaf][level] for leaf in self.leaf_of], object))
+        return homes, people
 
     def counts(self, max_size: int, name: str = "") -> CountOfCounts:
         """Groups by region and size 0..max_size.
@@ -57,6 +79,9 @@ def sample_to_sizes(
     `region_attribute`; then sizes of roles given their sum, attributes and members from that component. So groups are
     drawn exactly from the mixture's distribution given size and region. Sums over leaves agree because leaves do.
 
+    Nothing is spent here; a mixture and a release of the same people spent both their budgets, which add up: an epsilon
+    of the release, and (epsilon, delta) of the mixture.
+
     Args:
         mixture: of any domain whose sizes include those of the release; size 0 is always possible.
         release: integer, non-negative and consistent, as every `CountOfCounts` is.
@@ -84,6 +109,7 @@ def sample_to_sizes(
         True
     """
     require_kind(mixture, Mixture, "the mixture", "give Mixture.load(path), or a fit's distribution")
+    require_whole(least=0, seed=seed)
     require_kind(release, CountOfCounts, "the release", "give CountOfCounts(hierarchy, counts)")
     domain, tree = mixture.domain, release.hierarchy
     _check_sizes(domain, release)

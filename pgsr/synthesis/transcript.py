@@ -1,17 +1,25 @@
 """What leaves the curator: noisy answers in the order they were taken, public facts, and the privacy that was paid."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from os import PathLike
+from pathlib import Path
 
+from pgsr.random import Source
+from pgsr.synthesis import archive
+from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
 from pgsr.synthesis.domain import Domain
-from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.queries import Marginal, Workload
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.zcdp import Conversion
+from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion
 
 IN_WORDS = {
     Neighbours.REPLACE: "one person's attribute values differ; groups, group attributes and all sizes are public",
-    Neighbours.ADD_REMOVE: "one person more or less; groups and group attributes are public",
-    Neighbours.MOVE: "one person is removed and another inserted elsewhere; groups and group attributes are public",
+    Neighbours.ADD_REMOVE: "one person more or less, in a group whose size stays in the domain; "
+    "groups and group attributes are public",
+    Neighbours.MOVE: "one person is removed and another inserted elsewhere, sizes staying in the domain; "
+    "groups and group attributes are public",
 }
 
 
@@ -27,11 +35,18 @@ class Measured:
 class Privacy:
     """What a fit guarantees. All numbers are exact.
 
+    Attributes:
+        rounds, alpha: of the budget; they mean nothing to a method without rounds.
+        neighbours: in words.
+        secure: whether the noise has no seed; without it nothing is guaranteed.
+
     Example:
-        >>> rho = Fraction("0.0132")
-        >>> privacy = Privacy(Fraction(1), Fraction("1e-8"), rho, 50, Fraction(1, 2), Conversion.CLOSED, "...", False)
-        >>> privacy.claim
+        >>> from pgsr import Secure, Seeded
+        >>> budget = AdaptiveBudget(1, "1e-8", rounds=50)
+        >>> Privacy.of(budget, Neighbours.REPLACE, Seeded("demo")).claim
         'none (seeded)'
+        >>> Privacy.of(budget, Neighbours.REPLACE, Secure()).claim[:44]
+        '(1, 1/100000000)-differential privacy, neigh'
     """
 
     epsilon: Fraction
@@ -42,6 +57,20 @@ class Privacy:
     conversion: Conversion
     neighbours: str
     secure: bool
+
+    @classmethod
+    def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source) -> "Privacy":
+        """What everything guarantees that spends `budget.rho` with noise of this source: `fit`, and both baselines."""
+        return cls(
+            epsilon=Fraction(budget.epsilon),
+            delta=Fraction(budget.delta),
+            rho=budget.rho,
+            rounds=budget.rounds,
+            alpha=Fraction(budget.alpha),
+            conversion=budget.conversion,
+            neighbours=IN_WORDS[chosen(Neighbours, neighbours, "neighbours")],
+            secure=source.secure,
+        )
 
     @property
     def claim(self) -> str:
@@ -59,6 +88,9 @@ class Transcript:
         n_groups: N_G, public.
         n_persons: N_I, public; the denominator of shares of individuals.
         measured: one per round.
+
+    Raises:
+        SynthesisError: a measurement of no query of the workload, or that is no share; no public total.
     """
 
     workload: Workload
@@ -67,6 +99,63 @@ class Transcript:
     measured: tuple[Measured, ...]
     privacy: Privacy
 
+    def __post_init__(self) -> None:
+        require_whole(n_groups=self.n_groups, n_persons=self.n_persons)
+        for m in self.measured:
+            require_whole(least=0, query=m.query)
+            if m.query >= self.workload.n_queries or not 0 <= m.value <= 1:
+                raise SynthesisError(f"{m} is no share of a query among {self.workload.n_queries:,}; mend or drop it")
+
     @property
     def domain(self) -> Domain:
         return self.workload.domain
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file, fractions as exact text. The method's settings and seed are not part of it."""
+        privacy = {
+            name: str(value) if isinstance(value, Fraction) else value for name, value in asdict(self.privacy).items()
+        }
+        described = {
+            "format": FORMAT,
+            "domain": asdict(self.domain),
+            "marginals": [asdict(marginal) for marginal in self.workload.marginals],
+            "n_groups": self.n_groups,
+            "n_persons": self.n_persons,
+            "measured": [[m.query, m.value] for m in self.measured],
+            "privacy": privacy,
+        }
+        Path(path).write_text(json.dumps(described, default=int, allow_nan=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Transcript":
+        """Read what `save` wrote. The file is not signed: its privacy is what it says.
+
+        Raises:
+            SynthesisError: the file holds something else.
+        """
+        whole = Path(path).read_bytes()
+        with archive.refusing(path, FORMAT):
+            described = json.loads(whole)
+            archive.require_form(described, FORMAT)
+            workload = Workload(
+                archive.domain_of(described["domain"]), tuple(Marginal(**m) for m in described["marginals"])
+            )
+            measured = tuple(Measured(query, float(value)) for query, value in described["measured"])
+            return cls(
+                workload, described["n_groups"], described["n_persons"], measured, _privacy(described["privacy"])
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"Transcript({len(self.measured):,} of {self.workload.n_queries:,} queries, privacy: {self.privacy.claim})"
+        )
+
+
+FORMAT = "pgsr transcript 1"
+
+
+def _privacy(described: dict) -> Privacy:
+    exact = {name: Fraction(described[name]) for name in ("epsilon", "delta", "rho", "alpha")}
+    if not isinstance(described["secure"], bool):
+        raise ValueError("secure is neither true nor false")
+    return Privacy(**{**described, **exact, "conversion": Conversion(described["conversion"])})

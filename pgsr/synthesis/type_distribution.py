@@ -7,6 +7,7 @@ import numpy as np
 
 from pgsr.synthesis import archive
 from pgsr.synthesis.answers import answers
+from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
@@ -37,14 +38,17 @@ class TypeDistribution:
             raise SynthesisError(f"a distribution over {self.types.n_groups:,} types is as many shares that sum to 1")
         object.__setattr__(self, "probabilities", a)
 
+    def __repr__(self) -> str:
+        return f"TypeDistribution({self.types.n_groups:,} types)"
+
     def answers(self, workload: Workload) -> np.ndarray:
         """Shares of all queries: <phi, A> of groups, <phi, A> / <size, A> of individuals."""
         return answers(self.types, workload, self.probabilities)
 
     def sample(self, n_groups: int, seed: int) -> Population:
         """Independent groups, the members of each role in random order. O(types + persons log persons)."""
-        if n_groups < 1:
-            raise SynthesisError(f"a sample of {n_groups} groups; draw at least 1")
+        require_whole(n_groups=n_groups)
+        require_whole(least=0, seed=seed)
         rng = np.random.default_rng(seed)
         drawn = rng.choice(self.types.n_groups, size=n_groups, p=self.probabilities / self.probabilities.sum())
         sizes = self.types.sizes[drawn]
@@ -68,7 +72,9 @@ class TypeDistribution:
             MemoryNeededError: the universe of its domain is too large.
         """
         domain, arrays = archive.read(path, FORMAT)
-        return cls(Universe.of(domain, max_types).types, arrays["probabilities"])
+        types = Universe.of(domain, max_types).types
+        with archive.refusing(path, FORMAT):
+            return cls(types, arrays["probabilities"])
 
 
 FORMAT = "pgsr distribution over types 1"

@@ -88,6 +88,7 @@ class AdaptiveBudget:
     measurement ((1 - alpha) eps0)^2 / 2; T rounds cost exactly rho.
 
     Attributes:
+        delta: far below 1 / N_I, for it is the chance of no guarantee at all; 1 / N_I^2 is customary.
         rounds: T.
         alpha: weight of selection, strictly between 0 and 1.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pgsr.errors import TableError
-from pgsr.tables.ids import INTEGERS, UNSEEN, IdKind, column_type, id_kind, id_sql, require_one_kind
+from pgsr.tables.ids import INTEGERS, UNSEEN, IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, Quantities, Region, columns_of
 from pgsr.tables.regions import INNER, Key, Located
 from pgsr.tables.session import Session, name
@@ -104,7 +104,7 @@ def check_entities(session: Session, entities: Entities | Quantities) -> None:
 
 def quantity_sql(types: dict[str, str], table: Quantities) -> str:
     """z as a whole number, NULL where it is none."""
-    kind, z = column_type(types, table.quantity), name(table.quantity)
+    kind, z = types[table.quantity], name(table.quantity)
     if kind in INTEGERS:
         return f"CASE WHEN {z} BETWEEN 0 AND {2**62} THEN CAST({z} AS BIGINT) END"
     if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):

@@ -1,5 +1,7 @@
 """From the papers' tables to a `CountOfCounts`, out of core."""
 
+from types import NoneType
+
 import numpy as np
 from scipy import sparse
 
@@ -76,7 +78,7 @@ def count_groups(
     `tests/test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
     """
     largest = _checked_size(max_size)
-    _check_arguments(entities, groups, hierarchy, private_groups, log)
+    _check_arguments(entities, groups, hierarchy, private_groups, limits, log)
     if hierarchy is None:
         assert groups is not None
         hierarchy = Levels(groups.table, columns_of(groups.region))
@@ -108,14 +110,14 @@ def _checked_size(max_size: object) -> int:
 
 
 def _check_arguments(
-    entities: object, groups: object, hierarchy: object, private_groups: bool, log: PrivateLog | None
+    entities: object, groups: object, hierarchy: object, private_groups: bool, limits: object, log: object
 ) -> None:
+    require_kind(limits, (Limits, NoneType), "limits", "give Limits(...) or None")
     require_kind(
         entities, (Entities, Quantities), "entities", "give Entities(table) or Quantities(table, max_quantity)"
     )
     assert isinstance(entities, Entities | Quantities)
-    if log is not None:
-        require_kind(log, PrivateLog, "log", "give PrivateLog() or None")
+    require_kind(log, (PrivateLog, NoneType), "log", "give PrivateLog() or None")
     if hierarchy is not None:
         require_kind(hierarchy, (Hierarchy, Parents, Levels), "hierarchy", "give a Hierarchy, Parents or Levels")
     if groups is None:
@@ -136,7 +138,7 @@ def _check_arguments(
 
 def _checked_kinds(session: Session, entities: Entities | Quantities, groups: Groups | None) -> IdKind:
     types = session.types(entities.table, ENTITIES)
-    wanted = [entities.group, *([entities.entity] if entities.entity else [])]
+    wanted = [entities.group, *([entities.entity] if entities.entity is not None else [])]
     wanted += list(columns_of(entities.region)) if entities.region else []
     wanted += [entities.quantity] if isinstance(entities, Quantities) else []
     require_columns(types, wanted, ENTITIES)

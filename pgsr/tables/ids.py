@@ -21,16 +21,13 @@ class IdKind(StrEnum):
 
 
 def require_columns(types: Mapping[str, str], wanted: Iterable[str], what: str) -> None:
-    """Raise `TableError` unless the table called `what` has these columns."""
-    known = {column.lower() for column in types}
+    """Raise `TableError` unless the table called `what` has these columns.
+
+    Capitals matter: where "Group" stands beside "group", DuckDB reads the first and renames the second.
+    """
     for column in wanted:
-        if column.lower() not in known:
+        if column not in types:
             raise TableError(f"{what} has no column {column!r}, only {', '.join(types)}; name the column to use")
-
-
-def column_type(types: Mapping[str, str], column: str) -> str:
-    """The DuckDB type of a column, whose name is not case-sensitive."""
-    return next(kind for known, kind in types.items() if known.lower() == column.lower())
 
 
 def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
@@ -39,7 +36,7 @@ def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
     Raises:
         TableError: they are neither. Floats are what a reader makes of whole numbers with gaps.
     """
-    kind = column_type(types, column)
+    kind = types[column]
     if kind in INTEGERS:
         return IdKind.NUMBER
     if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM"):

@@ -18,7 +18,7 @@ from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.tables.ids import IdKind, column_type, id_kind, id_sql, require_columns
+from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns
 from pgsr.tables.regions import path_of, real_paths
 from pgsr.tables.session import Limits, Session, name
 from pgsr.tables.source import source
@@ -188,7 +188,7 @@ def _require_separator(separator: str, tree: Hierarchy) -> None:
 def _number(types: dict[str, str], column: str, kind: str) -> str:
     """A number in SQL, NULL where it is none (for BIGINT: no whole one)."""
     n = name(column)
-    if column_type(types, column) != "VARCHAR":
+    if types[column] != "VARCHAR":
         return (
             f"CASE WHEN {n} = floor({n}) THEN TRY_CAST({n} AS BIGINT) END"
             if kind == "BIGINT"
