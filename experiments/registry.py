@@ -12,6 +12,9 @@ from experiments import (
     coco_top_level,
     coco_two_levels,
     coco_weighting,
+    hpd_errors,
+    hpd_relations,
+    hpd_scaling,
     pgsr_error_by_epsilon,
     pgsr_error_by_level,
     pgsr_exact_optima,
@@ -39,6 +42,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     pgsr_error_by_level.EXPERIMENT,
     pgsr_headline.EXPERIMENT,
     pgsr_exact_optima.EXPERIMENT,
+    hpd_errors.EXPERIMENT,
+    hpd_relations.EXPERIMENT,
+    hpd_errors.MEANS,
+    hpd_relations.MEANS,
+    hpd_scaling.EXPERIMENT,
 )
 
 

@@ -395,7 +395,7 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
 
 def test_what_is_printed_does_not_make_results_stale():
     for experiment in EXPERIMENTS:
-        files = covered(experiment.plot.__module__, experiment.id)
+        files = covered(experiment.owner.plot.__module__, experiment.owner.id)
         assert not [name for name, text in files.items() if "def printed(" in text]
         assert not [name for name in files if name.startswith("experiments.published")]
 

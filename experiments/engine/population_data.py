@@ -1,0 +1,41 @@
+"""Data sets of groups and their members, for experiments on synthetic populations. Nothing else imports this."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from experiments.engine.experiment import DataSet
+from pgsr.errors import DataError
+from pgsr.synthesis.population import Population
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationData(DataSet):
+    """A named population. It is one region, so `levels` is (1,); `max_size` is M.
+
+    Attributes:
+        persons: number of persons in all.
+        small: a tiny population over the same kind of domain, to warm up with.
+    """
+
+    persons: int
+    small: Callable[[], Population] = field(repr=False)
+    levels: tuple[int, ...] = (1,)
+
+    def truth(self) -> Population:
+        """The population.
+
+        Raises:
+            DataError: it is absent, or not what is declared here.
+        """
+        truth = self.load()
+        declared = (self.max_size, self.groups, self.persons)
+        found = (truth.domain.max_size, truth.n_groups, truth.n_persons)
+        if found != declared:
+            raise DataError(
+                f"data set {self.name}: M, groups and persons are {found}, declared are {declared}; correct the "
+                "declaration or the file"
+            )
+        return truth
+
+    def toy(self) -> Population:
+        return self.small()

@@ -1,0 +1,231 @@
+"""What `pgsr synthesize` needs to know: the tables, their public domain, budget and method. From one TOML file."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgsr.release.errors import ConfigError
+from pgsr.release.sections import Section
+from pgsr.synthesis.adaptive import Family
+from pgsr.synthesis.binning import Binning
+from pgsr.synthesis.domain import Attribute, Domain
+from pgsr.synthesis.hpd import HPDFixed, HPDGen
+from pgsr.synthesis.linked_tables import load, read_population
+from pgsr.synthesis.mwem import MWEM
+from pgsr.synthesis.population import Population
+from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.zcdp import AdaptiveBudget
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class SynthesisMethod(StrEnum):
+    """Methods by the name that a configuration uses."""
+
+    HPD_FIXED = "hpd-fixed"
+    HPD_GEN = "hpd-gen"
+    MWEM = "mwem"
+
+
+@dataclass(frozen=True, eq=False)
+class SynthesisConfig:
+    """A synthesis to be made. All of it is public but what is in the two files.
+
+    Attributes:
+        data_set: a public name.
+        households, persons: files of the tables.
+        key, role: columns as in `read_population`.
+        domain: attributes and roles.
+        bins: numeric columns that become attributes.
+        budget: epsilon, delta and rounds.
+        method, components: the family; components are those of mixtures.
+        k: attributes per query.
+        neighbours: what is protected.
+        n_persons: public number of persons; needed where one may be added or removed.
+        groups: households to sample; as many as there are (a public number) if None.
+        seed: of the method's own, public randomness.
+        output: folder, absent or empty.
+    """
+
+    data_set: str
+    households: Path
+    persons: Path
+    key: str
+    role: str
+    domain: Domain
+    bins: tuple[Binning, ...]
+    budget: AdaptiveBudget
+    method: SynthesisMethod
+    components: int
+    k: int
+    neighbours: Neighbours
+    n_persons: int | None
+    groups: int | None
+    seed: int
+    output: Path
+
+    @classmethod
+    def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
+        """The configuration in a TOML file; names of files are relative to its folder.
+
+        Args:
+            path: of the file; `SYNTHESIS_EXAMPLE` shows every key.
+            overrides: top-level keys that replace those of the file; `output` is then relative to the working folder.
+
+        Raises:
+            ConfigError: the file is absent or no TOML; a key is missing, unknown or of the wrong kind.
+            SynthesisError, BudgetError: the domain or the budget is malformed.
+        """
+        path = Path(path)
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                f"the configuration {str(path)!r} cannot be read ({error.strerror}); "
+                "`pgsr synthesize --example` prints one to start from"
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the configuration {path.name} is not TOML: {error}") from None
+        given = {key: value for key, value in (overrides or {}).items() if value is not None}
+        return cls.of(values | given, path.parent, Path() if "output" in given else path.parent)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], folder: Path, output_folder: Path | None = None) -> "SynthesisConfig":
+        """From the values of a file in `folder`."""
+        top = Section("", dict(values))
+        homes, people = _table(top, "households"), _table(top, "persons")
+        of_homes, home_bins = _attributes(values, top, "household_attributes")
+        of_people, person_bins = _attributes(values, top, "person_attributes")
+        config = cls(
+            data_set=top.text("data_set"),
+            households=folder / homes.text("file"),
+            persons=folder / people.text("file"),
+            key=homes.text("key", "household"),
+            role=people.text("role", "role"),
+            domain=_domain(top, of_homes, of_people),
+            bins=(*home_bins, *person_bins),
+            # Kept as text: delta is smaller than `Section.fraction` lets through.
+            budget=AdaptiveBudget(top.text("epsilon"), top.text("delta"), top.number("rounds")),
+            method=top.choice("method", SynthesisMethod, SynthesisMethod.HPD_FIXED),
+            components=top.number("components", 1000),
+            k=top.number("k", 3),
+            neighbours=top.choice("neighbours", Neighbours, Neighbours.REPLACE),
+            n_persons=top.number("n_persons", None),
+            groups=top.number("groups", None),
+            seed=top.number("seed", 0),
+            output=(folder if output_folder is None else output_folder) / top.text("output"),
+        )
+        for section in (homes, people, top):
+            section.done()
+        return config
+
+    def population(self) -> Population:
+        """Read the tables; what is returned is private.
+
+        Raises:
+            TableError, SynthesisError: a table is not what the domain says.
+        """
+        homes, people = self._binned(self.households, "households"), self._binned(self.persons, "persons")
+        return read_population(homes, people, self.domain, household_key=self.key, role=self.role)
+
+    def workload(self) -> Workload:
+        """All queries of k attributes; with relations where the domain has roles."""
+        levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(self.domain.roles) > 1 else [])]
+        return Workload.k_way(self.domain, self.k, levels)
+
+    def family(self) -> Family:
+        """The method with its settings."""
+        if self.method is SynthesisMethod.MWEM:
+            return MWEM()
+        return {SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}[self.method](
+            components=self.components
+        )
+
+    def _binned(self, file: Path, name: str) -> "pd.DataFrame":
+        frame = load(file, name, [])
+        labels = {b.name: b.labels(frame[b.name].to_numpy(object)) for b in self.bins if b.name in frame.columns}
+        return frame.assign(**labels)
+
+
+def _table(top: Section, key: str) -> Section:
+    section = top.section(key)
+    if section is None:
+        raise ConfigError(f"the table [{key}] is missing; write [{key}] with file = '...'")
+    return section
+
+
+def _domain(top: Section, of_homes: list[Attribute], of_people: list[Attribute]) -> Domain:
+    """Plain with `max_size`, or head, spouse and children with `max_children`."""
+    largest, children = top.number("max_size", None), top.number("max_children", None)
+    if (largest is None) == (children is None):
+        raise ConfigError(
+            "give either max_size (persons of one kind) or max_children (a head, perhaps a spouse, children)"
+        )
+    if children is None:
+        return Domain.plain(of_homes, of_people, largest)
+    return Domain.household(of_homes, of_people, children)
+
+
+def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list[Attribute], list[Binning]]:
+    """Name = list of values, or a table with bins; in the order of the file."""
+    top.section(key)
+    table = values.get(key, {})
+    attributes, bins = [], []
+    for name, given in table.items() if isinstance(table, dict) else ():
+        if isinstance(given, list):
+            if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in given):
+                raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of texts or whole numbers")
+            attributes.append(Attribute(name, tuple(given)))
+            continue
+        lower = given.get("bins") if isinstance(given, dict) else None
+        if not isinstance(lower, list) or not all(type(bound) is int for bound in lower):
+            raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of values, or {{bins = [0, 18, 65]}}")
+        section = Section(f"{key}.{name}", {option: value for option, value in given.items() if option != "bins"})
+        binning = Binning(name, tuple(lower), section.number("last", None), section.text("missing", None))
+        section.done()
+        attributes.append(binning.attribute)
+        bins.append(binning)
+    return attributes, bins
+
+
+SYNTHESIS_EXAMPLE = """\
+# What `pgsr synthesize` needs to know. Names of files are relative to this file.
+# Nothing here may be read off the private data: attributes, values, bounds and rounds are decided beforehand.
+# Public besides: the number of households and their attributes, and every household's number of persons.
+
+data_set = "households 2026"     # a public name
+epsilon = "1"                    # in quotes, so that it stays exact
+delta = "1e-10"                  # below 1 / (number of persons)^2, say
+rounds = 50                      # queries to select and measure; each gets a part of epsilon
+method = "hpd-fixed"             # hpd-fixed or hpd-gen (both need torch), or mwem (few kinds of households only)
+k = 3                            # attributes per query
+components = 1000                # of hpd-fixed and hpd-gen
+# neighbours = "replace"         # or "move", or "add_remove" with n_persons = a public number
+# groups = 10000                 # households to sample; as many as there are if left out
+# seed = 0                       # of the method, not of the noise
+output = "synthetic"             # a folder that does not exist yet
+
+max_size = 5                     # persons per household at most; or, with roles head, spouse and child:
+# max_children = 3
+
+[households]                     # one row per household
+file = "households.parquet"      # or .csv
+key = "household"
+
+[persons]                        # private: one row per person, with the key of its household
+file = "persons.parquet"
+# role = "role"                  # its column of roles, with max_children
+
+[household_attributes]           # column = its values, in their order; or bins of numbers
+area = ["urban", "rural"]
+vehicles = {bins = [0, 1, 2]}
+
+[person_attributes]
+sex = ["female", "male"]
+age = {bins = [0, 18, 65], missing = "unknown"}
+"""
