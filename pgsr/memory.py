@@ -5,7 +5,11 @@ import psutil
 from pgsr.errors import MemoryNeededError
 
 
-def require(n_bytes: int, what: str) -> None:
+SMALLER = "lower the largest size K or release fewer regions at a time"
+"""What to do about most tables that are too large."""
+
+
+def require(n_bytes: int, what: str, remedy: str = SMALLER) -> None:
     """Raise `MemoryNeededError` if `n_bytes` exceed the memory that is free now.
 
     Example:
@@ -15,5 +19,5 @@ def require(n_bytes: int, what: str) -> None:
     if n_bytes > free:
         raise MemoryNeededError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; "
-            "lower the largest size K or release fewer regions at a time"
+            f"{remedy}"
         )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.errors import ArgumentError, BudgetError
+from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError
 from pgsr.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
@@ -433,3 +433,11 @@ def test_refusals() -> None:
         with pytest.raises(BudgetError, match="would spend"):
             method.fit(population, budget, source=Seeded("p"), ledger=ledger)
         assert ledger.spent == []
+
+
+def test_persons_of_too_many_kinds_are_refused():
+    many = [Attribute(f"a{i}", tuple(range(50))) for i in range(8)]
+    domain = Domain.plain([], many, max_size=1)
+    one = Population(domain, np.empty((1, 0), int), np.zeros((1, 8), int), np.zeros(1, int), np.zeros(1, int))
+    with pytest.raises(MemoryNeededError, match="kinds of persons.*coarser attributes"):
+        PersonsAlone(MWEM()).fit(one, AdaptiveBudget(1, "1e-6", rounds=2), source=Seeded("many"))

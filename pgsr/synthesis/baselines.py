@@ -10,6 +10,7 @@ from types import NoneType
 
 import numpy as np
 
+from pgsr import memory
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
@@ -123,6 +124,7 @@ class PersonsAlone:
             ArgumentError: an argument is of the wrong kind.
             SynthesisError: persons may be added or removed, so that their number is private.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
+            MemoryNeededError: the table of all kinds of persons does not fit in memory; nothing is drawn then.
         """
         neighbours, ledger = _checked(population, budget, source, neighbours, ledger)
         if neighbours is Neighbours.ADD_REMOVE:
@@ -131,6 +133,8 @@ class PersonsAlone:
             )
         ledger.require(budget.rho, "persons and sizes")
         domain, persons = population.domain, table_of_persons(population)
+        n_kinds = persons.domain.universe
+        memory.require(32 * n_kinds, f"a table of {n_kinds:,} kinds of persons", "use fewer or coarser attributes")
         sizes = of_sizes(population, neighbours)
         part = exact(self.share) if sizes else Fraction(1)
         attributes = tuple(range(len(persons.domain.individual)))

@@ -57,7 +57,7 @@ class Universe:
                 f"the universe has {n:,} types of groups, {n_bytes / 2**30:,.1f} GiB of memory, and the limit is "
                 f"{max_types:,} types; merge values, lower the largest size, use HPD, or raise max_types"
             )
-        memory.require(n_bytes, f"a universe of {n:,} types of groups")
+        memory.require(n_bytes, f"a universe of {n:,} types of groups", "use fewer attributes or a smaller max_size")
         d_group, d_person = _values(domain)
         parts = [_multisets(role, d_person) for role in domain.roles]
         of_group, *chosen = np.unravel_index(np.arange(n), (d_group, *(len(orderings) for _, orderings in parts)))
