@@ -7,11 +7,12 @@ SIZE ?= states
 EPSILON ?= 1
 SEED ?= compare
 PROFILE ?= quick
+ROWS ?= 100000000
 
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: compare reproduce test test-full assure lint bench lock agreement notebook clean help
+.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +45,9 @@ lint: .venv/ready  ## style, types and the layers
 
 bench: .venv/ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
 	$(RUN) -m experiments bench
+
+bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
+	$(RUN) -m experiments bench-release --rows $(ROWS)
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
 	$(RUN) -m experiments agreement

@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from experiments.benchmarks import agreement, speed
+from experiments.benchmarks import agreement, release_run, speed
 from experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from experiments.engine import runner
 from experiments.engine.digest import code_digest
@@ -22,6 +22,7 @@ from experiments.report import write_report
 from experiments.report.sections import collect
 from pgsr import PgsrError, View
 from pgsr.budget import exact
+from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 
 app = typer.Typer(
@@ -105,6 +106,22 @@ def bench(
     """Measure speed and memory at full size, each beside its peer in the same run."""
     writable(out)
     speed.main(Console(width=None if Console().is_terminal else 150), out, quick)
+
+
+@app.command(
+    epilog="Examples:  python -m experiments bench-release  |  python -m experiments bench-release --rows 10000000 "
+    "--regions tracts  |  python -m experiments bench-release --keep made"
+)
+def bench_release(
+    rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
+    regions: Annotated[Regions, typer.Option(help="Finest regions: states, counties or tracts.")] = Regions.COUNTIES,
+    max_size: Annotated[int, typer.Option(help="The public largest size of the releases.", min=1)] = 20,
+    keep: Annotated[Path | None, typer.Option(help="Keep tables and releases here; deleted if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
+) -> None:
+    """Release and check made entity tables, end to end: seconds and memory of every step."""
+    writable(out)
+    release_run.main(_console(), out, rows, regions, max_size, keep)
 
 
 @app.command(

@@ -37,8 +37,11 @@ SomeConfigArgument = Annotated[
 
 
 @app.callback()
-def pgsr() -> None:
+def pgsr(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from; it may quote data.")] = False,
+) -> None:
     """Release numbers of groups by size, privately, and check such releases."""
+    del debug  # `main` looks for it anywhere among the arguments
 
 
 @app.command(
@@ -103,26 +106,25 @@ def check(
         raise SystemExit(1)
 
 
-@app.command(
-    epilog="Examples:  pgsr selftest release.toml --levels 3  |  pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3"
-)
+@app.command(epilog="Examples:  pgsr selftest release.toml  |  pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3")
 def selftest(
     config: SomeConfigArgument = None,
     epsilon: Annotated[str, typer.Option(help="Of all levels together, without a configuration.")] = "1",
     sensitivity: Annotated[int, typer.Option(help="2 for counts, 1 for cumulative counts.", min=1)] = 2,
-    levels: Annotated[int, typer.Option(help="Of the hierarchy.", min=1)] = 3,
+    levels: Annotated[int | None, typer.Option(help="Instead of the configuration's; 3 without one.", min=1)] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
     from pgsr.release import ReleaseConfig
     from pgsr.release import selftest as run
 
     if config is not None:
-        terms = ReleaseConfig.read(config).terms
-        scales = list(terms.scales(levels))
-        if terms.totals_epsilon:
-            scales.append(levels / terms.totals_epsilon)
+        asked = ReleaseConfig.read(config)
+        n_levels = levels or asked.tree().n_levels
+        scales = list(asked.terms.scales(n_levels))
+        if asked.terms.totals_epsilon:
+            scales.append(n_levels / asked.terms.totals_epsilon)
     else:
-        scales = [Fraction(sensitivity * levels) / exact(epsilon)]
+        scales = [Fraction(sensitivity * (levels or 3)) / exact(epsilon)]
     report = run(scales)
     _show(report, "Self-test of the noise")
     if not report.passed:
@@ -152,14 +154,16 @@ app.command(epilog=EPILOG)(synthesize)
 
 
 def main() -> None:
-    """Run the command line; every expected error is one sentence on stderr and exit code 2."""
+    """Run the command line; every error is one sentence on stderr and exit code 2, with --debug a traceback."""
     try:
-        app()
-    except (PgsrError, OSError) as error:
-        _refuse(str(error))
-        raise SystemExit(2) from None
+        app([argument for argument in sys.argv[1:] if argument != "--debug"])
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        _refuse(str(error) if isinstance(error, PgsrError | OSError) else _unexpected(error))
+        raise SystemExit(2) from None
 
 
 def _show(report: "Report", title: str) -> None:
@@ -174,6 +178,11 @@ def _show(report: "Report", title: str) -> None:
     console.print(table)
     n_failed = sum(not finding.passed for finding in report.findings)
     console.print(f"{len(report.findings) - n_failed} of {len(report.findings)} checks passed", highlight=False)
+
+
+def _unexpected(error: Exception) -> str:
+    """Its text may quote data, so only its kind is told."""
+    return f"{type(error).__name__}, which no command should raise; add --debug to see where it comes from"
 
 
 def _refuse(text: str) -> None:

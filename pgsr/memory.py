@@ -4,7 +4,6 @@ import psutil
 
 from pgsr.errors import MemoryNeededError
 
-
 SMALLER = "lower the largest size K or release fewer regions at a time"
 """What to do about most tables that are too large."""
 
@@ -18,6 +17,5 @@ def require(n_bytes: int, what: str, remedy: str = SMALLER) -> None:
     free = psutil.virtual_memory().available
     if n_bytes > free:
         raise MemoryNeededError(
-            f"{what} needs {n_bytes / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; "
-            f"{remedy}"
+            f"{what} needs {n_bytes / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; {remedy}"
         )

@@ -2,7 +2,8 @@
 
 To add one: a function that takes pytest's MonkeyPatch and plants the bug (in `planted_bugs`, `planted_leaks`, or in a
 module of its own for the part of the code it is about), a check that raises AssertionError (in `small_checks`, or
-elsewhere), and a line in `MUTANTS`. Those of the release folder belong here, too.
+elsewhere), and a line in `MUTANTS`. Those of the release folder are in `planted_publications`, found by
+`release_checks`.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 import planted_bugs as bugs
 import planted_leaks as leaks
+import planted_publications as folder
+import release_checks as published
 import small_checks as checks
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -69,5 +72,47 @@ MUTANTS = [
     Mutant("post-processing looks at the truth", leaks.peeking(leaks.empty_where_the_truth_is), checks.r8_replay),
     Mutant("warm start from the truth", leaks.peeking(leaks.warm_start), checks.r8_replay),
     Mutant("a copy of the truth is kept", leaks.kept_truth, checks.r8_replay),
+    Mutant("hash of the input in the manifest", folder.hash_of_the_input, published.files_follow_from_noisy_values),
+    Mutant("true error in the manifest", folder.true_error, published.files_follow_from_noisy_values),
+    Mutant("number of rows in the manifest", folder.number_of_rows, published.files_follow_from_noisy_values),
+    Mutant(
+        "number of clipped groups in the manifest",
+        folder.number_of_clipped_groups,
+        published.files_follow_from_noisy_values,
+    ),
+    Mutant(
+        "largest true size in the manifest", folder.largest_true_size, published.fields_are_those_that_may_be_published
+    ),
+    Mutant("seed in the manifest", folder.seed, published.fields_are_those_that_may_be_published),
+    Mutant("seeded noise in a release", folder.seed, published.noise_is_secure_and_fresh),
+    Mutant(
+        "seconds per region in the manifest",
+        folder.timings_per_region,
+        published.fields_are_those_that_may_be_published,
+    ),
+    Mutant("number of rows in the readme", folder.rows_in_the_readme, published.files_follow_from_noisy_values),
+    Mutant("release charged after drawing", folder.charged_after_drawing, published.epsilon_is_charged_before_noise),
+    Mutant("release charged for one level", folder.charged_per_level, published.epsilon_is_charged_before_noise),
+    Mutant(
+        "charge given back after a failure",
+        folder.given_back_after_a_failure,
+        published.epsilon_is_charged_before_noise,
+    ),
+    Mutant("release charged before it is refused", folder.charged_before_refusing, published.refusals_cost_nothing),
+    Mutant("rehearsal marked private", folder.rehearsal_marked_private, published.rehearsals_say_so),
+    Mutant(
+        "tables of a rehearsal marked private", folder.tables_of_a_rehearsal_marked_private, published.rehearsals_say_so
+    ),
+    Mutant(
+        "rehearsal under the release's name", folder.rehearsal_under_the_release_s_name, published.rehearsals_say_so
+    ),
+    Mutant(
+        "rehearsal's noise in a release",
+        folder.released_with_the_rehearsal_s_noise,
+        published.noise_is_secure_and_fresh,
+    ),
+    Mutant("noisy values published clipped", folder.clipped_at_zero, published.noisy_values_are_published_as_drawn),
+    Mutant("mean of two draws published", folder.mean_of_two_draws, published.noisy_values_are_published_as_drawn),
+    Mutant("best of two draws published", folder.best_of_two_draws, published.noisy_values_are_published_as_drawn),
 ]
 """All of them. A bug that several checks should catch stands here once for each."""

@@ -10,7 +10,7 @@ import pytest
 from made_tables import write_config, write_tables
 from typer.testing import CliRunner
 
-from pgsr import cli
+from pgsr import PgsrError, cli
 from pgsr.release import EXAMPLE, Kind
 
 ROOT = Path(__file__).parent.parent
@@ -104,6 +104,78 @@ def test_selftest_of_a_setting_and_of_a_configuration(place):
     done = invoke("selftest", write_config(place), "--levels", "2")
     assert done.exit_code == 0
     assert "law 4" in done.stdout
+
+
+def test_selftest_counts_the_levels_of_the_configuration(place):
+    """Three levels of counts at epsilon 1: scale 6. Private rows are not opened."""
+    (place / "entities.parquet").unlink()
+    assert "law 6" in invoke("selftest", write_config(place)).stdout
+
+
+def fail(*_arguments, **_names):
+    raise KeyError("secret row")
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "words"),
+    [
+        ("pgsr.release.publish.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
+        ("pgsr.release.publish.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
+        ("pgsr.release.publish._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lies in")),
+        ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
+    ],
+)
+def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, capsys, target, arguments, words):
+    write_config(place)
+    monkeypatch.chdir(place)
+    (place / "release").mkdir()
+    monkeypatch.setattr(target, fail)
+    monkeypatch.setattr("sys.argv", ["pgsr", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert len(said.strip().splitlines()) == 1
+    assert "KeyError" in said
+    assert "secret" not in said
+    for word in words:
+        assert word in said
+    kept = [path.name for path in place.iterdir() if path.name.startswith(".release.")]
+    assert len(kept) == ("epsilon 1 is spent" in words), "what epsilon has bought is kept"
+
+
+@pytest.mark.parametrize("place_of_flag", [1, 3])
+def test_debug_shows_where(place, monkeypatch, place_of_flag):
+    write_config(place)
+    monkeypatch.chdir(place)
+    monkeypatch.setattr("pgsr.release.publish.replayed", fail)
+    arguments = ["pgsr", "release", "release.toml"]
+    arguments.insert(place_of_flag, "--debug")
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(PgsrError) as caught:
+        cli.main()
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    write_config(place)
+    monkeypatch.chdir(place)
+    monkeypatch.setattr("pgsr.release.publish.replayed", interrupt)
+    monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert "epsilon 1 is spent" in capsys.readouterr().out
+
+
+def test_the_console_script():
+    """`make` installs it; .venv/bin/python -m pip install --no-deps --no-build-isolation -e . does, too."""
+    script = Path(sys.executable).with_name("pgsr")
+    done = subprocess.run([script, "release", "--example"], capture_output=True, text=True, check=True)
+    assert done.stdout == EXAMPLE
 
 
 def test_plan_shows_every_mechanism(place):

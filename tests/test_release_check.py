@@ -8,6 +8,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ import pytest
 from instances import scale
 from made_tables import write_config, write_tables
 
-from pgsr import CountOfCounts
-from pgsr.release import Kind, Outcome, ReleaseConfig, artefact, check, digest_of, manifest, release
+from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
+from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest, release
+from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
 
 Tamper = Callable[[Path, np.random.Generator], None]
 
@@ -286,6 +288,30 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path):
         failed = [finding.name for finding in check(folder).findings if not finding.passed]
         assert failed == ["privacy claim"], kind
         assert check(honest).passed, kind
+
+
+@pytest.mark.parametrize("totals", ["usual", "noisy"])
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("mean", [1, 3_000], ids=["few", "many"])
+def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
+    """Where every count is large, taking off any noise leaves counts that are not negative: that alone says nothing."""
+    tree = Hierarchy.from_paths([("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)])
+    truth = CountOfCounts(tree, np.random.default_rng(5).poisson(mean, (18, 10)), "d")
+    terms = Terms("d", 9, Fraction(1), kind, totals=kind.totals[totals == "noisy"])
+    noise = terms.mechanism(3).noise
+    for _ in range(scale(20, 500)):
+        assert not is_rehearsal(terms, noise.measure(truth, Secure()))
+    found = is_rehearsal(terms, noise.measure(truth, Seeded(manifest.REHEARSAL_KEY)))
+    # Leaves alone, large counts, and no public number of groups: there is nothing to hold the noise against.
+    assert found or (kind is Kind.BOTTOM_UP and totals == "noisy" and mean == 3_000)
+
+
+def test_the_chance_of_a_look_alike_is_that_of_the_law():
+    a = np.exp(-1 / 3)
+    pmf = (1 - a) / (1 + a) * a ** np.abs(np.arange(-200, 201))
+    at = np.arange(-20, 21)
+    np.testing.assert_allclose(np.exp(_log_pmf(at, 3.0)), pmf[at + 200])
+    np.testing.assert_allclose(np.exp(_log_cdf(at, 3.0)), np.cumsum(pmf)[at + 200])
 
 
 def test_what_only_the_announced_digest_tells(made, tmp_path):

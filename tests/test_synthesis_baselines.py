@@ -439,5 +439,5 @@ def test_persons_of_too_many_kinds_are_refused():
     many = [Attribute(f"a{i}", tuple(range(50))) for i in range(8)]
     domain = Domain.plain([], many, max_size=1)
     one = Population(domain, np.empty((1, 0), int), np.zeros((1, 8), int), np.zeros(1, int), np.zeros(1, int))
-    with pytest.raises(MemoryNeededError, match="kinds of persons.*coarser attributes"):
+    with pytest.raises(MemoryNeededError, match=r"kinds of persons.*coarser attributes"):
         PersonsAlone(MWEM()).fit(one, AdaptiveBudget(1, "1e-6", rounds=2), source=Seeded("many"))

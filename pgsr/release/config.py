@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.algorithms import Merge
+from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
 from pgsr.release.errors import ConfigError
 from pgsr.release.sections import Section
 from pgsr.release.terms import Kind, Terms
 from pgsr.tables import Csv, Entities, Groups, Levels, Limits, Parents, Parquet, PrivateLog, Quantities, count_groups
+from pgsr.tables.regions import locate, source_of
+from pgsr.tables.session import Session
 
 REHEARSAL = "-rehearsal"
 """What is appended to the output folder of a rehearsal."""
@@ -100,6 +103,24 @@ class ReleaseConfig:
     def folder(self, rehearse: bool) -> Path:
         """Where the release, or its rehearsal, goes."""
         return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
+
+    def tree(self) -> Hierarchy:
+        """The public regions. The private rows are not opened.
+
+        Raises:
+            ConfigError: the regions would have to be read off a private table.
+            TableError, HierarchyError: as `count`.
+        """
+        regions, rows = self.regions, self.groups or self.entities
+        if regions is None:
+            if self.groups is None or self.private_groups or isinstance(self.groups.region, str):
+                raise ConfigError(
+                    "there are no public regions; write a table [regions], or name a column per level of a public "
+                    "table of groups, region = ['nation', 'state']"
+                )
+            regions = Levels(self.groups.table, self.groups.region)
+        with Session(self.limits or Limits(), source_of(regions)) as session:
+            return locate(regions, isinstance(rows.region, tuple), session).hierarchy
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts:
         """Read the tables; what is returned is private."""

@@ -1,5 +1,6 @@
 """What can be said of released counts from the measurement alone, by the publisher and by everybody else."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +18,8 @@ from pgsr.release.manifest import REHEARSAL_KEY
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, counts_of_cumulative, cumulative
 
-ENOUGH = 64
-"""Draws other than 0 before seeded noise is recognised: fewer may agree by chance."""
+LOG_CHANCE = math.log(1e-12)
+"""Seeded noise is recognised where other noise would look like it at most once in 10^12 releases."""
 
 
 def kept(terms: Terms, measurement: Measurement) -> Measurement:
@@ -47,27 +48,47 @@ def certificate_of(terms: Terms, measurement: Measurement, counts: Estimate) -> 
 def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
     """Whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
 
-    The first two levels that were measured are looked at. Where nearly all draws are 0 nothing can be said.
+    The first two levels that were measured are looked at. What is found counts only if other noise would hardly ever
+    look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
+    before, is multiplied up. Where counts are large and few facts are public there is too little to say it.
     """
-    tree = measurement.hierarchy
-    scales = terms.scales(tree.n_levels)
+    tree, cumulates = measurement.hierarchy, terms.kind.view is View.CUMULATIVE
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
-    rows = {level: measurement.matrix[tree.level(level)].copy() for level in levels}
-    drawn = 0
-    for level, values in rows.items():
-        law = DoubleGeometric(scales[level])
-        for place, region in enumerate(range(*tree.level(level).indices(tree.n_regions))):
-            noise = np.zeros(values.shape[1], np.int64)
+    # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
+    from_above = terms.public is Totals.NOISY and cumulates
+    first = int(from_above)
+    chances, sums = 0.0, np.zeros((2, terms.max_size + 1), np.int64)
+    for place, level in enumerate(levels):
+        law, regions = DoubleGeometric(terms.scales(tree.n_levels)[level]), tree.level(level)
+        for region in range(regions.start, regions.stop):
+            noise = np.zeros(terms.max_size + 1, np.int64)
             identity = StreamId(terms.data_set, terms.kind.view.value, level, tree.paths[region])
             law.add_to(noise, Seeded(REHEARSAL_KEY).stream(identity))
-            drawn += int(np.count_nonzero(noise))
-            values[place] -= noise
-    if drawn < ENOUGH:
+            noise = -noise if from_above else noise
+            bare = measurement.matrix[region] - noise
+            counts = counts_of_cumulative(bare) if cumulates else bare
+            known = region < len(measurement.totals) and terms.public is not Totals.NOISY
+            if (counts[first:] < 0).any() or (known and counts.sum() != measurement.totals[region]):
+                return False
+            sums[place] += counts
+            chance = _log_cdf(counts + noise, float(law.scale))  # of a count that is not negative
+            # Totals, and the sums over the other regions, leave one number.
+            fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)
+            if place == 1 and region == regions.stop - 1:
+                fixed[:] = True
+            chances += float(np.where(fixed, _log_pmf(noise, float(law.scale)), chance)[first:].sum())
+    if len(levels) > 1 and (sums[0] != sums[1])[first:].any():
         return False
-    counts = rows if terms.kind is Kind.M_H else {level: counts_of_cumulative(v) for level, v in rows.items()}
-    # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
-    first = 1 if terms.public is Totals.NOISY and terms.kind is not Kind.M_H else 0
-    if any((table[:, first:] < 0).any() for table in counts.values()):
-        return False
-    sums = [table[:, first:].sum(axis=0) for table in counts.values()]
-    return all((one == sums[0]).all() for one in sums)
+    return chances < LOG_CHANCE
+
+
+def _log_pmf(noise: np.ndarray, scale: float) -> np.ndarray:
+    """log P(X = noise) = log((1 - a) / (1 + a)) - |noise| / scale, a = e^(-1 / scale)."""
+    return np.log(np.tanh(1 / (2 * scale))) - np.abs(noise) / scale
+
+
+def _log_cdf(room: np.ndarray, scale: float) -> np.ndarray:
+    """log P(X <= room), for any X of this law."""
+    tail = np.exp(-np.where(room < 0, -room, room + 1) / scale) / (1 + np.exp(-1 / scale))
+    with np.errstate(divide="ignore"):
+        return np.where(room < 0, np.log(tail), np.log1p(-tail))

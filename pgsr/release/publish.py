@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.conditions import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
@@ -24,12 +22,10 @@ from pgsr.release.config import ReleaseConfig
 from pgsr.release.errors import ReleaseError
 from pgsr.release.judging import kept, replayed
 from pgsr.release.ledger_file import LedgerFile
+from pgsr.release.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.terms import Terms
 from pgsr.tables import PrivateLog
 from pgsr.views import View
-
-BYTES_PER_CELL = 100
-"""Memory that the measurement, the largest method and the check together need at most, per region and size."""
 
 
 def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Path:
@@ -54,15 +50,17 @@ def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
     terms, folder = config.terms, config.folder(rehearse)
     ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)
     what = f"{terms.kind} into {folder.name}"
-    _require_place(folder)
+    require_place(folder)
     ledger.require(terms.epsilon, what)
     tell("reading the tables")
+    require_room(folder, terms, config.tree())
     truth = config.count(log.rows)
     log.note("read")
     mechanism = terms.mechanism(truth.hierarchy.n_levels)
     source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
     mechanism.check(truth, source)
-    _require_room(folder, truth)
+    require_room(folder, terms, truth.hierarchy, truth)
+    require_arithmetic(terms, truth)
     log.open(config.log)
     keep = False
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -86,11 +84,13 @@ def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
         except BaseException as error:
             # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
             keep = not rehearse and any(hidden.iterdir())
-            if not isinstance(error, PgsrError | OSError | MemoryError):
-                raise
             spent = "nothing was charged" if rehearse else f"epsilon {terms.epsilon} is spent"
             where = f"; what was written lies in {str(hidden)!r}" if keep else ""
-            raise ReleaseError(f"the release failed after the noise was drawn, so {spent}{where}: {error}") from None
+            if not isinstance(error, Exception):  # somebody ends the process
+                tell(f"stopped after the noise was drawn, so {spent}{where}")
+                raise
+            said = str(error) if isinstance(error, PgsrError | OSError) else _unexpected(error)
+            raise ReleaseError(f"the release failed after the noise was drawn, so {spent}{where}: {said}") from error
     finally:
         if not keep:
             shutil.rmtree(hidden, ignore_errors=True)
@@ -137,37 +137,22 @@ def _publish(hidden: Path, folder: Path) -> None:
     _sync(folder.parent)
 
 
+def _unexpected(error: Exception) -> str:
+    """Its text may quote data, so only its kind is told."""
+    if isinstance(error, MemoryError):
+        return "memory ran out; free some, or lower max_size"
+    return (
+        f"{type(error).__name__}, which no release should raise; `pgsr release CONFIG --rehearse --debug` tells where, "
+        "at no charge"
+    )
+
+
 def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _require_place(folder: Path) -> None:
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise ReleaseError(f"the output {str(folder)!r} is no folder; choose another; nothing was charged")
-    if folder.exists() and any(folder.iterdir()):
-        raise ReleaseError(f"the output folder {str(folder)!r} is not empty; choose another; nothing was charged")
-    if not folder.parent.is_dir() or not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise ReleaseError(
-            f"the folder {str(folder.parent)!r} of the output does not exist or cannot be written to; make it; nothing "
-            "was charged"
-        )
-
-
-def _require_room(folder: Path, truth: CountOfCounts) -> None:
-    cells = truth.hierarchy.n_regions * (truth.max_size + 1)
-    memory.require(
-        BYTES_PER_CELL * cells, f"a release of {truth.hierarchy.n_regions:,} regions x {truth.max_size + 1:,} sizes"
-    )
-    free, needed = shutil.disk_usage(folder.parent).free, 32 * cells + 2**20
-    if free < needed:
-        raise ReleaseError(
-            f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "
-            f"{str(folder.parent)!r}; make room; nothing was charged"
-        )
 
 
 @dataclass

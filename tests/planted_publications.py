@@ -1,0 +1,233 @@
+"""Bugs of the release folder as patches of the real code: each function plants one, MonkeyPatch takes it away."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from planted_bugs import around
+from pytest import MonkeyPatch  # noqa: PT013
+
+from pgsr import CountOfCounts, Geometric, Secure, Seeded
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.release import LedgerFile, ReleaseConfig, artefact, manifest
+from pgsr.release import publish as publishing
+from pgsr.tables import PrivateLog
+
+# Fields that tell of the data
+
+
+def published(patch: MonkeyPatch, name: str, value: Callable[["_Seen", Path], Any]) -> None:
+    """The manifest gets a field `name`, and the list of fields that may be there gets it, too, so that `check` passes.
+
+    `value` is made from all that the process has seen: that is the bug.
+    """
+    seen = _Seen()
+
+    def counted(count: Callable) -> Callable:
+        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
+            seen.config, seen.log = config, log or PrivateLog()
+            seen.truth = count(config, seen.log)
+            return seen.truth
+
+        return kept
+
+    def written(write: Callable) -> Callable:
+        def with_field(folder: Path, terms: Any, measurement: Any, result: Any) -> None:
+            write(folder, terms, measurement, result)
+            path = folder / artefact.MANIFEST
+            fields = json.loads(path.read_text()) | {name: value(seen, folder)}
+            path.write_text(manifest.written(fields))
+            (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+
+        return with_field
+
+    around(patch, ReleaseConfig, "count", counted)
+    around(patch, publishing, "_write", written)
+    patch.setattr(manifest, "FIELDS", (*manifest.FIELDS, name))
+
+
+class _Seen:
+    config: ReleaseConfig
+    log: PrivateLog
+    truth: CountOfCounts
+
+
+def hash_of_the_input(patch: MonkeyPatch) -> None:
+    """Whoever guesses the table can confirm the guess."""
+
+    def digest(seen: _Seen, _: Path) -> str:
+        return hashlib.sha256(Path(seen.config.entities.table.pattern).read_bytes()).hexdigest()
+
+    published(patch, "input", digest)
+
+
+def true_error(patch: MonkeyPatch) -> None:
+    def error(seen: _Seen, folder: Path) -> int:
+        from pgsr.tables import read_long
+
+        return int(np.abs(read_long(folder / artefact.COUNTS).counts().counts - seen.truth.counts).sum())
+
+    published(patch, "error", error)
+
+
+def number_of_rows(patch: MonkeyPatch) -> None:
+    published(patch, "rows", lambda seen, _: seen.log.entities)
+
+
+def number_of_clipped_groups(patch: MonkeyPatch) -> None:
+    published(patch, "clipped", lambda seen, _: seen.log.clipped_groups)
+
+
+def largest_true_size(patch: MonkeyPatch) -> None:
+    published(patch, "largest", lambda seen, _: int(np.flatnonzero(seen.truth.counts[0])[-1] + seen.log.clipped_groups))
+
+
+def seed(patch: MonkeyPatch) -> None:
+    """Noise from a key that is published: anybody can take it off."""
+    key = "2026-11-21"
+    patch.setattr(publishing, "Secure", lambda: _SecureLooking(key))
+    published(patch, "seed", lambda *_: key)
+
+
+class _SecureLooking(Seeded):
+    secure = True
+
+
+def timings_per_region(patch: MonkeyPatch) -> None:
+    seconds: list[float] = []
+
+    def timed(add_to: Callable) -> Callable:
+        def add(law: DoubleGeometric, values: np.ndarray, stream: Any) -> None:
+            start = time.perf_counter()
+            add_to(law, values, stream)
+            seconds.append(time.perf_counter() - start)
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", timed)
+    published(patch, "seconds", lambda *_: [round(s, 9) for s in seconds])
+
+
+def rows_in_the_readme(patch: MonkeyPatch) -> None:
+    seen = _Seen()
+
+    def counted(count: Callable) -> Callable:
+        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
+            seen.log = log or PrivateLog()
+            return count(config, seen.log)
+
+        return kept
+
+    around(patch, ReleaseConfig, "count", counted)
+    around(patch, manifest, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
+
+
+# Charging
+
+
+def charged_after_drawing(patch: MonkeyPatch) -> None:
+    charge = LedgerFile.charge
+    owed: list[tuple[LedgerFile, Fraction, str]] = []
+    patch.setattr(LedgerFile, "charge", lambda ledger, amount, what: owed.append((ledger, amount, what)))
+
+    def settle(write: Callable) -> Callable:
+        def written(*arguments: Any) -> None:
+            while owed:
+                charge(*owed.pop())
+            write(*arguments)
+
+        return written
+
+    around(patch, publishing, "_write_measurement", settle)
+
+
+def charged_per_level(patch: MonkeyPatch) -> None:
+    """A third of epsilon, for three levels that each get a third."""
+    around(patch, LedgerFile, "charge", lambda f: lambda ledger, amount, what: f(ledger, amount / 3, what))
+
+
+def given_back_after_a_failure(patch: MonkeyPatch) -> None:
+    def careful(release: Callable) -> Callable:
+        def released(config: ReleaseConfig, *rest: Any) -> Path:
+            before = config.ledger.read_bytes() if config.ledger.exists() else None
+            try:
+                return release(config, *rest)
+            except Exception:
+                config.ledger.unlink(missing_ok=True)
+                if before is not None:
+                    config.ledger.write_bytes(before)
+                raise
+
+        return released
+
+    import release_checks
+
+    around(patch, release_checks, "release", careful)
+
+
+def charged_before_refusing(patch: MonkeyPatch) -> None:
+    def early(release: Callable) -> Callable:
+        def released(config: ReleaseConfig, rehearse: bool = False) -> Path:
+            if not rehearse:
+                LedgerFile(config.ledger, config.ledger_total, config.terms.data_set).charge(Fraction(1, 2), "early")
+            return release(config, rehearse)
+
+        return released
+
+    import release_checks
+
+    around(patch, release_checks, "release", early)
+
+
+# Noise and claims
+
+
+def rehearsal_marked_private(patch: MonkeyPatch) -> None:
+    patch.setattr(manifest, "claim", lambda secure: manifest.PRIVATE)
+
+
+def tables_of_a_rehearsal_marked_private(patch: MonkeyPatch) -> None:
+    around(patch, manifest, "facts", lambda f: lambda terms, secure, table: f(terms, True, table))
+
+
+def rehearsal_under_the_release_s_name(patch: MonkeyPatch) -> None:
+    patch.setattr(ReleaseConfig, "folder", lambda config, rehearse: config.output)
+
+
+def released_with_the_rehearsal_s_noise(patch: MonkeyPatch) -> None:
+    patch.setattr(publishing, "Secure", lambda: _SecureLooking(manifest.REHEARSAL_KEY))
+
+
+def clipped_at_zero(patch: MonkeyPatch) -> None:
+    """Noisy values are made presentable before they are published."""
+    _measured(patch, lambda measurement, again: replace(measurement, values=np.maximum(measurement.matrix, 0)))
+
+
+def mean_of_two_draws(patch: MonkeyPatch) -> None:
+    """Better by a factor of 1.4, at twice the epsilon."""
+    _measured(patch, lambda measurement, again: replace(measurement, values=(measurement.matrix + again().matrix) // 2))
+
+
+def best_of_two_draws(patch: MonkeyPatch) -> None:
+    """The draw with less noise, judged by its sum."""
+
+    def better(measurement: Any, again: Callable[[], Any]) -> Any:
+        return min((measurement, again()), key=lambda m: int(np.abs(m.matrix).sum()))
+
+    _measured(patch, better)
+
+
+def _measured(patch: MonkeyPatch, change: Callable[[Any, Callable[[], Any]], Any]) -> None:
+    def changed(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, source: Any, *rest: Any) -> Any:
+            return change(measure(noise, truth, source, *rest), lambda: measure(noise, truth, Secure(), *rest))
+
+        return measured
+
+    around(patch, Geometric, "measure", changed)

@@ -1,0 +1,213 @@
+"""What must hold of a release folder for its privacy claim: functions that raise AssertionError where it does not.
+
+`test_assurance_mutants` runs them on the code as it is and on the bugs of `planted_publications`.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from exact_law import noise_by
+from made_tables import write_config, write_tables
+
+from pgsr import PgsrError, Secure
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.random import ByteStream, StreamId
+from pgsr.release import LedgerFile, ReleaseConfig, release
+
+N_REGIONS = 7
+LEVEL = {"level", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
+PUBLISHED = {
+    "format": None,
+    "data_set": None,
+    "privacy_claim": None,
+    "epsilon": None,
+    "delta": None,
+    "neighbours": None,
+    "levels": LEVEL,
+    "totals": {"public", "share", "epsilon"},
+    "max_size": None,
+    "max_quantity": None,
+    "invariants": None,
+    "mechanism": None,
+    "method": None,
+    "options": set(),
+    "status": None,
+    "certificate": {"problem", "objective", "bound", "bound_by", "violations"},
+    "distance": {"sum", "squares"},
+    "measurement": {"values", "sum"},
+    "versions": {"python", "pgsr", "numpy", "scipy", "numba", "pyarrow"},
+    "files": {"counts.parquet", "measurement.parquet", "hierarchy.csv", "README.txt"},
+}
+"""Every field that a manifest of M_H may have, and the fields of those that are tables; written down once more here."""
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """A folder with confidential tables and a configuration, epsilon 1 of 100, K = 3; some groups are larger."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_tables(Path(folder))
+        write_config(Path(folder))
+        yield Path(folder)
+
+
+def made(folder: Path, rehearse: bool = False) -> Path:
+    """The release; a refusal by its own check is a failure of the check that asks for it."""
+    try:
+        return release(ReleaseConfig.read(folder / "release.toml"), rehearse)
+    except PgsrError as error:
+        raise AssertionError(f"no release: {error}") from error
+
+
+def left(folder: Path) -> Fraction:
+    return LedgerFile(folder / "ledger.jsonl", "100", "made").left
+
+
+def files_follow_from_noisy_values() -> None:
+    """Data that differ by a row and happen to get the same noisy values are published byte for byte alike."""
+    with place() as folder:
+        people = pq.read_table(folder / "entities.parquet")
+        group = people["group"].to_numpy()
+        size = np.bincount(group)[group]
+        drawn: list[np.ndarray] = []
+        add_to = DoubleGeometric.add_to
+
+        def record(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            add_to(law, values, stream)
+            drawn.append(values.copy())
+
+        with noise_by(record):
+            first = _contents(made(folder))
+        for row in (np.flatnonzero(size == 2)[0], np.flatnonzero(size == 4)[0]):
+            shutil.rmtree(folder / "release")
+            pq.write_table(people.filter(np.arange(len(people)) != row), folder / "entities.parquet")
+            again = iter(drawn)
+
+            def replay(law: DoubleGeometric, values: np.ndarray, stream: ByteStream, again: Iterator = again) -> None:
+                del law, stream
+                values[:] = next(again)
+
+            with noise_by(replay):
+                second = _contents(made(folder))
+            assert first == second, f"{[name for name in first if first[name] != second.get(name)]} tell of row {row}"
+
+
+def fields_are_those_that_may_be_published() -> None:
+    """By a list of its own; and nothing else lies in the folder, nor a column in a table."""
+    with place() as folder:
+        found = made(folder)
+        names = {"counts.parquet", "measurement.parquet", "hierarchy.csv", "manifest.json", "README.txt", "SHA256SUMS"}
+        assert {path.name for path in found.iterdir()} == names
+        manifest = json.loads((found / "manifest.json").read_text())
+        assert manifest.keys() == PUBLISHED.keys(), manifest.keys() ^ PUBLISHED.keys()
+        for name, fields in PUBLISHED.items():
+            tables = manifest[name] if isinstance(manifest[name], list) else [manifest[name]]
+            assert fields is None or all(table.keys() == fields for table in tables), name
+        for table in ("counts.parquet", "measurement.parquet"):
+            assert len(pq.read_schema(found / table).names) == 5
+            facts = {b"format", b"table", b"data_set", b"privacy_claim", b"epsilon"}
+            assert pq.read_schema(found / table).metadata.keys() == facts
+
+
+def noisy_values_are_published_as_drawn() -> None:
+    """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published."""
+    with place() as folder, _secure_draws() as drawn:
+        published = pq.read_table(made(folder) / "measurement.parquet")["value"].to_numpy()
+        assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
+        assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
+
+
+def noise_is_secure_and_fresh() -> None:
+    """Two releases of the same tables have different noise, from keys that nobody is told."""
+    with place() as folder, _secure_draws() as drawn:
+        values = []
+        for _ in range(2):
+            found = made(folder)
+            values.append(pq.read_table(found / "measurement.parquet")["value"].to_pylist())
+            shutil.rmtree(found)
+        assert len(drawn) == 2 * N_REGIONS, "noise was drawn from another source"
+        assert values[0] != values[1], "two releases have the same noise"
+
+
+def epsilon_is_charged_before_noise() -> None:
+    """All of it, once, and whatever happens afterwards."""
+    with place() as folder:
+
+        def fail(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            del law, values, stream
+            raise OSError(f"{left(folder)} is left")
+
+        with noise_by(fail):
+            said = _refusal(folder)
+        assert "99 is left" in said, f"noise is drawn before it is paid for: {said}"
+        assert left(folder) == 99, "a charge is given back after noise was drawn"
+        made(folder)
+        assert left(folder) == 98, "a release costs its epsilon, once"
+
+
+def refusals_cost_nothing() -> None:
+    """Where the output cannot be written, or the ledger lacks epsilon, nothing is drawn and nothing is charged."""
+    with place() as folder:
+        drawn: list[int] = []
+        with noise_by(lambda law, values, stream: drawn.append(1)):
+            (folder / "release").mkdir()
+            (folder / "release" / "mine").touch()
+            _refusal(folder)
+            shutil.rmtree(folder / "release")
+            LedgerFile(folder / "ledger.jsonl", "100", "made").charge(Fraction(199, 2), "earlier releases")
+            _refusal(folder)
+        assert not drawn, "noise was drawn for a release that is refused"
+        assert left(folder) == Fraction(1, 2), "a refused release was charged"
+
+
+def rehearsals_say_so() -> None:
+    """In the folder's name, the manifest, both tables and README.txt; and they cost nothing."""
+    with place() as folder:
+        found = made(folder, rehearse=True)
+        assert found.name == "release-rehearsal"
+        assert left(folder) == 100, "a rehearsal was charged"
+        assert json.loads((found / "manifest.json").read_text())["privacy_claim"] == "none (seeded)"
+        for table in ("counts.parquet", "measurement.parquet"):
+            claim = pq.read_schema(found / table).metadata[b"privacy_claim"]
+            assert claim == b"none (seeded)", f"{table} of a rehearsal claims {claim}"
+        assert "NOT PRIVATE" in (found / "README.txt").read_text()
+
+
+@contextmanager
+def _secure_draws() -> Iterator[list[np.ndarray]]:
+    """Every vector after noise from `Secure` was added to it. The check draws others, of rehearsals."""
+    drawn: list[np.ndarray] = []
+    streams: list[ByteStream] = []
+    add_to, stream_of = DoubleGeometric.add_to, Secure.stream
+
+    def record(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+        add_to(law, values, stream)
+        if any(stream is known for known in streams):
+            drawn.append(values.copy())
+
+    def noted(source: Secure, identity: StreamId) -> ByteStream:
+        streams.append(stream_of(source, identity))
+        return streams[-1]
+
+    with noise_by(record), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Secure, "stream", noted)
+        yield drawn
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _refusal(folder: Path) -> str:
+    try:
+        release(ReleaseConfig.read(folder / "release.toml"))
+    except (PgsrError, OSError) as error:
+        return str(error)
+    raise AssertionError("a release that cannot be made was not refused")

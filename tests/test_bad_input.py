@@ -1,0 +1,239 @@
+"""The catalogue of bad input: every row with the tests that show it, and bad tables once more through a release."""
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr import PgsrError
+from pgsr.errors import HierarchyError, TableError
+from pgsr.release import ReleaseConfig, release
+
+CATALOGUE: dict[str, tuple[str, ...]] = {
+    "orphan region, unknown parent": (
+        "test_hierarchy::test_bad_trees_are_refused[parent -2]",
+        "test_tables::test_tables_of_regions_that_are_no_tree",
+    ),
+    "two roots": ("test_hierarchy::test_bad_trees_are_refused[two roots]",),
+    "cycle": ("test_hierarchy::test_bad_trees_are_refused[cycle]",),
+    "self-parent": ("test_hierarchy::test_bad_trees_are_refused[own parent]",),
+    "two parents": ("test_hierarchy::test_bad_trees_are_refused[two parents]",),
+    "duplicate region id": (
+        "test_hierarchy::test_bad_trees_are_refused[same path]",
+        "test_tables::test_level_columns_that_are_no_tree",
+    ),
+    "same name in two branches": ("test_hierarchy::test_same_name_in_two_branches",),
+    "ragged depth": (
+        "test_hierarchy::test_bad_trees_are_refused[ragged]",
+        "test_hierarchy::test_padding_repeats_short_branches",
+        "test_noise::test_padded_regions_are_not_measured",
+        "test_release::test_branches_of_different_depth",
+    ),
+    "single child": ("test_noise::test_single_child_is_drawn_independently_of_its_parent",),
+    "empty region": ("test_noise::test_empty_region_is_measured", "test_tables::test_regions_without_groups_stay"),
+    "group spanning two leaves": (
+        "test_tables::test_rows_that_fit_nowhere_or_twice",
+        "test_tables::test_private_groups_are_not_quoted",
+    ),
+    "size-0 groups": (
+        "test_tables::test_groups_without_entities_count_as_size_0",
+        "test_histogram::test_empty_regions_and_size_0_are_kept",
+    ),
+    "absent group table": ("test_tables::test_without_a_table_of_groups_the_totals_must_be_paid_for",),
+    "entity with null or unknown group": ("test_tables::test_rows_that_fit_nowhere_or_twice",),
+    "entity with null or unknown region": ("test_tables::test_regions_of_entities_have_to_agree",),
+    "region ids read as numbers": (
+        "test_hierarchy::test_bad_trees_are_refused[number as id]",
+        "test_tables::test_numbers_that_refer_to_text_are_refused",
+        "test_tables::test_csv_ids_keep_their_zeros",
+    ),
+    "unicode ids that collide after NFC": (
+        "test_hierarchy::test_bad_trees_are_refused[two spellings]",
+        "test_tables::test_ids_that_collide_after_normalisation",
+    ),
+    "control characters": (
+        "test_hierarchy::test_bad_trees_are_refused[zero byte]",
+        "test_tables::test_control_characters",
+    ),
+    "negative, NaN, infinite, fractional, > 2^62 counts": (
+        "test_histogram::test_bad_counts_are_refused_by_name",
+        "test_histogram::test_totals_beyond_2_to_the_62_are_refused_not_wrapped",
+    ),
+    "boolean, object counts": (
+        "test_histogram::test_kinds_of_numbers_that_are_no_counts",
+        "test_histogram::test_bad_tables_are_refused",
+    ),
+    "size > K": ("test_tables::test_sizes_above_the_largest_are_clipped_and_the_number_stays_private",),
+    "K < 1": (
+        "test_tables::test_largest_sizes_that_are_none",
+        "test_release::test_every_error_of_a_configuration_names_its_key",
+    ),
+    "K x regions over memory": (
+        "test_histogram::test_too_large_a_table_is_refused_at_once",
+        "test_release_preflight::test_an_oversized_request_is_refused_at_once",
+    ),
+    "epsilon <= 0, NaN, inf, bool, 1e-320": ("test_budget::test_malformed_epsilon_is_refused_everywhere",),
+    "shares that do not sum": ("test_budget::test_shares_that_do_not_fit_are_refused",),
+    "budget spent twice": (
+        "test_budget::test_budget_cannot_be_spent_twice",
+        "test_release_ledger::test_two_processes_cannot_both_spend_the_last",
+    ),
+    "solver missing": ("test_models::test_a_missing_package_is_a_sentence",),
+    "solver unlicensed": ("test_models::test_a_licence_file_that_is_none_is_a_sentence",),
+    "solver over its size limit": ("test_models::test_gurobi_beyond_its_bundled_licence",),
+    "solver timing out": (
+        "test_models::test_time_limits_end_in_an_honest_status",
+        "test_models::test_a_time_limit_below_any_solver_is_a_status",
+    ),
+    "solver returning NaN": ("test_models::test_answers_that_are_wrong_are_refused",),
+    "solver with a false 'solved'": (
+        "test_models::test_a_false_solved_is_a_failed_row",
+        "test_models::test_whatever_a_solver_does_is_a_status",
+    ),
+    "infeasible window": (
+        "test_cost_tables::test_windows_that_cannot_reach_the_total_are_widened",
+        "test_cost_tables::test_malformed_windows_are_sentences",
+    ),
+    "killed mid-sweep": (
+        "test_experiments_runner::test_nothing_finished_is_lost_to_sigkill",
+        "test_release::test_killed_after_the_charge",
+    ),
+    "disk full": (
+        "test_experiments_store::test_what_cannot_be_written_is_a_sentence",
+        "test_release::test_a_full_disk_is_refused_beforehand",
+        "test_release_ledger::test_a_full_disk_charges_nothing",
+    ),
+    "read-only folder": (
+        "test_experiments_store::test_a_read_only_folder_is_a_sentence",
+        "test_release::test_a_read_only_folder_is_refused",
+        "test_release_ledger::test_a_folder_that_cannot_be_written",
+    ),
+    "two writers": (
+        "test_experiments_store::test_two_writers_leave_whole_files",
+        "test_release_ledger::test_two_processes_cannot_both_spend_the_last",
+    ),
+    "whatever else": (
+        "test_tables::test_only_own_errors",
+        "test_hierarchy::test_garbage_is_refused_or_a_tree",
+        "test_histogram::test_garbage_is_refused_or_adds_up",
+        "test_assurance_garbage::test_garbage_is_refused_in_our_words",
+    ),
+}
+"""Row -> tests that show it, as file::function[case]."""
+
+
+@pytest.mark.parametrize("row", CATALOGUE)
+def test_every_row_is_shown_by_tests_that_exist(row):
+    """A function of that name, and a case of that name in its file; a renamed or deleted test is missed here."""
+    assert CATALOGUE[row]
+    for shown in CATALOGUE[row]:
+        file, _, test = shown.partition("::")
+        function, _, case = test.partition("[")
+        functions, texts = functions_and_texts(file)
+        assert function in functions, f"{row}: there is no {shown}"
+        assert not case or case.removesuffix("]") in texts, f"{row}: {function} has no case {case}"
+
+
+@cache
+def functions_and_texts(file: str) -> tuple[set[str], set[str]]:
+    tree = ast.parse((Path(__file__).parent / f"{file}.py").read_text())
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return functions, {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def line(text: str) -> Callable[[Path], None]:
+    """One line more in the table of regions."""
+
+    def spoil(folder: Path) -> None:
+        with (folder / "regions.csv").open("a") as file:
+            file.write(text + "\n")
+
+    return spoil
+
+
+def row(table: str, **values: object) -> Callable[[Path], None]:
+    """One row more in a table."""
+
+    def spoil(folder: Path) -> None:
+        path = folder / f"{table}.parquet"
+        found = pq.read_table(path)
+        added = {name: pa.array([values.get(name)], found.schema.field(name).type) for name in found.column_names}
+        pq.write_table(pa.concat_tables([found, pa.table(added)]), path)
+
+    return spoil
+
+
+def without(table: str, column: str) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        path = folder / f"{table}.parquet"
+        pq.write_table(pq.read_table(path).drop_columns(column), path)
+
+    return spoil
+
+
+def torn(table: str) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        path = folder / f"{table}.parquet"
+        path.write_bytes(path.read_bytes()[:-20])
+
+    return spoil
+
+
+SPOILED = {
+    "orphan": (line("US/XX/1,US/XX"), HierarchyError, "orphan"),
+    "two roots": (line("Other,"), HierarchyError, "two roots"),
+    "cycle": (line("A,B\nB,A"), HierarchyError, "cycle"),
+    "self-parent": (line("A,A"), HierarchyError, "own parent"),
+    "two parents": (line("US/GA/GA0,US/MI"), HierarchyError, "two parents"),
+    "duplicate region": (line("US/GA,US"), HierarchyError, "listed twice"),
+    "ragged": (line("US/DC,US"), HierarchyError, "pad_ragged"),
+    "two spellings": (line("US/\u00e9,US\nUS/e\u0301,US"), HierarchyError, "Unicode"),
+    "control character": (line("US/G\u200bA,US"), HierarchyError, "control"),
+    "group in two leaves": (row("groups", group=0, region="US/MI/MI1"), TableError, "lies in"),
+    "group listed twice": (row("groups", group=0, region="US/GA/GA0"), TableError, "listed twice"),
+    "group without id": (row("groups", region="US/GA/GA0"), TableError, "no group id"),
+    "group in an unknown region": (row("groups", group=777, region="US/TX"), TableError, "unknown region"),
+    "group in an inner region": (row("groups", group=777, region="US/GA"), TableError, "inner region"),
+    "entity without group": (row("entities", entity=987_654), TableError, "have no group"),
+    "entity in an unknown group": (row("entities", entity=987_654, group=123_456), TableError, "does not list"),
+    "entity listed twice": (row("entities", entity=0, group=1), TableError, "more than one row"),
+    "entity without id": (row("entities", group=0), TableError, "no entity id"),
+    "no column of groups": (without("entities", "group"), TableError, "no column 'group'"),
+    "no column of regions": (without("groups", "region"), TableError, "no column 'region'"),
+    "torn entities": (torn("entities"), TableError, "cannot be read"),
+    "torn groups": (torn("groups"), TableError, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
+    """A typed error that names the fault and the remedy, no charge, no folder, no log, and no private id."""
+    spoil, kind, word = SPOILED[name]
+    write_tables(tmp_path)
+    spoil(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()}
+    with pytest.raises(kind, match=word) as caught:
+        release(ReleaseConfig.read(write_config(tmp_path)))
+    assert len(str(caught.value)) > 40
+    assert "987654" not in str(caught.value).replace(",", "")
+    assert "123456" not in str(caught.value).replace(",", "")
+    assert {path.name for path in tmp_path.iterdir()} == before | {"release.toml"}
+
+
+@pytest.mark.parametrize(
+    ("tables", "word"),
+    [
+        (TABLES.replace('[regions]\nfile = "regions.csv"', ""), "no public regions"),
+        (TABLES.replace('[groups]\nfile = "groups.parquet"', ""), "totals = 'noisy'"),
+    ],
+)
+def test_an_absent_public_table_is_refused(tmp_path, tables, word):
+    write_tables(tmp_path)
+    with pytest.raises(PgsrError, match=word):
+        release(ReleaseConfig.read(write_config(tmp_path, tables=tables)))
+    assert not (tmp_path / "ledger.jsonl").exists()

@@ -1,0 +1,94 @@
+"""What is refused before anything is read, and how near the estimate of memory is to the truth."""
+
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from instances import FULL
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr import CountOfCounts, Hierarchy
+from pgsr.errors import MemoryNeededError
+from pgsr.isolation import run_isolated
+from pgsr.release import Kind, ReleaseConfig, ReleaseError, release
+from pgsr.release.preflight import peak_bytes
+
+# States, counties of each, sizes, and how many of the sizes occur.
+SHAPES = [
+    (2, 2, 10, 10), (50, 60, 21, 21), (5, 60, 1_001, 1_001), (50, 60, 101, 20), (5, 60, 5_001, 50),
+    (5, 60, 5_001, 5_001), (50, 60, 1_001, 1_001), (50, 1_300, 21, 21), (1, 4, 300_001, 300_001),
+    (5, 60, 20_001, 500), (50, 60, 1_001, 50),
+]  # fmt: skip
+CASES = list(zip(SHAPES, list(Kind) * 3, strict=False))
+
+
+def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int]:
+    """Release made counts; regions, and cells that are not 0."""
+    n_states, n_counties, n_sizes, n_occur = shape
+    paths = [("US", f"{s:02}", f"{s:02}{c:04}") for s in range(n_states) for c in range(n_counties)]
+    tree, counts = Hierarchy.from_paths(paths), np.zeros((len(paths), n_sizes), np.int64)
+    counts[:, :n_occur] = np.random.default_rng(0).poisson(300, (len(paths), n_occur))
+    truth, filled = CountOfCounts(tree, counts, "made"), (len(paths) + n_states + 1) * n_occur
+    del counts
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        write_tables(Path(name))
+        patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        release(ReleaseConfig.read(write_config(Path(name), kind, max_size=str(n_sizes - 1))))
+    return tree.n_regions, filled
+
+
+@pytest.mark.assure("R17")
+@pytest.mark.parametrize(("shape", "kind"), CASES if FULL else CASES[:3], ids=str)
+def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
+    """Target R17: within 25 %."""
+    outcome = run_isolated(partial(made_release, shape, kind))
+    assert not outcome.error, outcome.error
+    n_regions, filled = outcome.value
+    estimate = peak_bytes(kind, n_regions, shape[2], filled)
+    print(
+        f"R17: {kind}, {n_regions} x {shape[2]}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}"
+    )
+    assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
+    counted(1, "shapes")
+
+
+def test_an_oversized_request_is_refused_at_once(tmp_path):
+    """From public facts alone: the private table, which may take minutes, is not even opened."""
+    write_tables(tmp_path)
+    (tmp_path / "entities.parquet").unlink()
+    config = ReleaseConfig.read(write_config(tmp_path, max_size="100000000"))
+    start = time.perf_counter()
+    with pytest.raises(MemoryNeededError, match="a release of 7 regions x 100,000,001 sizes needs"):
+        release(config)
+    assert time.perf_counter() - start < 1
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "refused"),
+    [
+        ("m_c", "", True),
+        ("m_h", "", False),
+        ("kuo", "norm = 2", True),
+        ("bottom_up", "norm = 2", True),
+    ],
+)
+def test_what_leaves_64_bits_is_refused_before_the_charge(tmp_path, kind, options, refused):
+    """10^11 groups and 6,001 sizes: the mean of a row cannot be compared."""
+    write_tables(tmp_path)
+    tables = TABLES + (f"[options]\n{options}\n" if options else "")
+    config = ReleaseConfig.read(write_config(tmp_path, kind, max_size="6000", tables=tables))
+    counts = np.zeros((4, 6_001), np.int64)
+    counts[:, 1] = 4 * 10**10
+    truth = CountOfCounts(config.tree(), counts, "made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        if refused:
+            with pytest.raises(ReleaseError, match=r"64 bits; lower max_size, or write .*nothing was charged"):
+                release(config)
+            assert not (tmp_path / "ledger.jsonl").exists()
+        else:
+            assert release(config).is_dir()

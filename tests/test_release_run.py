@@ -1,0 +1,58 @@
+"""The benchmark of releases at small size: its tables are the counts they are made of, and its steps leave no trace."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from experiments.benchmarks import release_run
+from pgsr.errors import DataError
+from pgsr.release import ReleaseConfig
+
+
+@pytest.mark.parametrize(("rows", "regions"), [(20_000, "states"), (250_001, "counties")])
+def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):
+    release_run.make_tables(tmp_path, rows, regions, 20)
+    truth, _ = release_run.scaled_census(rows, regions)
+    assert pq.read_metadata(tmp_path / "entities.parquet").num_rows == rows
+    assert pq.read_metadata(tmp_path / "groups.parquet").num_rows == truth.totals[0]
+    read = ReleaseConfig.read(tmp_path / "kuo.toml").count()
+    place = [truth.hierarchy.index(path) for path in read.hierarchy.paths]
+    assert np.array_equal(read.counts[:, :8], truth.counts[place])
+    assert not read.counts[:, 8:].any()
+    assert truth.totals[0] == read.totals[0]
+    vacant = truth.counts[0, 0] / truth.counts[0, 1:].sum()
+    assert vacant == pytest.approx(release_run.VACANT, rel=0.2)
+
+
+def test_scaling_keeps_the_proportions():
+    small, large = (release_run.scaled_census(rows, "states")[0].counts[0] for rows in (10**6, 10**7))
+    assert (small @ np.arange(8), large @ np.arange(8)) == (10**6, 10**7)
+    assert np.allclose(10 * small / large, 1, atol=0.01)
+
+
+def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    out = tmp_path / "out"
+    out.mkdir()
+    steps = release_run.main(Console(quiet=True), out, 20_000, "states", 10)
+    assert [step.step for step in steps] == ["tables", "release m_c", "check m_c", "release kuo", "check kuo"]
+    assert all(step.seconds > 0 and step.peak_mb > 50 for step in steps)
+    assert steps[1].rows == 52 * 11
+    [written] = out.iterdir()
+    assert len(json.loads(written.read_text())) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(DataError, match="GiB of disk"):
+        release_run.require_disk(Path("/tmp/absent/below"), 10**15)
+
+
+@pytest.mark.parametrize("rows", [1, 10, 1_000])
+def test_few_rows_are_exact_too(rows):
+    counts = release_run.scaled_census(rows, "counties")[0].counts
+    assert counts[0] @ np.arange(8) == rows
