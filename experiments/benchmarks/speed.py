@@ -119,7 +119,8 @@ def isotonic(_: list[BenchRow]) -> list[BenchRow]:
     """isotonic regression: ours against HiGHS' linear program (L1) and SciPy (L2)"""
     generator, rows = np.random.default_rng(0), []
     y = np.sort(generator.integers(0, 10_000, 1_000_000)) + generator.integers(-60, 61, 1_000_000)
-    isotonic_l1(y[:1000], 0, 10_000), isotonic_l2_runs(y[:1000], 0, 10_000)
+    isotonic_l1(y[:1000], 0, 10_000)
+    isotonic_l2_runs(y[:1000], 0, 10_000)
     n_small = 5_000
     small = _median(partial(isotonic_l1, y[:n_small], 0, 10_000))
     program, theirs = _l1_by_linear_program(y[:n_small])
