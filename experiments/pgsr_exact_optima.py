@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
@@ -27,8 +29,8 @@ from experiments.pgsr_data import (
 )
 from experiments.pgsr_views import number, readable, relation, short, with_error
 from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
-from pgsr import Geometric, Problem, View
-from pgsr.algorithms import BottomUp, Matching, RegionTotalsProjection
+from pgsr import Geometric, Problem, Totals, View
+from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
@@ -61,6 +63,11 @@ M_H_REGIONS = Arm(
     Flow(around=RegionTotalsProjection()),
     partial(Problem.m_h, totals="regions"),
 )
+M_C_DP_REGIONS = Arm(
+    "M_c^dp, regions' totals",
+    _cumulative,
+    IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), Totals.REGIONS),
+)
 M_C = Arm("M_c", cumulative, CumulativeFlow(), Problem.m_c)
 M_C_REGIONS = Arm("M_c, regions' totals", _cumulative, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
 TWO_STAGE = Arm("two-stage, equal shares", _cumulative, TwoStage())
@@ -68,19 +75,26 @@ LEAF_HEAVY = Arm("two-stage, leaf-heavy", _leaf_heavy, TwoStage())
 KUO = Arm("Hc with matching (Kuo)", _cumulative, Matching())
 BOTTOM_UP = Arm("bottom-up", _leaves_only, BottomUp())
 MIDPOINT = Arm("bottom-up, midpoints", _leaves_only, MidpointBottomUp())
-ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)
+ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)
+
+PAIRS = {M_C.label: M_C_DP.label, M_C_REGIONS.label: M_C_DP_REGIONS.label}
+"""What stands for an exact optimum in the paper, by the optimum's label."""
+
+Objectives = dict[tuple[str, float, str], list[float]]
+"""What stands for an optimum over that optimum, by data set, epsilon and the optimum's label; one per replicate."""
 
 METRICS = {"l1": "L1 of a level (groups), log", "cumulative_l1": "EMD or cum. L1 (entities), log"}
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Rows: error by arm, L1 and EMD at every epsilon; last row: M_c^dp over M_c. Columns: data sets. Marks: levels."""
+    """Rows: error by arm at every epsilon, then M_c^dp over M_c. Columns: data sets. Marks: levels."""
     errors = {metric: level_errors(frame, metric) for metric in METRICS}
     names, epsilons = (errors["l1"].values_of(name) for name in ("data", "epsilon"))
     rows = [(metric, epsilon) for epsilon in sorted(epsilons, reverse=True) for metric in METRICS]
-    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 2.9)
-    heights = [2.6] * len(rows) + [2.2]
-    grid = figure.subplots(len(rows) + 1, len(names), squeeze=False, height_ratios=heights)
+    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 5.2)
+    heights = [2.6] * len(rows) + [2.2] * len(PAIRS)
+    grid = figure.subplots(len(heights), len(names), squeeze=False, height_ratios=heights)
+    objectives = _objective_ratios(frame)
     for column, name in enumerate(names):
         for row, (metric, epsilon) in enumerate(rows):
             axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
@@ -88,7 +102,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             title = f"{short(name)}\n" if row == 0 else ""
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
             axes.grid(axis="x", color="#e5e5e5")
-        _ratios(grid[-1][column], errors, name)
+        for axes, exact in zip(grid[len(rows) :, column], PAIRS, strict=True):
+            _ratios(axes, errors, objectives, name, exact)
     legend_below(figure, [*grid[0], *grid[-1]], 7)
     head(
         figure,
@@ -120,38 +135,49 @@ def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
     axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def _ratios(axes: "Axes", errors: dict[str, LevelErrors], name: str) -> None:
-    """M_c^dp over M_c by level: filled for L1, open for cumulative L1."""
+def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives, name: str, exact: str) -> None:
+    """What stands for the exact optimum over that optimum: errors by level, filled for L1; the objective at the end."""
     epsilons = errors["l1"].values_of("epsilon")
     style = looks([f"{epsilon:g}" for epsilon in epsilons])
     n_levels = errors["l1"].where(data=name).n_levels
     for epsilon, look in zip(epsilons, style.values(), strict=True):
         for metric, fill in (("l1", look.colour), ("cumulative_l1", "white")):
             part = errors[metric].where(data=name, epsilon=epsilon)
-            pairs = [(part.one(arm=M_C_DP.label, level=i), part.one(arm=M_C.label, level=i)) for i in range(n_levels)]
+            pairs = [(part.one(arm=PAIRS[exact], level=i), part.one(arm=exact, level=i)) for i in range(n_levels)]
             values = [a.mean / b.mean if a and b and b.mean else float("nan") for a, b in pairs]
             axes.plot(
                 range(n_levels), values, look.marker + ("-" if fill != "white" else "--"), color=look.colour,
-                markerfacecolor=fill, label=f"epsilon {epsilon:g}, {'L1' if metric == 'l1' else 'cum. L1'}",
+                markerfacecolor=fill, label=f"epsilon {epsilon:g}, {'L1' if metric == 'l1' else 'EMD or cum. L1'}",
             )  # fmt: skip
+        ratios = objectives.get((name, epsilon, exact))
+        if ratios:
+            axes.plot([n_levels], [fmean(ratios)], look.marker, color=look.colour)
     axes.axhline(1, color="#555555", linewidth=0.8, linestyle=":")
     axes.set_yscale("log")
     readable(axes.yaxis)
-    axes.set_xticks(range(n_levels), [level_name(level, n_levels) for level in range(n_levels)])
-    axes.set_xlim(-0.3, n_levels - 0.7)
-    finish(axes, "level", "M_c^dp / M_c, log", "error of M_c^dp over that of M_c")
+    axes.set_xticks(range(n_levels + 1), [*(level_name(i, n_levels) for i in range(n_levels)), "objective"])
+    axes.set_xlim(-0.3, n_levels + 0.3)
+    finish(axes, "level", "ratio, log", f"{PAIRS[exact]}\nover the exact optimum")
 
 
 def _objectives(frame: "pd.DataFrame") -> Iterator[Verdict]:
     """M_c^dp's objective over that of M_c, replicate by replicate: they share their noise."""
-    known = _certificates(frame)
+    for (data, epsilon, exact), ratios in _objective_ratios(frame).items():
+        words = f"objective of {PAIRS[exact]} / {exact}: x {with_error(ratios)}"
+        found = compared([ratio - 1 for ratio in ratios])
+        yield Verdict(
+            f"{PAIRS[exact]} has a larger objective than {exact}", f"{data}, epsilon {epsilon:g}", found, words
+        )
+
+
+def _objective_ratios(frame: "pd.DataFrame") -> Objectives:
+    known, ratios = _certificates(frame), {}
     for data, epsilon, arm in known:
-        if arm == M_C.label and (data, epsilon, M_C_DP.label) in known:
-            exact, dp = known[data, epsilon, M_C.label], known[data, epsilon, M_C_DP.label]
-            ratios = [dp[r][0] / exact[r][0] for r in sorted(exact.keys() & dp.keys()) if exact[r][0]]
-            words = f"objective of M_c^dp / M_c: x {with_error(ratios)}"
-            found = compared([ratio - 1 for ratio in ratios])
-            yield Verdict("M_c^dp has a larger objective than M_c", f"{data}, epsilon {epsilon:g}", found, words)
+        if arm in PAIRS and (data, epsilon, PAIRS[arm]) in known:
+            exact, dp = known[data, epsilon, arm], known[data, epsilon, PAIRS[arm]]
+            shared = sorted(exact.keys() & dp.keys())
+            ratios[data, epsilon, arm] = [dp[r][0] / exact[r][0] for r in shared if exact[r][0]]
+    return ratios
 
 
 def _proofs(frame: "pd.DataFrame") -> Iterator[Verdict]:
@@ -181,13 +207,13 @@ def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
     for metric, title in {"l1": "L1", "cumulative_l1": "cumulative L1"}.items():
         for data, epsilon in found[metric].values_of("data", "epsilon"):
             part = found[metric].where(data=data, epsilon=epsilon)
-            for level in range(part.n_levels):
-                dp, exact = (part.one(arm=arm.label, level=level) for arm in (M_C_DP, M_C))
+            for level, (label, instead) in product(range(part.n_levels), PAIRS.items()):
+                dp, exact = (part.one(arm=arm, level=level) for arm in (instead, label))
                 if dp is not None and exact is not None:
                     where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
-                    words = f"M_c^dp {with_error(dp.values.values())}, M_c {with_error(exact.values.values())}"
+                    words = f"{instead} {with_error(dp.values.values())}, {label} {with_error(exact.values.values())}"
                     words += f": x {relation(dp.mean, exact.mean)}"
-                    claim = f"M_c is nearer to the truth than M_c^dp ({title})"
+                    claim = f"{label} is nearer to the truth than {instead} ({title})"
                     yield Verdict(claim, where, compared(dp.less(exact)), words)
 
 

@@ -8,8 +8,9 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
-from pgsr.algorithms import RegionTotalsProjection, SimplexProjection
+from pgsr.algorithms import Isotonic, IsotonicTreeProjection, RegionTotalsProjection, SimplexProjection
 from pgsr.certificate import certify
+from pgsr.errors import ProblemError
 
 
 def test_equals_clarabel():
@@ -150,6 +151,28 @@ def test_integers_equal_brute_force():
         assert result.status is Status.OPTIMAL, result
         assert result.certificate.objective == naive.objectives(problem, points).min()
         checked += 1
+
+
+def test_m_c_dp_keeps_every_total():
+    """A lone region gets the nearest non-decreasing integers; a hierarchy an answer that is feasible for M_c."""
+    pytest.importorskip("ortools")
+    from models import Flow
+
+    rng, post = np.random.default_rng(52), IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), "regions")
+    for n_levels in (1, 2, 3):
+        for _ in range(scale(20, 500)):
+            truth = random_truth(rng, random_tree(rng, n_levels=n_levels))
+            noise = Geometric(View.CUMULATIVE, "1/2", totals="regions")
+            noisy = noise.measure(truth, Seeded(f"m_c^dp {rng.integers(1 << 30)}"))
+            result = post.apply(noisy)
+            assert result.status is Status.FEASIBLE
+            assert result.certificate.feasible
+            np.testing.assert_array_equal(result.estimate.values.sum(axis=1), truth.totals)
+            if n_levels == 1:
+                alone = Isotonic().solve(Problem.isotonic(noisy, norm=2))
+                assert result.certificate.objective == alone.certificate.objective
+    with pytest.raises(ProblemError, match="root's alone"):
+        post.apply(Geometric(View.CUMULATIVE, 1, totals="root").measure(truth, Seeded("root")))
 
 
 def test_certificate_survives_no_perturbation():

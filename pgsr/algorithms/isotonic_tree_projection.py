@@ -11,7 +11,7 @@ from pgsr.certificate import certify
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement
+from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.views import View, counts_of_cumulative, cumulative
@@ -24,6 +24,9 @@ class IsotonicTreeProjection:
     1. every region alone: the nearest non-decreasing integers within 0..G (isotonic regression, L2);
     2. their first differences are counts; `projection` makes them consistent (M_H).
 
+    With `totals` REGIONS every region has a G of its own, which its last cell is; `projection` then has to solve M_H
+    with every region's total, such as `models.Flow(around=RegionTotalsProjection())`.
+
     The result is feasible for M_c but not its optimum, so its certificate gives the objective of M_c without a bound.
 
     Complexity: O(regions x sizes), and that of the projection.
@@ -32,8 +35,12 @@ class IsotonicTreeProjection:
     """
 
     projection: Method = field(default_factory=TreeProjection)
+    totals: Totals = Totals.ROOT
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "totals", Totals.parse(self.totals))
+        if self.totals is Totals.NOISY:
+            raise ProblemError("noisy totals are public from then on; give totals='regions'")
         require_kind(self.projection, Method, "projection", "give a method that solves M_H, such as TreeProjection()")
 
     def supports(self, measurement: Measurement) -> str | None:
@@ -43,6 +50,8 @@ class IsotonicTreeProjection:
             return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
         if not measurement.measured[measurement.hierarchy.leaves].all():
             return "M_c^dp needs measured leaves; give the last level a share of epsilon"
+        if self.totals is Totals.REGIONS and measurement.public is Totals.ROOT:
+            return "every region's total is wanted, this measurement has the root's alone; use Geometric(totals=...)"
         return None
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
@@ -51,19 +60,24 @@ class IsotonicTreeProjection:
         if reason is not None:
             raise ProblemError(reason)
         start = time.perf_counter()
-        limits = np.zeros((2, measurement.hierarchy.n_regions), np.int64)
+        limits, noisy = np.zeros((2, measurement.hierarchy.n_regions), np.int64), measurement.matrix
         limits[1] = measurement.root_total
-        monotone = isotonic_l2(measurement.matrix, *limits)
+        if self.totals is Totals.REGIONS:
+            limits[1] = measurement.region_totals
+            noisy = np.column_stack([noisy[:, :-1], limits[1]])  # known cells stay: whatever exceeds them is cut off
+        monotone = isotonic_l2(noisy, *limits)
         repaired = replace(measurement, view=View.COUNTS, values=counts_of_cumulative(monotone))
         seconds = time.perf_counter() - start
-        result = self.projection.solve(Problem.m_h(repaired), time_limit)
+        result = self.projection.solve(Problem.m_h(repaired, totals=self.totals), time_limit)
         if result.answer is None:
             return result
         spent = Seconds(result.seconds.formulate, result.seconds.solve + seconds, result.seconds.round)
         as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, cumulative(result.answer.values))
-        certificate = certify(Problem.m_c(measurement), as_cumulative)
+        certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
         status = Status.FEASIBLE if certificate.feasible else Status.RELAXED
         return Result(status, result.reason, result.answer, certificate, spent)
 
     def __repr__(self) -> str:
-        return f"IsotonicTreeProjection({'' if self.projection == TreeProjection() else repr(self.projection)})"
+        given = [] if self.projection == TreeProjection() else [repr(self.projection)]
+        given += [] if self.totals is Totals.ROOT else [f"totals={self.totals}"]
+        return f"IsotonicTreeProjection({', '.join(given)})"
