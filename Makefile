@@ -29,7 +29,7 @@ reproduce: .venv/ready  ## all experiments and their report in results/report; P
 	@$(RUN) -m experiments report --profile $(PROFILE)
 
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n auto --dist loadfile
 
 test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest
