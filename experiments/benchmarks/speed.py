@@ -176,8 +176,8 @@ def peers(_: list[BenchRow]) -> list[BenchRow]:
         for peer in question.peers:
             found = scale.largest_solved(question, peer, "1", scale.PEER_SIZES)
             if found is None:
-                text = f"no answer within {scale.PEER_LIMIT:g} s at {scale.PEER_SIZES[-1] + 1} sizes"
-                rows.append(BenchRow(f"{question.name}: {peer!r}", f"{scale.PEER_SIZES[-1] + 1} sizes", nan, 0.0, text))
+                text = f"no answer within {scale.PEER_LIMIT:g} s at {scale.PEER_SIZES[0] + 1} sizes"
+                rows.append(BenchRow(f"{question.name}: {peer!r}", f"{scale.PEER_SIZES[0] + 1} sizes", nan, 0.0, text))
                 continue
             max_size, theirs = found
             ours = scale.timing(question, question.method, "1", "counties", max_size)
