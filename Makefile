@@ -35,7 +35,7 @@ test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest
 
 assure: .venv/ready  ## privacy and reliability at full counts, with a table of what was checked (about a quarter of an hour)
-	PGSR_FULL=1 $(RUN) -m pytest -m assure tests
+	PGSR_FULL=1 $(RUN) -m pytest -m assure -n auto --dist worksteal tests
 
 lint: .venv/ready  ## style, types and the layers
 	$(RUN) -m ruff check .

@@ -1,6 +1,5 @@
 """Integer programs through OR-tools CP-SAT."""
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from models.adapter import Refused, Run, SolverModel
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
+from pgsr.errors import MethodError
 from pgsr.method import Result, Status
 
 LARGEST = 300_000
@@ -28,7 +28,17 @@ class CpSat(SolverModel):
 
     Status: OPTIMAL or FEASIBLE with CP-SAT's own bound; UNSUPPORTED for relaxations; TOO_LARGE, also where squares
     leave 64 bits; TIMED_OUT; NOT_INSTALLED.
+
+    Args:
+        threads: one searches the same way every time, so that a release is a function of the noisy counts. Several race
+            each other on large programs, and chance says which of many optima comes first.
     """
+
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.threads, bool) or not isinstance(self.threads, int) or not 1 <= self.threads <= 1024:
+            raise MethodError(f"threads={self.threads!r}; give a whole number from 1 to 1024")
 
     @property
     def takes(self) -> frozenset[Kind]:
@@ -59,7 +69,7 @@ class CpSat(SolverModel):
         costs = program.linear[linear].astype(int).tolist()
         model.minimize(cp_model.LinearExpr.weighted_sum([v[j] for j in linear], costs))
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = os.cpu_count() or 1
+        solver.parameters.num_workers = self.threads
         if time_limit is not None:
             solver.parameters.max_time_in_seconds = time_limit
         formulated = time.perf_counter()
@@ -81,7 +91,7 @@ class CpSat(SolverModel):
         return Run(answer, formulated - start, spent)
 
     def __repr__(self) -> str:
-        return "CpSat()"
+        return "CpSat()" if self.threads == 1 else f"CpSat(threads={self.threads})"
 
 
 def _bounds(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:

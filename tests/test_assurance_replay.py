@@ -145,7 +145,7 @@ def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> No
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", MODELS, ids=named)
 def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
-    counted(replay(mechanism, scale(3, 100)), "neighbour pairs")
+    counted(replay(mechanism, scale(3, 1_000)), "neighbour pairs")
 
 
 def test_every_method_is_replayed() -> None:

@@ -425,7 +425,9 @@ def test_wrong_options_are_a_status_or_a_sentence():
     problem = states_problem().relaxed()
     for solver in ("CLARABEL", "PIQP", "SCS", "OSQP"):
         assert Cvxpy(solver, {"no_such_option": 1}).solve(problem).status is Status.FAILED
-    for wrong in (lambda: Cvxpy("CLARABEL", None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")):
+    wrongs = [lambda: Cvxpy("CLARABEL", None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")]
+    wrongs += [lambda: CpSat(threads=0), lambda: CpSat(threads=True), lambda: CpSat(threads="a")]
+    for wrong in wrongs:
         with pytest.raises(PgsrError):
             wrong()
     assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", TIGHT))}) == 2

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.cumulative_dual import Point, SquaresDual
+from pgsr.algorithms.preconditioner import TreeDiagonal
 from pgsr.kernels import threads_for
 
 _NEWTON_PATIENCE = 200
@@ -67,16 +68,13 @@ class _Accelerated:
     def __init__(self, dual: SquaresDual) -> None:
         self.dual = dual
         dual.gain[:] = 0.5 / (dual.leaf_weight[:, None] if dual.leaf_cells is None else dual.leaf_cells[:, : dual.n])
-        self.inverse, _ = dual.factored()  # before any fit every cell is a block
+        self.metric = TreeDiagonal(dual)  # before any fit every cell is a block
         self.before, self.t = np.zeros(dual.shape), 1.0
 
     def after(self, point: Point) -> Point:
-        from pgsr.kernels import cumulative_tree as kernels
-
         dual, nothing, step = self.dual, np.zeros(self.dual.shape), np.empty(self.dual.shape)
         with threads_for(step.size):
-            solve = (dual.rate, dual.parent, self.inverse, 0.0)
-            kernels.precondition(*solve, nothing, nothing, nothing.copy(), point.gradient.copy(), step)
+            self.metric.advance(0.0, nothing, nothing, nothing.copy(), point.gradient.copy(), step)
         reached = point.prices + step
         if np.vdot(point.gradient, reached - self.before) < 0.0:
             self.t = 1.0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.algorithms.preconditioner import Preconditioner, TreeDiagonal, TwoLevel
 from pgsr.certificate import Multipliers, objective
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
@@ -15,8 +16,6 @@ from pgsr.views import View
 
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
-_CG_RESIDUAL = 0.2
-"""Loose on purpose: far from the optimum tight Newton directions are slower, and not better."""
 
 _ARMIJO = 1e-4
 _HALVINGS = 40
@@ -43,7 +42,7 @@ class TreeDual(ABC):
     is concave and, for the costs of the subclasses, once differentiable. Its gradient is c[r] minus the sum of the
     children's values; its generalised Hessian is that of `pgsr.kernels.cumulative_tree`, so that a product costs the
     number of blocks of the leaves and not their number of cells. Newton directions are found by conjugate gradients,
-    loosely, with the tree itself as preconditioner (blocks replaced by their diagonal).
+    loosely, see `pgsr.algorithms.preconditioner`.
 
     Nodes are the regions that have a price, m of them in level order, the root first (a lone region gets a root of
     weight 0 above it). An inner region of weight 0 has its parent's price. Cells are the n that are not fixed in every
@@ -55,6 +54,8 @@ class TreeDual(ABC):
 
     least = 0.0
     """Added to the Hessian's diagonal."""
+
+    preconditioner: type[Preconditioner] = TreeDiagonal
 
     def __init__(self, problem: Problem) -> None:
         tree, w, y, public = problem.hierarchy, problem.w, problem.target, problem.measurement
@@ -79,6 +80,8 @@ class TreeDual(ABC):
         self.node_y = own
         self.first_free = 0 if self.weight[0] > 0 else self.n - self.held
 
+        starts = [tree.level(level).start for level in range(tree.n_levels - 1)]
+        self.levels = np.array([0, 1]) if lone else np.searchsorted(self.kept, [*starts, tree.n_inner])
         self.child = 1 + np.argsort(self.parent[1:], kind="stable")
         self.child_from = np.searchsorted(self.parent[self.child], np.arange(m + 1))
         start = _chunk_starts(self.leaf_node)
@@ -168,34 +171,23 @@ class TreeDual(ABC):
         from pgsr.kernels import cumulative_tree as kernels
 
         product, direction = np.zeros((2, *self.shape))
-        inverse, ridge = self.factored()
         x, rest = np.zeros(self.shape), gradient.copy()
-        solve = (self.rate, self.parent, inverse)
+        inverse = self.preconditioner(self)
         leaves = (self.edges, self.inside, self.gain)
         tree = (self.rate, self.parent, self.child_from, self.child, self.chunk_from, self.chunk_start, self.chunk_stop)
-        root = (self.first_free, self.held, ridge, self.least)
-        norm = first = kernels.precondition(*solve, 0.0, direction, product, x, rest, product)
+        root = (self.first_free, self.held, inverse.ridge, self.least)
+        norm = first = inverse.advance(0.0, direction, product, x, rest, product)
         direction[:] = product
         for _ in range(_CG_STEPS):
             curvature = kernels.multiply(*leaves, *tree, *root, direction, product)
             if not curvature > 0.0:
                 break
             before, step = norm, norm / curvature
-            norm = kernels.precondition(*solve, step, direction, product, x, rest, product)
-            if norm <= _CG_RESIDUAL**2 * first:
+            norm = inverse.advance(step, direction, product, x, rest, product)
+            if norm <= inverse.residual**2 * first:
                 break
-            direction *= norm / before
-            direction += product
+            kernels.combine(norm / before, product, direction)
         return x
-
-    def factored(self) -> tuple[np.ndarray, float]:
-        """One over the pivots of the preconditioner at the current blocks, and the ridge of the root's held cell."""
-        from pgsr.kernels import cumulative_tree as kernels
-
-        inverse = np.empty(self.shape)
-        leaves = (self.edges, self.inside, self.gain, self.largest)
-        tree = (self.rate, self.parent, self.chunk_from, self.chunk_start, self.chunk_stop)
-        return inverse, kernels.factor(*leaves, *tree, self.first_free, self.held, self.least, inverse)
 
     def multipliers(self, point: Point) -> Multipliers:
         """The prices of all inner regions: those taken out have their parent's."""
@@ -216,6 +208,8 @@ class SquaresDual(TreeDual):
 
     def __init__(self, problem: Problem, cells: np.ndarray | None = None) -> None:
         super().__init__(problem)
+        if cells is None:
+            self.preconditioner = TwoLevel
         tree, y, public = problem.hierarchy, problem.target, problem.measurement
         self.cells = cells
         weights = np.broadcast_to(problem.w[:, None], y.shape) if cells is None else cells

@@ -9,6 +9,7 @@ import numpy as np
 from pgsr import memory
 from pgsr.algorithms.cumulative_ascent import maximise
 from pgsr.algorithms.cumulative_dual import SquaresDual
+from pgsr.algorithms.preconditioner import aggregates
 from pgsr.certificate import certify
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
@@ -40,8 +41,9 @@ class CumulativeProjection:
     concave and piecewise quadratic, and D(p) is a lower bound whatever p is. Its gradient is c[r] minus the sum of the
     children's values; minus its Hessian is a tree of weights 1 / 2w plus the averaging over the blocks of the isotonic
     regressions, so that a product costs the number of blocks, a hundredth of the number of cells. Newton directions are
-    found by conjugate gradients, loosely, with the tree itself as preconditioner (averaging replaced by its diagonal).
-    The leaves at these prices, scaled to the public total and added upwards, are feasible.
+    found by conjugate gradients, loosely, on two levels: aggregates of sizes, where the tree is eliminated exactly, and
+    what they leave (`pgsr.algorithms.preconditioner.TwoLevel`). The leaves at these prices, scaled to the public total
+    and added upwards, are feasible.
 
     An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
     is taken out exactly: its children become its parent's.
@@ -54,7 +56,7 @@ class CumulativeProjection:
     the paper does for M_c^r; regions may then not add up.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, 10 to 20 of them. Memory:
-    about 24 bytes per cell of a leaf and 130 per cell of an inner region.
+    about 24 bytes per cell of a leaf and 140 per cell of an inner region.
 
     Status: OPTIMAL, with a Lagrangian bound from the prices; FEASIBLE where rounding, or weights that differ by orders
     of magnitude, keep the gap above `gap`; RELAXED for an integer problem; TIMED_OUT (checked between Newton steps),
@@ -103,7 +105,8 @@ class CumulativeProjection:
         if largest > _LARGEST_VALUE:
             return Result(Status.TOO_LARGE, "cumulative counts exceed 2^45, so their fractions have too few digits")
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
-        memory.require(130 * n_inner + 24 * (problem.n_unknowns - n_inner), repr(problem))
+        n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
+        memory.require(130 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense, repr(problem))
         with threads_for(problem.n_unknowns):
             return self._solve(problem, time_limit, start)
 

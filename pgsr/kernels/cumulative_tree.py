@@ -19,7 +19,7 @@ at the public total it has no curvature of its own.
 import numba as nb
 import numpy as np
 
-COLUMNS = 128
+COLUMNS = 32
 """Cells that one thread eliminates at a time."""
 
 
@@ -63,15 +63,8 @@ def sums_beyond(parent, grad, out):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def factor(
-    edges, inside, gain, largest, rate, parent, chunk_from, chunk_start, chunk_stop, first_free, held, least, pivot,
-):  # fmt: skip
-    """Eliminate the tree upwards, cell by cell, with every block replaced by its diagonal.
-
-    Leaves one over the pivots in `pivot`, and 0 where the root has no price. `least` is added to the whole diagonal.
-    Returns the ridge added at the root's held cell, which is positive only if no leaf's last cell can move; it is
-    `largest`, what the leaves' gains at a cell add up to if every cell is a block.
-    """
+def diagonal(edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
     m, n = pivot.shape
     for r in nb.prange(m):
         steps = np.zeros(n + 1)
@@ -85,6 +78,17 @@ def factor(
         for i in range(n):
             total += steps[i]
             pivot[r, i] = max(total, 0.0) + least
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def factor(rate, parent, first_free, held, largest, pivot):
+    """Eliminate the tree upwards, cell by cell, where the leaves' part is the diagonal given in `pivot`.
+
+    Leaves one over the pivots there, and 0 where the root has no price. Returns the ridge added at the root's held
+    cell, which is positive only if the diagonal is 0 there in every node; it is `largest`, what the leaves' gains at a
+    cell add up to if every cell is a block.
+    """
+    m, n = pivot.shape
     for part in nb.prange((n + COLUMNS - 1) // COLUMNS):
         first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
         for r in range(m - 1, 0, -1):
@@ -108,21 +112,36 @@ def factor(
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def precondition(rate, parent, inverse, step, direction, product, x, rest, out):
-    """x += step * direction, rest -= step * product, out = solution of the factored system; returns rest . out.
+def update(step, direction, product, x, rest, out):
+    """x += step * direction, rest -= step * product, out = rest. `out` may be `product`."""
+    m, n = x.shape
+    for r in nb.prange(m):
+        for i in range(n):
+            x[r, i] += step * direction[r, i]
+            rest[r, i] -= step * product[r, i]
+            out[r, i] = rest[r, i]
 
-    `inverse` is what `factor` left, one over the pivots. `out` may be `product`.
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def combine(factor, v, direction):
+    """direction = v + factor * direction."""
+    m, n = v.shape
+    for r in nb.prange(m):
+        for i in range(n):
+            direction[r, i] = v[r, i] + factor * direction[r, i]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def solve(rate, parent, inverse, rest, out):
+    """out = the solution of the factored system for the right-hand side out; returns rest . out.
+
+    `inverse` is what `factor` left, one over the pivots.
     """
     m, n = inverse.shape
     n_parts = (n + COLUMNS - 1) // COLUMNS
     dots = np.zeros(n_parts)
     for part in nb.prange(n_parts):
         first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m):
-            for i in range(first, stop):
-                x[r, i] += step * direction[r, i]
-                rest[r, i] -= step * product[r, i]
-                out[r, i] = rest[r, i]
         for r in range(m - 1, 0, -1):
             for i in range(first, stop):
                 out[parent[r], i] += rate[r, i] * inverse[r, i] * out[r, i]

@@ -1,0 +1,134 @@
+"""Approximate inverses of the Hessian of a `TreeDual`, for conjugate gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pgsr.algorithms.cumulative_dual import TreeDual
+
+
+class Preconditioner(Protocol):
+    """An approximation M of the Hessian at the blocks that a dual has when this is made; arrays are nodes x cells."""
+
+    residual: float
+    """At which residual, relative to the first and in the norm of M^-1, to stop. Loose on purpose: far from the optimum
+    exact Newton directions take longer and are no better."""
+
+    ridge: float
+    """What the Hessian needs on its diagonal at the root's held cell, to be regular."""
+
+    def __init__(self, dual: TreeDual) -> None: ...
+
+    def advance(
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+    ) -> float:
+        """x += step * direction, rest -= step * product, out = M^-1 rest (may be `product`); returns rest . out."""
+        ...
+
+
+class TreeDiagonal:
+    """M is the Hessian with the leaves' part of every node replaced by its diagonal: every cell is a tree on its own.
+
+    Exact where every block is a single cell, and insensitive to how much rates differ between cells. Blocks of many
+    cells make it poor: on values that are equal in all cells and nodes, such a block adds its length times what its
+    diagonal says.
+    """
+
+    residual = 0.2
+
+    def __init__(self, dual: TreeDual) -> None:
+        from pgsr.kernels import cumulative_tree as kernels
+
+        self.tree = (dual.rate, dual.parent)
+        self.inverse = np.empty(dual.shape)
+        kernels.diagonal(*_leaves(dual), dual.least, self.inverse)
+        self.ridge = kernels.factor(*self.tree, dual.first_free, dual.held, dual.largest, self.inverse)
+
+    def advance(
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+    ) -> float:
+        from pgsr.kernels import cumulative_tree as kernels
+
+        kernels.update(step, direction, product, x, rest, out)
+        return kernels.solve(*self.tree, self.inverse, rest, out)
+
+
+class TwoLevel:
+    """M is the Hessian on values that are constant on aggregates of cells, and a tree for every cell on what is left.
+
+    With Z the indicators of the aggregates at every node, P = Z (Z' Z)^-1 Z' the means over them,
+
+        M^-1 = Z (Z' H Z)^-1 Z' + (I - P) T^-1 (I - P).
+
+    Z' H Z is a tree whose nodes are small dense matrices, so it is eliminated exactly. T is the tree of every cell with
+    the diagonal of (I - P) A (I - P) as the leaves' part A. Long blocks, which `TreeDiagonal` takes for weak, are what
+    aggregates show; where blocks are single cells both say the same. Wants rates that differ little between cells.
+
+    Complexity: O(nodes x (cells + aggregates^2)) per call, O(blocks + nodes x aggregates^3) to set up. Memory: as many
+    numbers as a node's aggregates squared, and one per cell.
+
+    Source: additive two-level methods, e.g. Toselli & Widlund 2005, chapter 2.
+    """
+
+    residual = 0.1
+
+    def __init__(self, dual: TreeDual) -> None:
+        from pgsr.kernels import cumulative_tree, two_level
+
+        m, n = dual.shape
+        self.starts = aggregates(n)
+        sizes = np.diff(self.starts)
+        cells = (self.starts, np.repeat(np.arange(len(sizes)), sizes))
+        self.tree = (dual.rate, dual.parent)
+        self.children = (dual.child_from, dual.child, dual.levels)
+        self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
+        self.coarse = np.empty((m, len(sizes), len(sizes)))
+        two_level.coarse_leaves(*_leaves(dual), *cells, self.coarse)
+        fixed = int(np.searchsorted(self.starts[1:], dual.first_free, side="right"))
+        root = (sizes, fixed, dual.held, dual.largest, dual.least)
+        self.ridge = two_level.coarse_inverses(self.ties, *self.children, *root, self.coarse)
+        self.fine = np.empty(dual.shape)
+        two_level.fine_leaves(*_leaves(dual), *cells, dual.least, self.fine)
+        cumulative_tree.factor(*self.tree, dual.first_free, dual.held, dual.largest, self.fine)
+
+    def advance(
+        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
+    ) -> float:
+        from pgsr.kernels import cumulative_tree, two_level
+
+        sums = np.empty(self.ties.shape)
+        two_level.restrict(self.starts, step, direction, product, x, rest, out, sums)
+        two_level.solve_coarse(self.coarse, self.ties, self.tree[1], *self.children, sums)
+        cumulative_tree.solve(*self.tree, self.fine, rest, out)
+        return two_level.prolong(self.starts, sums, rest, out)
+
+
+def aggregates(n: int) -> np.ndarray:
+    """Where aggregates of n cells begin, and n: their lengths grow by a constant factor, the last cell is one alone.
+
+    Small sizes, whose counts are large beside the noise, have short blocks. There are about 16 + n / 64 aggregates and
+    never more than 48, so that their squares are no more numbers than the cells.
+    """
+    wanted = min(16 + n // 64, 48)
+    if n <= wanted:
+        return np.arange(n + 1)
+    low, high = 1.0, 2.0
+    for _ in range(50):
+        factor = (low + high) / 2
+        low, high = (factor, high) if len(_growing(n - 1, factor)) > wanted else (low, factor)
+    return np.append(_growing(n - 1, high), n)
+
+
+def _growing(n: int, factor: float) -> np.ndarray:
+    starts, length = [0.0], 1.0
+    while starts[-1] < n:
+        starts.append(min(float(n), starts[-1] + length))
+        length *= factor
+    return np.unique(np.rint(starts).astype(np.int64))
+
+
+def _leaves(dual: TreeDual) -> tuple[np.ndarray, ...]:
+    return dual.edges, dual.inside, dual.gain, dual.chunk_from, dual.chunk_start, dual.chunk_stop

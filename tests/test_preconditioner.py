@@ -1,0 +1,152 @@
+"""The preconditioners of `TreeDual` against what their docstrings say, written out as dense matrices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import Geometric, Problem, Seeded, View
+from pgsr.algorithms.cumulative_dual import SquaresDual
+from pgsr.algorithms.preconditioner import TreeDiagonal, TwoLevel, aggregates
+from pgsr.kernels import cumulative_tree
+
+TOTALS = ("root", "regions", None)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_two_level_is_what_it_says(totals):
+    rng = np.random.default_rng(301)
+    for _ in range(scale(15, 300)):
+        dual, rest = random_dual(rng, totals)
+        two_level = TwoLevel(dual)
+        free, leaves, hessian = dense(dual, two_level.ridge)
+        means, onto = averaging(dual)
+        z = means[:, free.reshape(means.shape[1])]
+        z = z[np.abs(z).sum(axis=1) > 0]
+        coarse = z.T @ np.linalg.solve(z @ hessian @ z.T, z)
+        rough = (np.eye(len(onto)) - onto)[np.ix_(free, free)]
+        fine = np.linalg.pinv(fine_tree(dual, leaves, onto, free), rcond=1e-13)
+        expected = (coarse + rough @ fine @ rough) @ rest.ravel()[free]
+        out, norm = applied(two_level, dual, rest)
+        np.testing.assert_allclose(out.ravel()[free], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max(initial=0))
+        assert norm == pytest.approx(float(np.vdot(rest, out)), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_both_are_exact_where_every_cell_is_a_block(totals):
+    """Before any fit every cell is one; rates are the same in all cells, so the Hessian does not mix aggregates."""
+    rng = np.random.default_rng(302)
+    for _ in range(scale(15, 300)):
+        dual, rest = random_dual(rng, totals, fitted=False)
+        dual.gain[:] = 0.5 / dual.leaf_weight[:, None]
+        for made in (TreeDiagonal(dual), TwoLevel(dual)):
+            assert made.ridge == 0
+            free, _, hessian = dense(dual, 0.0)
+            expected = np.linalg.solve(hessian, rest.ravel()[free])
+            out, _ = applied(made, dual, rest)
+            size = np.abs(expected).max(initial=0)
+            np.testing.assert_allclose(out.ravel()[free], expected, rtol=1e-9, atol=1e-9 * size)
+
+
+def test_the_tree_diagonal_is_what_it_says():
+    rng = np.random.default_rng(303)
+    for totals in TOTALS:
+        for _ in range(scale(5, 100)):
+            dual, rest = random_dual(rng, totals)
+            made = TreeDiagonal(dual)
+            free, leaves, hessian = dense(dual, made.ridge)
+            approximation = hessian - leaves + np.diag(np.diag(leaves))
+            expected = np.linalg.solve(approximation, rest.ravel()[free])
+            out, _ = applied(made, dual, rest)
+            np.testing.assert_allclose(
+                out.ravel()[free], expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max(initial=0)
+            )
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 18, 40, 101, 1_001, 10_001, 100_001])
+def test_aggregates_cover_all_cells_once(n):
+    starts = aggregates(n)
+    lengths = np.diff(starts)
+    assert starts[0] == 0
+    assert starts[-1] == n
+    assert lengths.min() >= 1
+    assert lengths[-1] == 1
+    assert len(lengths) <= min(n, 48)
+    assert len(lengths) > min(n - 1, 12)
+
+
+def random_dual(rng, totals, fitted=True):
+    """A dual at the blocks of random prices, and a right-hand side; enough cells for aggregates of several."""
+    while True:
+        tree = random_tree(rng, max_regions=12)
+        if tree.n_levels > 1:
+            break
+    truth = random_truth(rng, tree, max_size=int(rng.integers(1, 60)), max_count=20, name="preconditioner")
+    noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(str(rng.integers(10**9))))
+    weights = rng.integers(1, 5, tree.n_regions)
+    weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+    problem = replace(Problem.m_c(noisy, totals=totals or "root"), weights=weights).relaxed()
+    dual = SquaresDual(problem if totals else replace(problem, totals=None))
+    if fitted:
+        dual.at(rng.normal(0, 3, dual.shape) * (np.arange(dual.shape[0]) > 0)[:, None])
+    rest = rng.normal(0, 1, dual.shape)
+    rest[0, : dual.first_free] = 0
+    return dual, rest
+
+
+def applied(made, dual, rest):
+    nothing, out = np.zeros(dual.shape), np.empty(dual.shape)
+    norm = made.advance(0.0, nothing, nothing, nothing.copy(), rest.copy(), out)
+    return out, norm
+
+
+def dense(dual, ridge):
+    """Which unknowns there are, the leaves' part of the Hessian on them, and the Hessian, column by column."""
+    n_all = dual.shape[0] * dual.shape[1]
+    leaves, whole = np.zeros((2, n_all, n_all))
+    tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
+    for column in range(n_all):
+        unit, out = np.zeros(n_all), np.empty(dual.shape)
+        unit[column] = 1.0
+        args = (dual.edges, dual.inside, dual.gain)
+        still = np.zeros(dual.shape)
+        cumulative_tree.multiply(*args, still, *tree, dual.first_free, False, 0.0, 0.0, unit.reshape(dual.shape), out)
+        leaves[:, column] = out.ravel()
+        root = (dual.first_free, dual.held, ridge, dual.least)
+        cumulative_tree.multiply(*args, dual.rate, *tree, *root, unit.reshape(dual.shape), out)
+        whole[:, column] = out.ravel()
+    free = np.arange(n_all) >= dual.first_free
+    return free, leaves[np.ix_(free, free)], whole[np.ix_(free, free)]
+
+
+def averaging(dual):
+    """The indicators of all aggregates of all nodes, and the projection onto their means."""
+    m, n = dual.shape
+    starts = aggregates(n)
+    one = np.zeros((len(starts) - 1, n))
+    for p in range(len(one)):
+        one[p, starts[p] : starts[p + 1]] = 1.0
+    indicators = np.kron(np.eye(m), one)
+    return indicators, indicators.T @ (indicators / indicators.sum(axis=1, keepdims=True))
+
+
+def fine_tree(dual, leaves, onto, free):
+    """T: the tree of every cell, with the diagonal of what aggregates miss of the leaves' part."""
+    rough = (np.eye(len(onto)) - onto)[np.ix_(free, free)]
+    sizes = 1.0 / np.diag(onto)[free]
+    missed = np.diag(rough @ leaves @ rough) * np.divide(sizes, sizes - 1, out=np.ones(len(sizes)), where=sizes > 1)
+    m, n = dual.shape
+    tree = np.zeros((m * n, m * n))
+    for r in range(m):
+        for i in range(n):
+            a, rate = r * n + i, dual.rate[r, i]
+            if r == 0 and dual.held and i == n - 1:
+                continue
+            tree[a, a] += rate
+            if r > 0:
+                b = dual.parent[r] * n + i
+                tree[b, b] += rate
+                tree[a, b] -= rate
+                tree[b, a] -= rate
+    return tree[np.ix_(free, free)] + np.diag(missed)
