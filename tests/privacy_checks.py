@@ -96,8 +96,11 @@ def check_likelihood(
     return n, len(attained) == len(bases)
 
 
-def check_replay(mechanism: Mechanism, ours: CountOfCounts, theirs: CountOfCounts, key: str | int) -> None:
-    """With the noisy arrays of `ours`, both truths give the same release byte for byte, and neither is read for it."""
+def check_replay(mechanism: Mechanism, ours: CountOfCounts, theirs: CountOfCounts, key: str | int) -> bool:
+    """With the noisy arrays of `ours`, both truths give the same release byte for byte, and neither is read for it.
+
+    Returns whether there was an answer to release.
+    """
     drawn: list[np.ndarray] = []
     add_to = DoubleGeometric.add_to
 
@@ -110,11 +113,12 @@ def check_replay(mechanism: Mechanism, ours: CountOfCounts, theirs: CountOfCount
         values[:] = drawn.pop(0)
 
     with noise_by(record):
-        first = published(_sealed_release(mechanism, ours, key))
+        first = _sealed_release(mechanism, ours, key)
     with noise_by(replay):
-        second = published(_sealed_release(mechanism, theirs, key))
+        second = _sealed_release(mechanism, theirs, key)
     assert not drawn
-    assert first == second, "two truths with the same noisy values are released differently"
+    assert published(first) == published(second), "two truths with the same noisy values are released differently"
+    return first.answer is not None
 
 
 class TruthReadError(AssertionError):

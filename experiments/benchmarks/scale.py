@@ -9,16 +9,18 @@ from statistics import median
 import numpy as np
 
 from models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
-from pgsr import Geometric, Hierarchy, Measurement, Method, PostProcess, Problem, Result, Seeded, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PostProcess, Problem, Result, Seeded, View
 from pgsr.algorithms import (
     CumulativeProjection,
     EmdProjection,
+    EntityTotalsProjection,
     RegionTotalsProjection,
     SizeBlocks,
     StreamedTreeProjection,
     TreeProjection,
 )
 from pgsr.datasets import census_like
+from pgsr.entities import entity_totals
 from pgsr.isolation import run_isolated
 
 PEER_LIMIT = 60.0
@@ -32,47 +34,65 @@ class Question:
     Attributes:
         name: of the benchmark row.
         view: what is measured.
-        state: the problem; None for a post-process.
+        state: the problem, from the measurement and, where entities are public, the truth; None for a post-process.
         method: ours.
         peers: general solvers on the same problem, of its relaxation where `relaxed`.
     """
 
     name: str
     view: View
-    state: Callable[[Measurement], Problem] | None
+    state: Callable[[Measurement, CountOfCounts], Problem] | None
     method: Method | PostProcess
     peers: tuple[Method, ...] = ()
 
 
-def m_h_regions(noisy: Measurement) -> Problem:
+def m_h(noisy: Measurement, _: CountOfCounts) -> Problem:
+    return Problem.m_h(noisy)
+
+
+def m_h_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
+    return Problem.m_h(noisy).relaxed()
+
+
+def m_h_regions(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_h(noisy, totals="regions")
 
 
-def m_h_regions_relaxed(noisy: Measurement) -> Problem:
-    return m_h_regions(noisy).relaxed()
+def m_h_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
+    return Problem.m_h(noisy, totals="regions").relaxed()
 
 
-def m_c_relaxed(noisy: Measurement) -> Problem:
+def m_h_entities_relaxed(noisy: Measurement, truth: CountOfCounts) -> Problem:
+    return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth)).relaxed()
+
+
+def m_c(noisy: Measurement, _: CountOfCounts) -> Problem:
+    return Problem.m_c(noisy)
+
+
+def m_c_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy).relaxed()
 
 
-def m_c_regions_relaxed(noisy: Measurement) -> Problem:
+def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, totals="regions").relaxed()
 
 
-def emd_relaxed(noisy: Measurement) -> Problem:
+def emd_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
 
 
 GENERAL = (Cvxpy("CLARABEL"), MathOpt("PDLP"), Cvxpy("HIGHS"))
 
 QUESTIONS = (
+    Question("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection(), GENERAL[1:]),  # Clarabel at full size: `speed`
     Question("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection(), GENERAL),
     Question("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
+    Question("m_h_entity_totals_relaxed", View.COUNTS, m_h_entities_relaxed, EntityTotalsProjection(), GENERAL),
     Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6), GENERAL),
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
-    Question("m_c", View.CUMULATIVE, Problem.m_c, CumulativeFlow()),
+    Question("m_c", View.CUMULATIVE, m_c, CumulativeFlow()),
     Question("m_c_l1_relaxed gap 1e-3", View.CUMULATIVE, emd_relaxed, EmdProjection(gap=1e-3), (Cvxpy("HIGHS"),)),
     Question("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
@@ -152,13 +172,13 @@ def _solve(
     repeats: int,
     time_limit: float | None,
 ) -> tuple[int, float, str, bool]:
-    _answer(question, method, _measured(question, epsilon, "counties", 20), None)
-    measurement = _measured(question, epsilon, regions, max_size)
-    unknowns = measurement.hierarchy.n_regions * (max_size + 1)
+    _answer(question, method, *_measured(question, epsilon, "counties", 20), None)
+    measurement, truth = _measured(question, epsilon, regions, max_size)
+    unknowns = truth.hierarchy.n_regions * (max_size + 1)
     times, result = [], None
     for _ in range(repeats):
         start = time.perf_counter()
-        result = _answer(question, method, measurement, time_limit)
+        result = _answer(question, method, measurement, truth, time_limit)
         times.append(time.perf_counter() - start)
     assert result is not None
     certificate, text = result.certificate, result.status.name
@@ -169,17 +189,23 @@ def _solve(
     return unknowns, median(times), text, result.answer is not None
 
 
-def _measured(question: Question, epsilon: str, regions: str, max_size: int) -> Measurement:
+def _measured(question: Question, epsilon: str, regions: str, max_size: int) -> tuple[Measurement, CountOfCounts]:
     truth = census_like(regions=regions, max_size=max_size)
-    return Geometric(question.view, epsilon).measure(truth, Seeded("bench"))
+    return Geometric(question.view, epsilon).measure(truth, Seeded("bench")), truth
 
 
-def _answer(question: Question, method: Method | PostProcess, measurement: Measurement, limit: float | None) -> Result:
+def _answer(
+    question: Question,
+    method: Method | PostProcess,
+    measurement: Measurement,
+    truth: CountOfCounts,
+    limit: float | None,
+) -> Result:
     if question.state is None:
         assert isinstance(method, PostProcess)
         return method.apply(measurement, limit)
     assert isinstance(method, Method)
-    return method.solve(question.state(measurement), limit)
+    return method.solve(question.state(measurement, truth), limit)
 
 
 GROWTH = {
@@ -192,7 +218,7 @@ PEER_SIZES = (10, 30, 100, 300)
 """K at which general solvers are tried, up to the first where they take too long."""
 
 GROWING = (
-    Question("m_h growth", View.COUNTS, Problem.m_h, TreeProjection()),
+    Question("m_h growth", View.COUNTS, m_h, TreeProjection()),
     Question("m_c_relaxed growth", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
 )
 """The two whose growth over sizes and over regions is measured."""

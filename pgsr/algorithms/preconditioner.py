@@ -110,7 +110,7 @@ def aggregates(n: int) -> np.ndarray:
     """Where aggregates of n cells begin, and n: their lengths grow by a constant factor, the last cell is one alone.
 
     Small sizes, whose counts are large beside the noise, have short blocks. There are about 16 + n / 64 aggregates and
-    never more than 48, so that their squares are no more numbers than the cells.
+    never more than 48, for every node takes their square in memory and their cube in time.
     """
     wanted = min(16 + n // 64, 48)
     if n <= wanted:
@@ -130,5 +130,8 @@ def _growing(n: int, factor: float) -> np.ndarray:
     return np.unique(np.rint(starts).astype(np.int64))
 
 
-def _leaves(dual: TreeDual) -> tuple[np.ndarray, ...]:
+_Array = np.ndarray
+
+
+def _leaves(dual: TreeDual) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array]:
     return dual.edges, dual.inside, dual.gain, dual.chunk_from, dual.chunk_start, dual.chunk_stop
