@@ -123,7 +123,7 @@ class TreeDual(ABC):
 
         beyond = np.empty(self.shape)
         with threads_for(beyond.size):
-            kernels.sums_beyond(self.parent, point.gradient, beyond)
+            kernels.sums_beyond(self.levels, self.child_from, self.child, point.gradient, beyond)
         return beyond
 
     def feasible(self, point: Point) -> np.ndarray:

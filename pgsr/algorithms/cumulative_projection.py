@@ -56,7 +56,7 @@ class CumulativeProjection:
     the paper does for M_c^r; regions may then not add up.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, 10 to 20 of them. Memory:
-    about 24 bytes per cell of a leaf and 140 per cell of an inner region.
+    about 24 bytes per cell of a leaf and 150 per cell of an inner region.
 
     Status: OPTIMAL, with a Lagrangian bound from the prices; FEASIBLE where rounding, or weights that differ by orders
     of magnitude, keep the gap above `gap`; RELAXED for an integer problem; TIMED_OUT (checked between Newton steps),
@@ -106,7 +106,7 @@ class CumulativeProjection:
             return Result(Status.TOO_LARGE, "cumulative counts exceed 2^45, so their fractions have too few digits")
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
-        memory.require(130 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense, repr(problem))
+        memory.require(140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense, repr(problem))
         with threads_for(problem.n_unknowns):
             return self._solve(problem, time_limit, start)
 

@@ -42,10 +42,11 @@ class TreeDiagonal:
     def __init__(self, dual: TreeDual) -> None:
         from pgsr.kernels import cumulative_tree as kernels
 
-        self.tree = (dual.rate, dual.parent)
-        self.inverse = np.empty(dual.shape)
+        self.tree, self.parent = (dual.levels, dual.child_from, dual.child), dual.parent
+        self.inverse, self.share = np.zeros((2, *dual.shape))
         kernels.diagonal(*_leaves(dual), dual.least, self.inverse)
-        self.ridge = kernels.factor(*self.tree, dual.first_free, dual.held, dual.largest, self.inverse)
+        root = (dual.first_free, dual.held, dual.largest)
+        self.ridge = kernels.factor(dual.rate, *self.tree, *root, self.inverse, self.share)
 
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
@@ -53,7 +54,7 @@ class TreeDiagonal:
         from pgsr.kernels import cumulative_tree as kernels
 
         kernels.update(step, direction, product, x, rest, out)
-        return kernels.solve(*self.tree, self.inverse, rest, out)
+        return kernels.solve(self.inverse, self.share, *self.tree, self.parent, rest, out)
 
 
 class TwoLevel:
@@ -82,17 +83,17 @@ class TwoLevel:
         self.starts = aggregates(n)
         sizes = np.diff(self.starts)
         cells = (self.starts, np.repeat(np.arange(len(sizes)), sizes))
-        self.tree = (dual.rate, dual.parent)
-        self.children = (dual.child_from, dual.child, dual.levels)
+        self.tree, self.parent = (dual.levels, dual.child_from, dual.child), dual.parent
         self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
         self.coarse = np.empty((m, len(sizes), len(sizes)))
         two_level.coarse_leaves(*_leaves(dual), *cells, self.coarse)
         fixed = int(np.searchsorted(self.starts[1:], dual.first_free, side="right"))
         root = (sizes, fixed, dual.held, dual.largest, dual.least)
-        self.ridge = two_level.coarse_inverses(self.ties, *self.children, *root, self.coarse)
-        self.fine = np.empty(dual.shape)
-        two_level.fine_leaves(*_leaves(dual), *cells, dual.least, self.fine)
-        cumulative_tree.factor(*self.tree, dual.first_free, dual.held, dual.largest, self.fine)
+        self.ridge = two_level.coarse_inverses(self.ties, *self.tree, *root, self.coarse)
+        self.inverse, self.share = np.zeros((2, *dual.shape))
+        two_level.fine_leaves(*_leaves(dual), *cells, dual.least, self.inverse)
+        root = (dual.first_free, dual.held, dual.largest)
+        cumulative_tree.factor(dual.rate, *self.tree, *root, self.inverse, self.share)
 
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
@@ -101,8 +102,8 @@ class TwoLevel:
 
         sums = np.empty(self.ties.shape)
         two_level.restrict(self.starts, step, direction, product, x, rest, out, sums)
-        two_level.solve_coarse(self.coarse, self.ties, self.tree[1], *self.children, sums)
-        cumulative_tree.solve(*self.tree, self.fine, rest, out)
+        two_level.solve_coarse(self.coarse, self.ties, *self.tree, self.parent, sums)
+        cumulative_tree.solve(self.inverse, self.share, *self.tree, self.parent, rest, out)
         return two_level.prolong(self.starts, sums, rest, out)
 
 

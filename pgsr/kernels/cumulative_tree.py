@@ -1,9 +1,9 @@
 """The compiled loops over the tree of prices, shared by every dual of `pgsr.algorithms.cumulative_dual`.
 
-Nodes are the inner regions that have a price, in level order (a node's children come after it). Their arrays are nodes
-x cells. Leaves lie in chunks of one node each; `chunk_start[k]:chunk_stop[k]` are the leaves of chunk k, and
-`chunk_from[r]:chunk_from[r + 1]` the chunks of node r. Sums are formed chunk by chunk and node by node, so that results
-do not depend on the number of threads.
+Nodes are the inner regions that have a price, level by level: levels[d]:levels[d + 1] are of one, and children of a
+node lie in later ones. Their arrays are nodes x cells. Leaves lie in chunks of one node each;
+`chunk_start[k]:chunk_stop[k]` are the leaves of chunk k, and `chunk_from[r]:chunk_from[r + 1]` the chunks of node r.
+Sums are formed chunk by chunk and node by node, so that results do not depend on the number of threads.
 
 Block b of leaf l is edges[l, b]:edges[l, b + 1]. Those with inside[l, 0] <= b < inside[l, 1] may move: gain[l, b] is by
 how much the block's value rises per unit of price on any of its cells, 0 where it is stuck. rate[r, i] is the same of a
@@ -18,9 +18,6 @@ at the public total it has no curvature of its own.
 
 import numba as nb
 import numpy as np
-
-COLUMNS = 32
-"""Cells that one thread eliminates at a time."""
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
@@ -49,17 +46,15 @@ def gradient(residual, own, parent, child_from, child, chunk_from, change, first
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def sums_beyond(parent, grad, out):
+def sums_beyond(levels, child_from, child, grad, out):
     """out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
-    m, n = grad.shape
-    for part in nb.prange((n + COLUMNS - 1) // COLUMNS):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m):
-            for i in range(first, stop):
+    for depth in range(len(levels) - 2, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for i in range(grad.shape[1]):
                 out[r, i] = -grad[r, i]
-        for r in range(m - 1, 0, -1):
-            for i in range(first, stop):
-                out[parent[r], i] += out[r, i]
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(grad.shape[1]):
+                    out[r, i] += out[j, i]
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
@@ -81,33 +76,33 @@ def diagonal(edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pi
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def factor(rate, parent, first_free, held, largest, pivot):
-    """Eliminate the tree upwards, cell by cell, where the leaves' part is the diagonal given in `pivot`.
+def factor(rate, levels, child_from, child, first_free, held, largest, inverse, share):
+    """Eliminate the tree upwards, cell by cell, where the leaves' part is the diagonal given in `inverse`.
 
-    Leaves one over the pivots there, and 0 where the root has no price. Returns the ridge added at the root's held
-    cell, which is positive only if the diagonal is 0 there in every node; it is `largest`, what the leaves' gains at a
-    cell add up to if every cell is a block.
+    Leaves one over the pivots there, and 0 where the root has no price; share = rate * inverse. Returns the ridge added
+    at the root's held cell, which is positive only if the diagonal is 0 there in every node; it is `largest`, what the
+    leaves' gains at a cell add up to if every cell is a block.
     """
-    m, n = pivot.shape
-    for part in nb.prange((n + COLUMNS - 1) // COLUMNS):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m - 1, 0, -1):
-            for i in range(first, stop):
-                below = pivot[r, i]
-                pivot[r, i] = below + rate[r, i]
-                pivot[parent[r], i] += rate[r, i] * below / pivot[r, i]
+    n = inverse.shape[1]
+    for depth in range(len(levels) - 3, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(n):
+                    below = inverse[j, i]
+                    inverse[j, i] = 1.0 / (below + rate[j, i])
+                    share[j, i] = rate[j, i] * inverse[j, i]
+                    inverse[r, i] += share[j, i] * below
     ridge = 0.0
-    pivot[0, :first_free] = np.inf
+    inverse[0, :first_free] = np.inf
     for i in range(first_free, n):
         if held and i == n - 1:
-            if pivot[0, i] <= 1e-12 * largest:
+            if inverse[0, i] <= 1e-12 * largest:
                 ridge = largest
-            pivot[0, i] += ridge
+            inverse[0, i] += ridge
         else:
-            pivot[0, i] += rate[0, i]
-    for r in nb.prange(m):
-        for i in range(n):
-            pivot[r, i] = 1.0 / pivot[r, i]
+            inverse[0, i] += rate[0, i]
+    for i in range(n):
+        inverse[0, i] = 1.0 / inverse[0, i]
     return ridge
 
 
@@ -132,29 +127,25 @@ def combine(factor, v, direction):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def solve(rate, parent, inverse, rest, out):
-    """out = the solution of the factored system for the right-hand side out; returns rest . out.
-
-    `inverse` is what `factor` left, one over the pivots.
-    """
+def solve(inverse, share, levels, child_from, child, parent, rest, out):
+    """out = the solution of the factored system for the right-hand side out; returns rest . out."""
     m, n = inverse.shape
-    n_parts = (n + COLUMNS - 1) // COLUMNS
-    dots = np.zeros(n_parts)
-    for part in nb.prange(n_parts):
-        first, stop = part * COLUMNS, min(n, (part + 1) * COLUMNS)
-        for r in range(m - 1, 0, -1):
-            for i in range(first, stop):
-                out[parent[r], i] += rate[r, i] * inverse[r, i] * out[r, i]
-        for i in range(first, stop):
-            out[0, i] *= inverse[0, i]
-        for r in range(1, m):
-            for i in range(first, stop):
-                out[r, i] = (out[r, i] + rate[r, i] * out[parent[r], i]) * inverse[r, i]
-        total = 0.0
-        for r in range(m):
-            for i in range(first, stop):
-                total += rest[r, i] * out[r, i]
-        dots[part] = total
+    for depth in range(len(levels) - 3, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(n):
+                    out[r, i] += share[j, i] * out[j, i]
+    dots = np.zeros(m)
+    for depth in range(len(levels) - 1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            above, total = parent[r], 0.0
+            for i in range(n):
+                value = inverse[r, i] * out[r, i]
+                if r > 0:
+                    value += share[r, i] * out[above, i]
+                out[r, i] = value
+                total += rest[r, i] * value
+            dots[r] = total
     return dots.sum()
 
 

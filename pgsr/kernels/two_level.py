@@ -45,10 +45,10 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def coarse_inverses(ties, child_from, child, levels, sizes, fixed, held, largest, least, matrix):
+def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest, least, matrix):
     """Eliminate the tree upwards: matrix[r] becomes the inverse of its pivot. Returns the ridge of the held cell.
 
-    The root's first `fixed` aggregates have no price. levels[d]:levels[d + 1] are the nodes at depth d.
+    The root's first `fixed` aggregates have no price.
     """
     n_parts = matrix.shape[1]
     ridge = 0.0
@@ -159,7 +159,7 @@ def restrict(starts, step, direction, product, x, rest, out, sums):
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def solve_coarse(inverse, ties, parent, child_from, child, levels, sums):
+def solve_coarse(inverse, ties, levels, child_from, child, parent, sums):
     """sums = the coarse system's solution for this right-hand side; `inverse` is of `coarse_inverses`."""
     partial = np.empty(sums.shape)
     n_parts = sums.shape[1]
