@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -107,20 +108,26 @@ class TwoLevel:
         return two_level.prolong(self.starts, sums, rest, out)
 
 
+@cache
 def aggregates(n: int) -> np.ndarray:
     """Where aggregates of n cells begin, and n: their lengths grow by a constant factor, the last cell is one alone.
 
     Small sizes, whose counts are large beside the noise, have short blocks. There are about 16 + n / 64 aggregates and
-    never more than 48, for every node takes their square in memory and their cube in time.
+    never more than 48, for every node takes their square in memory and their cube in time. Read only.
     """
     wanted = min(16 + n // 64, 48)
-    if n <= wanted:
-        return np.arange(n + 1)
+    starts = np.arange(n + 1) if n <= wanted else np.append(_growing(n - 1, _growth(n - 1, wanted)), n)
+    starts.flags.writeable = False
+    return starts
+
+
+def _growth(n: int, wanted: int) -> float:
+    """The factor at which lengths grow if at most `wanted` - 1 of them cover n cells."""
     low, high = 1.0, 2.0
     for _ in range(50):
         factor = (low + high) / 2
-        low, high = (factor, high) if len(_growing(n - 1, factor)) > wanted else (low, factor)
-    return np.append(_growing(n - 1, high), n)
+        low, high = (factor, high) if len(_growing(n, factor)) > wanted else (low, factor)
+    return high
 
 
 def _growing(n: int, factor: float) -> np.ndarray:
