@@ -18,7 +18,7 @@ from models.formulate import formulate
 from models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
 from models.judge import Answer, Claim, judged
 from models.program import Kind
-from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
 
@@ -431,6 +431,23 @@ def test_wrong_options_are_a_status_or_a_sentence():
         with pytest.raises(PgsrError):
             wrong()
     assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", TIGHT))}) == 2
+
+
+def test_cp_sat_searches_on_one_thread_unless_told(monkeypatch):
+    """Threads race each other, and which of many optima comes first is then left to chance."""
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    used, solve = [], cp_model.CpSolver.solve
+
+    def record(solver, model):
+        used.append(solver.parameters.num_workers)
+        return solve(solver, model)
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", record)
+    truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 2, 1], [0, 1, 1]])
+    problem = Problem.m_h(Geometric(View.COUNTS, 1).measure(truth, Seeded("threads")))
+    assert CpSat().solve(problem).optimal
+    assert CpSat(threads=2).solve(problem).optimal
+    assert used == [1, 2]
 
 
 TIGHT = {"eps_abs": 1e-9}
