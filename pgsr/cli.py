@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-MECHANISMS = ("m_h", "m_c", "kuo", "bottom_up")
+MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up")
 """Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_cli.py`)."""
 
 ConfigArgument = Annotated[
@@ -64,8 +64,7 @@ def release(
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
-    from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, digest_of
-    from pgsr.release import release as make
+    from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
 
     if example:
         print(EXAMPLE, end="")
@@ -80,10 +79,10 @@ def release(
         "ledger": ledger,
     }
     console = _console()
-    folder = make(ReleaseConfig.read(config, flags), rehearse, lambda line: console.print(line, style="dim"))
+    made = publish(ReleaseConfig.read(config, flags), rehearse, lambda line: console.print(line, style="dim"))
     if rehearse:
         console.print("[bold red]A rehearsal: NOT private. Keep this folder as secret as the data.[/bold red]")
-    console.print(f"release  {folder}\ndigest   {digest_of(folder)}", highlight=False, soft_wrap=True)
+    console.print(f"release  {made.folder}\ndigest   {made.digest}", highlight=False, soft_wrap=True)
 
 
 @app.command(

@@ -6,6 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pgsr.release import ReleaseConfig, publish
+
+
+def release(config: ReleaseConfig, rehearse: bool = False) -> Path:
+    """The folder of a release."""
+    return publish(config, rehearse).folder
+
+
 LEAVES = [("US", state, f"{state}{i}") for state in ("GA", "MI") for i in range(2)]
 
 

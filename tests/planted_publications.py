@@ -16,7 +16,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.release import LedgerFile, ReleaseConfig, artefact, manifest
-from pgsr.release import publish as publishing
+from pgsr.release import making as publishing
 from pgsr.tables import PrivateLog
 
 # Fields that tell of the data

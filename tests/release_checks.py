@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import write_config, write_tables
+from made_tables import release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
-from pgsr.release import LedgerFile, ReleaseConfig, release
+from pgsr.release import LedgerFile, ReleaseConfig
 
 N_REGIONS = 7
 LEVEL = {"level", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}

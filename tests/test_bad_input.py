@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, release, write_config, write_tables
 
 from pgsr import PgsrError
 from pgsr.errors import HierarchyError, TableError
-from pgsr.release import ReleaseConfig, release
+from pgsr.release import ReleaseConfig
 
 CATALOGUE: dict[str, tuple[str, ...]] = {
     "orphan region, unknown parent": (

@@ -75,7 +75,7 @@ def test_the_example_is_printed_as_it_is():
         (("release",), "--example"),
         (("release", "absent.toml"), "cannot be read"),
         (("release", "release.toml", "--epsilon", "-1"), "greater than 0"),
-        (("release", "release.toml", "--mechanism", "best"), "m_h, m_c, kuo, bottom_up"),
+        (("release", "release.toml", "--mechanism", "best"), "m_h, m_c_dp, kuo, bottom_up"),
         (("release", "release.toml", "--max-size", "0"), "from 1 up"),
         (("release", "release.toml", "--epsilon", "1000"), "is left"),
         (("selftest", "--epsilon", "many"), "finite number"),
@@ -119,9 +119,9 @@ def fail(*_arguments, **_names):
 @pytest.mark.parametrize(
     ("target", "arguments", "words"),
     [
-        ("pgsr.release.publish.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
-        ("pgsr.release.publish.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
-        ("pgsr.release.publish._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lies in")),
+        ("pgsr.release.making.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
+        ("pgsr.release.making.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
+        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lies in")),
         ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, capsys, targe
 def test_debug_shows_where(place, monkeypatch, place_of_flag):
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.publish.replayed", fail)
+    monkeypatch.setattr("pgsr.release.making.replayed", fail)
     arguments = ["pgsr", "release", "release.toml"]
     arguments.insert(place_of_flag, "--debug")
     monkeypatch.setattr("sys.argv", arguments)
@@ -163,7 +163,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
     write_config(place)
     monkeypatch.chdir(place)
-    monkeypatch.setattr("pgsr.release.publish.replayed", interrupt)
+    monkeypatch.setattr("pgsr.release.making.replayed", interrupt)
     monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, release, write_config, write_tables
 
 from pgsr import Geometric, PgsrError
 from pgsr.double_geometric import DoubleGeometric
@@ -28,7 +28,6 @@ from pgsr.release import (
     ReleaseConfig,
     ReleaseError,
     check,
-    release,
 )
 from pgsr.release.artefact import FILES
 from pgsr.release.manifest import FIELDS
@@ -133,7 +132,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
 @pytest.mark.parametrize("mechanism", Kind)
 def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
     """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
-    monkeypatch.setattr("pgsr.release.publish.Secure", lambda: __import__("pgsr").Seeded("frozen"))
+    monkeypatch.setattr("pgsr.release.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))
     drawn: list[np.ndarray] = []
     add_to = DoubleGeometric.add_to
 
@@ -180,13 +179,13 @@ def test_the_manifest_holds_nothing_of_the_data(place):
 @pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.Geometric.measure" if moment == "measure" else f"pgsr.release.publish.{moment}"
+    target = "pgsr.noise.Geometric.measure" if moment == "measure" else f"pgsr.release.making.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock
-from pgsr.release import ReleaseConfig, release
+from pgsr.release import ReleaseConfig, publish
 with unittest.mock.patch({target!r}, lambda *_a, **_k: os.kill(os.getpid(), signal.SIGKILL)):
-    release(ReleaseConfig.read({str(path)!r}))
+    publish(ReleaseConfig.read({str(path)!r}))
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -213,7 +212,7 @@ def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, mon
     def fail(_hidden, _folder):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pgsr.release.publish._publish", fail)
+    monkeypatch.setattr("pgsr.release.making._publish", fail)
     with pytest.raises(ReleaseError, match="epsilon 1 is spent; what was written lies in"):
         release(config(place))
     assert left(place) == 99
@@ -228,7 +227,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error):
     def fail(_terms, _measurement):
         raise error
 
-    monkeypatch.setattr("pgsr.release.publish.replayed", fail)
+    monkeypatch.setattr("pgsr.release.making.replayed", fail)
     with pytest.raises((ReleaseError, error)):
         release(config(place))
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
@@ -306,7 +305,7 @@ def test_an_empty_folder_is_filled_in_one_step(place):
         ({"max_size": "3.0"}, "a whole number"),
         ({"max_size": "true"}, "a whole number"),
         ({"max_size": "0"}, "from 1 up"),
-        ({"mechanism": "M_H"}, "write one of m_h, m_c, kuo, bottom_up"),
+        ({"mechanism": "M_H"}, "write one of m_h, m_c_dp, kuo, bottom_up"),
         ({"mechanism": "mean_consistency"}, "write one of"),
         ({"totals": '"regions"'}, "does not keep"),
         ({"totals": '"noisy"'}, "needs totals = 'noisy'"),

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from instances import scale
-from made_tables import write_config, write_tables
+from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
-from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest, release
+from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest
 from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
 
 Tamper = Callable[[Path, np.random.Generator], None]

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from instances import FULL
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
 from pgsr.isolation import run_isolated
-from pgsr.release import Kind, ReleaseConfig, ReleaseError, release
+from pgsr.release import Kind, ReleaseConfig, ReleaseError
 from pgsr.release.preflight import peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.
@@ -70,7 +70,7 @@ def test_an_oversized_request_is_refused_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "options", "refused"),
     [
-        ("m_c", "", True),
+        ("m_c_dp", "", True),
         ("m_h", "", False),
         ("kuo", "norm = 2", True),
         ("bottom_up", "norm = 2", True),

@@ -39,7 +39,7 @@ def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
     steps = release_run.main(Console(quiet=True), out, 20_000, "states", 10)
-    assert [step.step for step in steps] == ["tables", "release m_c", "check m_c", "release kuo", "check kuo"]
+    assert [step.step for step in steps] == ["tables", "release m_c_dp", "check m_c_dp", "release kuo", "check kuo"]
     assert all(step.seconds > 0 and step.peak_mb > 50 for step in steps)
     assert steps[1].rows == 52 * 11
     [written] = out.iterdir()

@@ -28,7 +28,7 @@ from pgsr.errors import DataError
 from pgsr.isolation import run_isolated
 from pgsr.rounding import largest_remainder
 
-MECHANISMS = ("m_c", "kuo")
+MECHANISMS = ("m_c_dp", "kuo")
 LEVELS = ("nation", "state", "county", "tract")
 VACANT = 10_424_540 / 105_480_101
 """Vacant dwellings per household in the Census of 2000 (Summary File 1, table H3)."""

@@ -7,7 +7,7 @@ from pgsr.release.errors import ConfigError, LedgerError, ManifestError, Release
 from pgsr.release.example import EXAMPLE
 from pgsr.release.forecast import forecast
 from pgsr.release.ledger_file import LedgerFile
-from pgsr.release.publish import release
+from pgsr.release.making import Release, publish
 from pgsr.release.selftest import selftest
 from pgsr.release.terms import Kind, Terms
 
@@ -20,6 +20,7 @@ __all__ = [
     "LedgerFile",
     "ManifestError",
     "Outcome",
+    "Release",
     "ReleaseConfig",
     "ReleaseError",
     "Report",
@@ -27,6 +28,6 @@ __all__ = [
     "check",
     "digest_of",
     "forecast",
-    "release",
+    "publish",
     "selftest",
 ]

@@ -8,8 +8,8 @@ data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
-mechanism = "kuo"                # m_h, m_c, kuo or bottom_up
-# totals = "regions"             # whose number of groups is public: root (m_h, m_c), regions (kuo, bottom_up), or
+mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up
+# totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), or
 # totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
 
 output = "release"               # a folder that does not exist yet

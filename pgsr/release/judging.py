@@ -40,7 +40,7 @@ def certificate_of(terms: Terms, measurement: Measurement, counts: Estimate) -> 
     table = dense(counts)
     if terms.kind is Kind.M_H:
         return certify(Problem.m_h(measurement), Estimate(counts.hierarchy, View.COUNTS, table))
-    if terms.kind is Kind.M_C:
+    if terms.kind is Kind.M_C_DP:
         return certify(Problem.m_c(measurement), Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(table)))
     return Certificate("release", None, None, "", broken_conditions(measurement, counts))
 

@@ -19,14 +19,14 @@ from pgsr.views import View
 class Kind(StrEnum):
     """The mechanisms that give a release and need no solver.
 
-    M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C: noisy cumulative counts, repaired region by
+    M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
     (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Mean consistency is
     none of them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
-    M_C = "m_c"
+    M_C_DP = "m_c_dp"
     KUO = "kuo"
     BOTTOM_UP = "bottom_up"
 
@@ -37,7 +37,7 @@ class Kind(StrEnum):
     @property
     def totals(self) -> tuple[Totals, ...]:
         """Whose numbers of groups may be public, the usual one first."""
-        return (Totals.ROOT if self in (Kind.M_H, Kind.M_C) else Totals.REGIONS), Totals.NOISY
+        return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -162,6 +162,6 @@ class Terms:
         fit = partial(IsotonicFit, cumulative_norm=self.norm)
         if self.kind is Kind.M_H:
             return TreeProjection()
-        if self.kind is Kind.M_C:
+        if self.kind is Kind.M_C_DP:
             return IsotonicTreeProjection()
         return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())

@@ -17,7 +17,7 @@ from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release import artefact, manifest
-from pgsr.release.check import check
+from pgsr.release.check import Report, check
 from pgsr.release.config import ReleaseConfig
 from pgsr.release.errors import ReleaseError
 from pgsr.release.judging import kept, replayed
@@ -28,8 +28,26 @@ from pgsr.tables import PrivateLog
 from pgsr.views import View
 
 
-def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Path:
-    """Read, charge, measure, post-process, certify, write and check; the folder that was made.
+@dataclass(frozen=True)
+class Release:
+    """A release that was made.
+
+    Attributes:
+        folder: where it lies.
+        report: of the check that it passed before it got its name.
+    """
+
+    folder: Path
+    report: Report
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the whole release, to be announced elsewhere."""
+        return artefact.digest_of(self.folder)
+
+
+def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Release:
+    """Read, charge, measure, post-process, certify, write and check.
 
     Everything that can be refused is refused before the ledger is charged, and the ledger is charged before any noise
     is drawn. The folder appears under its name in one step, complete and checked, or not at all.
@@ -79,7 +97,7 @@ def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
             log.note("post-processed")
             tell("writing and checking")
             _write(hidden, terms, measurement, result)
-            _publish(hidden, folder)
+            report = _publish(hidden, folder)
             log.note("written and checked")
         except BaseException as error:
             # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
@@ -95,7 +113,7 @@ def release(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
         if not keep:
             shutil.rmtree(hidden, ignore_errors=True)
         log.close()
-    return folder
+    return Release(folder, report)
 
 
 def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
@@ -125,7 +143,7 @@ def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result)
     (folder / artefact.SUMS).write_text(artefact.sums_text(folder), encoding="utf-8", newline="")
 
 
-def _publish(hidden: Path, folder: Path) -> None:
+def _publish(hidden: Path, folder: Path) -> Report:
     """Check the hidden folder as a stranger would, put it on the disk, and give it its name in one step."""
     report = check(hidden)
     if not report.passed:
@@ -135,6 +153,7 @@ def _publish(hidden: Path, folder: Path) -> None:
         _sync(path)
     hidden.rename(folder)  # replaces an empty folder, and fails on any other
     _sync(folder.parent)
+    return report
 
 
 def _unexpected(error: Exception) -> str:
