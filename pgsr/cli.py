@@ -13,10 +13,11 @@ from rich.table import Table
 
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
+from pgsr.release.key_command import app as keys
 from pgsr.synthesis.command import EPILOG, synthesize
 
 if TYPE_CHECKING:
-    from pgsr.release import Report
+    from pgsr.release import Release, Report
 
 app = typer.Typer(
     help="Release numbers of groups by size, privately, and check such releases.",
@@ -62,12 +63,22 @@ def release(
     max_size: Annotated[int | None, typer.Option(help="Instead of the file's: the public largest size.")] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
+    sign: Annotated[str | None, typer.Option(help="Private key to sign with; `pgsr key new` makes one.")] = None,
+    finish: Annotated[
+        Path | None, typer.Option(metavar="HIDDEN", help="Make a release of what a failed one kept, without a charge.")
+    ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
     from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
+    from pgsr.release import finish as complete
 
     if example:
         print(EXAMPLE, end="")
+        return
+    if finish is not None:
+        if config is not None or rehearse:
+            raise ConfigError("--finish takes no configuration: the terms lie in the folder that was kept")
+        _show_release(complete(finish, sign, lambda line: _console().print(line, style="dim")))
         return
     if config is None:
         raise ConfigError("name a configuration; `pgsr release --example` prints one to start from")
@@ -77,26 +88,29 @@ def release(
         "max_size": max_size,
         "output": output,
         "ledger": ledger,
+        "sign": sign,
     }
     console = _console()
     made = publish(ReleaseConfig.read(config, flags), rehearse, lambda line: console.print(line, style="dim"))
     if rehearse:
         console.print("[bold red]A rehearsal: NOT private. Keep this folder as secret as the data.[/bold red]")
-    console.print(f"release  {made.folder}\ndigest   {made.digest}", highlight=False, soft_wrap=True)
+    _show_release(made)
 
 
 @app.command(
-    epilog="Examples:  pgsr check release  |  pgsr check release --digest 3f5a...  |  pgsr check release --json"
+    epilog="Examples:  pgsr check release  |  pgsr check release --key publisher.pub  |  "
+    "pgsr check release --digest 3f5a...  |  pgsr check release --json"
 )
 def check(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
     digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The publisher's public key; then an unsigned folder fails.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Verify a release from its folder alone: arithmetic, conditions, certificate, post-processing. Exit 1 if not."""
     from pgsr.release import check as verify
 
-    report = verify(folder, digest)
+    report = verify(folder, digest, key)
     if as_json:
         print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
     else:
@@ -150,6 +164,7 @@ def plan(
 
 
 app.command(epilog=EPILOG)(synthesize)
+app.add_typer(keys, name="key")
 
 
 def main() -> None:
@@ -165,8 +180,12 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
+def _show_release(made: "Release") -> None:
+    _console().print(f"release  {made.folder}\ndigest   {made.digest}", highlight=False, soft_wrap=True)
+
+
 def _show(report: "Report", title: str) -> None:
-    colours = {"passed": "green", "failed": "bold red", "skipped": "yellow"}
+    colours = {"passed": "green", "failed": "bold red", "skipped": "yellow", "open": "yellow"}
     table = Table(title=title)
     for column in ("outcome", "check", "finding"):
         table.add_column(column, overflow="fold")

@@ -15,7 +15,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.release import LedgerFile, ReleaseConfig, artefact, manifest
+from pgsr.release import LedgerFile, ReleaseConfig, artefact, checking, manifest
 from pgsr.release import making as publishing
 from pgsr.tables import PrivateLog
 
@@ -125,7 +125,8 @@ def rows_in_the_readme(patch: MonkeyPatch) -> None:
         return kept
 
     around(patch, ReleaseConfig, "count", counted)
-    around(patch, manifest, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
+    for module in (publishing, checking):
+        around(patch, module, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
 
 
 # Charging

@@ -41,7 +41,7 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert digest
     checked = run("check", "release", "--digest", digest[1], cwd=place)
     assert checked.returncode == 0, checked.stdout
-    assert "15 of 15 checks passed" in checked.stdout
+    assert "17 of 17 checks passed" in checked.stdout
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
@@ -54,7 +54,7 @@ def test_findings_as_json(place):
     assert invoke("release", place / "release.toml", "--rehearse").exit_code == 0
     done = invoke("check", place / "release-rehearsal", "--json")
     assert done.exit_code == 0
-    assert {finding["outcome"] for finding in json.loads(done.stdout)} == {"passed"}
+    assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"passed", "open"}
 
 
 def test_a_rehearsal_warns(place):
@@ -121,7 +121,7 @@ def fail(*_arguments, **_names):
     [
         ("pgsr.release.making.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
         ("pgsr.release.making.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
-        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lies in")),
+        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lie in", "--finish")),
         ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
     ],
 )

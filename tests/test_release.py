@@ -89,7 +89,7 @@ def test_branches_of_different_depth(tmp_path, mechanism):
     folder = release(config(tmp_path, mechanism, tables=TABLES + "pad_ragged = true\n"))
     assert check(folder).passed, check(folder)
     measured = pq.read_table(folder / "measurement.parquet")
-    rows = [row for row in measured.to_pylist() if row["level_1"] == "US/DC"]
+    rows = [row for row in measured.to_pylist() if row["region_id"] == "US/US%2FDC"]
     assert len(rows) == 4, "a padded region is measured once"
 
 
@@ -209,15 +209,15 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 
 
 def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, monkeypatch):
-    def fail(_hidden, _folder):
+    def fail(_hidden, _folder, _key):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pgsr.release.making._publish", fail)
-    with pytest.raises(ReleaseError, match="epsilon 1 is spent; what was written lies in"):
+    with pytest.raises(ReleaseError, match="epsilon 1 is spent; the noisy values lie in"):
         release(config(place))
     assert left(place) == 99
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
-    assert "measurement.parquet" in contents(kept)
+    assert {"measurement.parquet", "unfinished.json"} <= set(contents(kept))
 
 
 @pytest.mark.parametrize("error", [MemoryError, AssertionError, KeyboardInterrupt])
@@ -231,7 +231,7 @@ def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error):
     with pytest.raises((ReleaseError, error)):
         release(config(place))
     [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
-    assert sorted(contents(kept)) == ["hierarchy.csv", "measurement.parquet"]
+    assert sorted(contents(kept)) == ["measurement.parquet", "regions.csv", "unfinished.json"]
     assert not (place / "release").exists()
 
 

@@ -21,7 +21,7 @@ from pgsr.tables.session import Session
 REHEARSAL = "-rehearsal"
 """What is appended to the output folder of a rehearsal."""
 
-OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "ledger_total")
+OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "ledger_total", "sign")
 """Keys that a flag of the command line may replace."""
 
 
@@ -37,6 +37,7 @@ class ReleaseConfig:
         ledger, ledger_total: the ledger file of the data set, and what may be spent in all.
         log: a private file, outside `output`.
         limits: of reading.
+        sign: file of the private key to sign with, if any.
     """
 
     terms: Terms
@@ -49,6 +50,7 @@ class ReleaseConfig:
     log: Path
     private_groups: bool = False
     limits: Limits | None = None
+    sign: Path | None = None
 
     def __post_init__(self) -> None:
         if self.private_groups != (self.terms.totals is Totals.NOISY):
@@ -82,7 +84,7 @@ class ReleaseConfig:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"the configuration {path.name} is not TOML: {error}") from None
         values |= {key: value for key, value in (overrides or {}).items() if value is not None}
-        files = {key for key in ("output", "ledger") if (overrides or {}).get(key) is not None}
+        files = {key for key in ("output", "ledger", "sign") if (overrides or {}).get(key) is not None}
         return cls.of(values, path.parent, files)
 
     @classmethod
@@ -90,15 +92,17 @@ class ReleaseConfig:
         """From the values of a file in `folder`; the names under the keys `here` are relative to the working folder."""
         top = Section("", dict(values))
         terms = _terms(top)
-        place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger")}
+        place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger", "sign")}
         output = place["output"] / top.text("output")
         entities, groups, regions, private_groups = _tables(top, folder)
         most = entities.max_quantity if isinstance(entities, Quantities) else 1
         ledger, total = place["ledger"] / top.text("ledger"), top.fraction("ledger_total")
+        sign = top.text("sign", None)
         log, limits = folder / top.text("log", f"{output.name}-private.log"), _limits(top.section("limits"))
         top.done()
         terms = replace(terms, max_quantity=most)
-        return cls(terms, entities, groups, regions, output, ledger, total, log, private_groups, limits)
+        key = None if sign is None else place["sign"] / sign
+        return cls(terms, entities, groups, regions, output, ledger, total, log, private_groups, limits, key)
 
     def folder(self, rehearse: bool) -> Path:
         """Where the release, or its rehearsal, goes."""
@@ -158,6 +162,7 @@ def _terms(top: Section) -> Terms:
         top.fraction("totals_share", None),
         merge=merge,
         norm=norm,
+        level_names=top.texts("level_names", None),
     )
 
 

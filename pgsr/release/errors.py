@@ -17,3 +17,7 @@ class ReleaseError(PgsrError):
 
 class ManifestError(PgsrError, ValueError):
     """A manifest is not what `pgsr release` writes."""
+
+
+class SignatureError(PgsrError, ValueError):
+    """A key or a signature is missing, malformed, wrong or somebody else's."""

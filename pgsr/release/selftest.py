@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from pgsr.double_geometric import DoubleGeometric, _table
 from pgsr.random import ByteStream, Secure, StreamId
-from pgsr.release.check import Finding, Outcome, Report
+from pgsr.release.checking import Finding, Outcome, Report
 
 REJECT = 1e-9
 """A fit this bad or worse fails: once in a billion runs of a right sampler."""

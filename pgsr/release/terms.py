@@ -5,14 +5,19 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from pgsr.algorithms import BottomUp, IsotonicFit, IsotonicTreeProjection, Matching, Merge, TreeProjection
 from pgsr.budget import Budget
-from pgsr.measurement import Totals
+from pgsr.errors import ArgumentError
+from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
+from pgsr.tables.long import checked_level_names
 from pgsr.views import View
 
 
@@ -58,6 +63,7 @@ class Terms:
         totals_share: part of epsilon for noisy totals, else 0.
         max_quantity: public bound on what one entity adds to a size.
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
+        level_names: public names of the levels, root first; level_0, level_1, ... if None.
 
     Example:
         >>> terms = Terms("demo", 5, Fraction(1), Kind.M_H)
@@ -77,6 +83,7 @@ class Terms:
     max_quantity: int = 1
     merge: Merge = Merge.WEIGHTED
     norm: int = 1
+    level_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.totals is None:
@@ -131,6 +138,17 @@ class Terms:
         """What was chosen of the mechanism's options."""
         return {name: {"merge": str(self.merge), "norm": self.norm}[name] for name in self.kind.options}
 
+    def names(self, n_levels: int) -> tuple[str, ...]:
+        """The names of the levels, root first, which are columns of the published tables.
+
+        Raises:
+            ConfigError: there is not one per level, or a name is empty, repeated or that of another column.
+        """
+        try:
+            return checked_level_names(n_levels, self.level_names)
+        except ArgumentError as error:
+            raise ConfigError(f"the key 'level_names': {error}") from None
+
     def parts(self, n_levels: int) -> tuple[Fraction, ...]:
         """The share of every level in the values' epsilon; they add up to 1."""
         if self.shares is not None:
@@ -156,6 +174,21 @@ class Terms:
         share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
         noise = Geometric(self.kind.view, self.epsilon, self.parts(n_levels), self.public, share, self.max_quantity)
         return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
+
+    def measured(self, tree: Hierarchy, values: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
+        """Noisy values as a measurement under these terms."""
+        return Measurement(
+            hierarchy=tree,
+            view=self.kind.view,
+            values=values,
+            max_size=self.max_size,
+            epsilon=self.budget(tree.n_levels).levels,
+            public=self.public,
+            totals=totals,
+            secure=secure,
+            data_set=self.data_set,
+            totals_epsilon=self.totals_epsilon,
+        )
 
     @property
     def _post(self) -> Method | PostProcess:

@@ -3,6 +3,7 @@
 from pgsr.tables.group_counts import count_groups
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long
+from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
 from pgsr.tables.source import Csv, Frame, Parquet, Query, source
@@ -20,7 +21,9 @@ __all__ = [
     "Quantities",
     "Query",
     "count_groups",
+    "path_of_id",
     "read_long",
+    "region_id",
     "source",
     "to_long",
     "write_long",

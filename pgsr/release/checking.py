@@ -12,20 +12,27 @@ import pyarrow.parquet as pq
 from pgsr.conditions import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement, Totals
+from pgsr.measurement import Totals
 from pgsr.method import Result
-from pgsr.release import artefact, manifest
+from pgsr.release import artefact, manifest, noise_law, released_tables, signature
+from pgsr.release.datapackage import package_text
 from pgsr.release.errors import ReleaseError
 from pgsr.release.judging import certificate_of, is_rehearsal, kept, replayed
+from pgsr.release.readme import readme
+from pgsr.release.summary import summary
 from pgsr.release.terms import Terms
 
 
 class Outcome(StrEnum):
-    """How a check ended. It is skipped where an earlier one left nothing to look at."""
+    """How a check ended.
+
+    It is skipped where an earlier one left nothing to look at, and open where the folder cannot tell, right or wrong.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,8 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        return self.outcome is Outcome.PASSED
+        """Whether nothing speaks against the folder: the check passed, or the folder cannot tell."""
+        return self.outcome in (Outcome.PASSED, Outcome.OPEN)
 
 
 @dataclass(frozen=True)
@@ -56,30 +64,43 @@ class Report:
         return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
 
 
-def check(folder: str | Path, digest: str | None = None) -> Report:
-    """Everything that can be verified of a release without the data.
+def check(folder: str | Path, digest: str | None = None, key: str | Path | None = None) -> Report:
+    """Verify everything that can be verified of a release without the data.
 
-    Files and digests; the manifest's fields; the privacy claim; regions and totals; the noisy values' form; the
-    budget's arithmetic; the four conditions of a release; the certificate, computed again; the post-processing,
-    computed again from the noisy values, number by number; and README.txt.
+    Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
+    values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
+    of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
+    number; and the descriptions (README.txt, datapackage.json, summary.html), written again.
 
-    What it cannot find: a release made up as a whole from invented noisy values, or one number of a noisy table changed
-    together with everything that follows from it. Only `digest`, announced by the publisher elsewhere, tells those.
+    What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
+    law, or one number of a noisy table changed together with everything that follows from it.
 
     Args:
         folder: of a release.
-        digest: what `digest_of` gave the publisher, in hexadecimal; None if it is not known.
+        digest: what the publisher announced, in hexadecimal; None if it is not known.
+        key: file of the publisher's public key; None if it is not known. A release that is not signed fails then.
+
+    Returns:
+        the findings; `report.passed` says whether nothing speaks against the folder.
 
     Complexity: that of reading, and of the post-processing.
 
+    Example:
+        >>> check("no such folder").passed
+        False
+
     Shown by `tests/test_release_check.py`: every change of one number, field or file is found.
     """
-    looked = _Folder(Path(folder), digest)
+    looked = _Folder(Path(folder), digest, key)
     return Report(Path(folder), tuple(looked.find(name, step) for name, step in looked.steps()))
 
 
 class _SkippedError(Exception):
     """An earlier check left nothing to look at."""
+
+
+class _OpenError(Exception):
+    """The folder cannot tell."""
 
 
 @dataclass
@@ -88,17 +109,20 @@ class _Folder:
 
     path: Path
     digest: str | None
+    key: str | Path | None
     known: dict[str, Any] = field(default_factory=dict)
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
             ("files", self.files),
             ("digests", self.digests),
+            ("signature", self.signature),
             ("manifest", self.manifest),
-            ("hierarchy", self.hierarchy),
+            ("regions", self.regions),
             ("budget", self.budget),
             ("measurement", self.measurement),
             ("privacy claim", self.privacy_claim),
+            ("noise", self.noise),
             ("counts", self.counts),
             ("integrality", lambda: self.condition("integrality", "every count is a whole number")),
             ("sign", lambda: self.condition("sign", "no count is negative")),
@@ -106,7 +130,7 @@ class _Folder:
             ("totals", lambda: self.condition("totals", self._totals_kept())),
             ("certificate", self.certificate),
             ("replay", self.replay),
-            ("readme", self.readme),
+            ("descriptions", self.descriptions),
         ]
 
     def find(self, name: str, step: Callable[[], str]) -> Finding:
@@ -114,6 +138,8 @@ class _Folder:
             return Finding(name, Outcome.PASSED, step())
         except _SkippedError as skipped:
             return Finding(name, Outcome.SKIPPED, str(skipped))
+        except _OpenError as undecided:
+            return Finding(name, Outcome.OPEN, str(undecided))
         except (PgsrError, OSError) as error:
             return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
         except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
@@ -122,14 +148,15 @@ class _Folder:
     def files(self) -> str:
         if not self.path.is_dir():
             raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a release")
-        found = {path.name for path in self.path.iterdir()}
+        found = {path.name for path in self.path.iterdir()} - {artefact.SIGNATURE}
         missing, more = sorted(set(artefact.FILES) - found), sorted(found - set(artefact.FILES))
         if missing or more:
             parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
                 f"not of a release: {', '.join(more)}"
             ] * bool(more)
             raise ReleaseError("; ".join(parts))
-        odd = [name for name in artefact.FILES if (self.path / name).is_symlink() or not (self.path / name).is_file()]
+        files = (*artefact.FILES, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
+        odd = [name for name in files if (self.path / name).is_symlink() or not (self.path / name).is_file()]
         if odd:
             raise ReleaseError(f"not plain files: {', '.join(odd)}")
         return f"the {len(found)} files of a release and no others"
@@ -144,6 +171,15 @@ class _Folder:
             raise ReleaseError(f"the release has the digest {found}, not the announced one: it is another release")
         return "the digest is the announced one"
 
+    def signature(self) -> str:
+        if not (self.path / artefact.SUMS).is_file():
+            raise _SkippedError(f"not looked at, because there is no {artefact.SUMS}")
+        key = None if self.key is None else signature.load_public(self.key)
+        said = signature.verify(self.path, key)
+        if key is None:
+            raise _OpenError(said)
+        return said
+
     def manifest(self) -> str:
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         terms, secure = manifest.terms_of(fields)
@@ -151,9 +187,9 @@ class _Folder:
         _compare("files", fields["files"], {n: artefact.digest(self.path / n) for n in artefact.DIGESTED})
         return "exactly the fields that may be published, and the digests of the other files"
 
-    def hierarchy(self) -> str:
+    def regions(self) -> str:
         terms = self._known("terms")
-        tree, totals = artefact.read_hierarchy(self.path / artefact.HIERARCHY, terms.public)
+        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
         if (
             terms.public is not Totals.ROOT
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
@@ -178,20 +214,8 @@ class _Folder:
     def measurement(self) -> str:
         terms, tree, secure = self._known("terms"), self._known("tree"), self._known("secure")
         facts = manifest.facts(terms, secure, "measurement")
-        values = artefact.read_measurement(self.path / artefact.MEASUREMENT, tree, terms, facts)
-        epsilon, public = terms.budget(tree.n_levels).levels, terms.public
-        measurement = Measurement(
-            tree,
-            terms.kind.view,
-            values,
-            terms.max_size,
-            epsilon,
-            public,
-            self._known("totals"),
-            secure,
-            terms.data_set,
-            terms.totals_epsilon,
-        )
+        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, terms, facts)
+        measurement = terms.measured(tree, values, self._known("totals"), secure)
         self.known["measurement"] = measurement
         return f"noisy values of every measured region and size 0..{terms.max_size:,}"
 
@@ -202,13 +226,37 @@ class _Folder:
             raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
         return f"{manifest.PRIVATE}, in the manifest and in every table"
 
+    def noise(self) -> str:
+        terms, measurement = self._known("terms"), self._known("measurement")
+        verdict = noise_law.judge(measurement, tuple(map(float, terms.scales(measurement.hierarchy.n_levels))))
+        if verdict.refuted:
+            raise ReleaseError(
+                f"the noise does not have the stated scales: {verdict.n_values:,} numbers are known twice, and they "
+                "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
+            )
+        if not verdict.can_tell:
+            raise _OpenError(
+                f"epsilon cannot be checked from this folder: {verdict.n_values:,} numbers are known twice (a region "
+                "and the regions below it, or a public total), too few to tell one scale of noise from another"
+            )
+        bounds = [f"{verdict.most:,.3g} times as large or larger" if verdict.most else ""]
+        bounds += [f"{verdict.least:,.3g} times as large or smaller" if verdict.least else ""]
+        return (
+            f"{verdict.n_values:,} numbers that are known twice differ by noise of the stated scales; an epsilon "
+            f"{', or '.join(filter(None, bounds))} would be found (false alarm below 10^-9)"
+        )
+
     def counts(self) -> str:
         terms, tree = self._known("terms"), self._known("tree")
         facts = manifest.facts(terms, self._known("secure"), "counts")
-        found = artefact.read_counts(self.path / artefact.COUNTS, tree, terms.max_size, facts)
+        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
         self.known["counts"] = found
         self.known["broken"] = broken_conditions(kept(terms, self._known("measurement")), found)
-        return f"counts of every region and of sizes 0..{terms.max_size:,}"
+        table = pq.read_table(self.path / artefact.COUNTS)
+        same = released_tables.read_counts_csv(self.path / artefact.COUNTS_CSV, table.schema)
+        if not table.replace_schema_metadata().equals(same):
+            raise ReleaseError(f"{artefact.COUNTS_CSV} and {artefact.COUNTS} do not hold the same rows")
+        return f"counts of every region and of sizes 0..{terms.max_size:,}, the same in both files"
 
     def condition(self, kind: str, sentence: str) -> str:
         n = self._known("broken")[kind]
@@ -230,8 +278,9 @@ class _Folder:
 
     def replay(self) -> str:
         result, versions = self._replayed(), self._known("fields")["versions"]
-        expected = artefact.counts_table(
+        expected = released_tables.counts_table(
             Estimate(self._known("tree"), self._known("counts").view, result.estimate.as_counts).counts(),
+            self._known("terms"),
             manifest.facts(self._known("terms"), self._known("secure"), "counts"),
         )
         if not pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True):
@@ -240,10 +289,17 @@ class _Folder:
             raise ReleaseError(f"{self._known('fields')['method']} gives other counts from the noisy values{hint}")
         return f"{self._known('fields')['method']} gives the same counts from the noisy values, every one"
 
-    def readme(self) -> str:
-        if (self.path / artefact.README).read_bytes().decode() != manifest.readme(self._known("fields")):
-            raise ReleaseError(f"{artefact.README} does not say what the manifest says")
-        return "README.txt says what the manifest says"
+    def descriptions(self) -> str:
+        fields, counts = self._known("fields"), self._known("counts")
+        wanted = {
+            artefact.README: readme(fields),
+            artefact.PACKAGE: package_text(self.path, fields),
+            artefact.SUMMARY: summary(fields, self._known("tree"), released_tables.dense(counts)),
+        }
+        for name, text in wanted.items():
+            if (self.path / name).read_bytes().decode() != text:
+                raise ReleaseError(f"{name} does not say what the manifest and the tables say")
+        return f"{', '.join(wanted)} say what the manifest and the tables say"
 
     def _replayed(self) -> Result:
         if "replayed" not in self.known:
