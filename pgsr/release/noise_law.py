@@ -42,7 +42,9 @@ FACTORS = (
 MOST_LAWS = 32
 """Numbers of children whose laws are computed per pair of levels; regions with other numbers are left out."""
 
-_QUANTILES = (0, 0.02, 0.05, *(q / 10 for q in range(1, 10)), 0.95, 0.98, 0.99, 0.999, 0.9999)
+_TAILS = (1, 0.98, 0.95, *(q / 10 for q in range(9, 0, -1)), 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-13, 1e-18)
+"""Chances P(|R| > m) at which bins end."""
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -175,13 +177,14 @@ class Law:
     def __init__(self, kind: Sum, scales: tuple[float, ...]) -> None:
         self.parts = [(scale, n, level) for level, (scale, n) in enumerate(zip(scales, kind.draws, strict=True)) if n]
         sd = self.deviation(np.ones(len(scales)))
-        top = max(8, int(14 * sd))
+        top = max(60, int(35 * sd))
         self.points = np.unique(np.concatenate([np.arange(min(top, 40)), np.geomspace(1, top, 200).astype(np.int64)]))
-        self.below = np.maximum.accumulate(np.clip(probability_at_most(self.points, self.parts), 0, 1))
-        wanted = np.searchsorted(self.below, _QUANTILES).clip(0, len(self.points) - 1)
-        wanted = np.unique(wanted[self.below[wanted] < 1 - 1e-7])
+        self.beyond = np.minimum.accumulate(np.clip(probability_beyond(self.points, self.parts), 0, 1))
+        wanted = np.searchsorted(-self.beyond, -np.array(_TAILS)).clip(0, len(self.points) - 1)
+        exact = sum(n for _, n, _ in self.parts) == 1
+        wanted = np.unique(wanted[self.beyond[wanted] > (0 if exact else 1e-10)])
         self.edges = self.points[wanted]
-        self.null = np.diff(self.below[wanted], prepend=0, append=1)
+        self.null = -np.diff(self.beyond[wanted], prepend=1, append=0)
 
     def deviation(self, factors: np.ndarray) -> float:
         """Of R, if every level's scale were `factors` times the stated one."""
@@ -206,25 +209,25 @@ class Law:
         A millionth of the stated law is mixed in, so that no residual is impossible.
         """
         stretch = max(self.deviation(factors), 1e-9) / self._nominal
-        at = np.interp((self.edges + 0.5) / stretch, self.points + 0.5, self.below, left=None, right=1.0)
-        # Left of the first point there is only the chance of 0, which a narrower law can only raise.
-        probabilities = np.maximum(np.diff(np.maximum.accumulate(at), prepend=0, append=1), 0)
+        at = np.interp((self.edges + 0.5) / stretch, self.points + 0.5, self.beyond, right=0.0)
+        probabilities = np.maximum(-np.diff(np.minimum.accumulate(at), prepend=1, append=0), 0)
         return (1 - 1e-6) * probabilities / probabilities.sum() + 1e-6 * self.null
 
 
-def probability_at_most(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
-    """P(|R| <= m), R a sum of n independent double geometric draws of each scale.
+def probability_beyond(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
+    """P(|R| > m), R a sum of n independent double geometric draws of each scale.
 
     The characteristic function of one draw is f(t) = (1 - a)^2 / (1 - 2 a cos t + a^2), a = exp(-1 / scale), and
 
         P(|R| <= m) = (1 / pi) integral from 0 to pi of prod f(t)^n sin((m + 1/2) t) / sin(t / 2) dt
 
-    by summing exp(i k t) over |k| <= m. One draw has the closed form 1 - 2 a^(m + 1) / (1 + a). Otherwise the integral
-    is taken by Gauss-Legendre in panels of at most two oscillations, up to where prod f is below 1e-13.
+    by summing exp(i k t) over |k| <= m. One draw has the closed form P(|R| > m) = 2 a^(m + 1) / (1 + a). Otherwise the
+    integral is taken by Gauss-Legendre in panels of at most two oscillations, up to where prod f is below 1e-13; the
+    error is some 1e-12, so bins end where less than 1e-10 would be left.
     """
     if sum(n for _, n, _ in parts) == 1:
         a = np.exp(-1 / parts[0][0])
-        return 1 - 2 * a ** (sizes + 1.0) / (1 + a)
+        return 2 * a ** (sizes + 1.0) / (1 + a)
     end = np.pi
     while _characteristic(np.array([end / 2]), parts)[0] < 1e-13:
         end /= 2
@@ -236,7 +239,7 @@ def probability_at_most(sizes: np.ndarray, parts: list[tuple[float, int, int]]) 
     low, high = np.array(breaks[:-1]), np.array(breaks[1:])
     t = ((high + low)[:, None] / 2 + (high - low)[:, None] / 2 * _NODES).ravel()
     weight = ((high - low)[:, None] / 2 * _WEIGHTS).ravel() * _characteristic(t, parts) / np.sin(t / 2) / np.pi
-    return np.array([np.sin((size + 0.5) * t) @ weight for size in sizes])
+    return 1 - np.array([np.sin((size + 0.5) * t) @ weight for size in sizes])
 
 
 def _characteristic(t: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
