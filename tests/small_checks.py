@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from neighbours import ALONE, CHAIN, PAIR, random_pair, truth_of
+from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, release_loss
 from test_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
 from test_double_geometric import Script as ScriptedBytes
@@ -197,10 +197,18 @@ def r7_likelihood() -> None:
     check_likelihood(Mechanism(noise, TreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
 
 
+def r7_likelihood_of_quantities() -> None:
+    """An entity that adds up to 2 to its group's size."""
+    noise = Geometric(View.CUMULATIVE, "1", totals="root", max_quantity=2)
+    check_likelihood(Mechanism(noise, IsotonicTreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
+
+
 def r7_likelihood_with_noisy_totals() -> None:
-    noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share="1/3")
-    for groups in ((0,), (1,)):
-        check_likelihood(Mechanism(noise, TreeProjection()), ALONE, groups, 1, -1, 3, [Fraction(1, 2)])
+    """One, two and three levels; with most of epsilon for totals, too."""
+    for share in ("1/3", "2/3"):
+        noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
+        for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), (THREE, 0, 0, 1)):
+            check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
 
 
 def r8_replay() -> None:
