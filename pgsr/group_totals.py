@@ -17,6 +17,12 @@ def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.
 
     One group more or less changes one region's total per level by one, see `noisy_numbers`.
 
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), Fraction(1), Seeded("totals"))
+        array([29, 14, 15])
+
     Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
     """
     return nearest_consistent(noisy_numbers(truth, truth.totals, "totals", epsilon, source))
@@ -38,6 +44,14 @@ def noisy_numbers(
 
     Returns:
         The measurement of a single "size", shape (regions, 1), so that its values are its noisy totals, too.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
+        >>> noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals")).totals
+        array([28, 15, 17])
+
+    Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
     law = DoubleGeometric(tree.n_levels / epsilon)
@@ -63,6 +77,13 @@ def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarra
 
     Returns:
         shape (regions,), int64.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
+        >>> noisy = noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals"))
+        >>> nearest_consistent(noisy), nearest_consistent(noisy, root=30)
+        (array([29, 14, 15]), array([30, 14, 16]))
     """
     from pgsr.algorithms.tree_projection import TreeProjection
     from pgsr.problem import Problem

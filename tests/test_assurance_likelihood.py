@@ -121,7 +121,7 @@ def test_likelihood_ratio_with_noisy_totals(name: str, share: str, counted: Call
     mechanism = NOISY_TOTALS[name]
     mechanism = replace(mechanism, noise=replace(mechanism.noise, totals_share=share))
     worlds = [Small(ALONE, (1,), 1, -1, 3), Small(CHAIN, (1,), 1, 0, 2), Small(THREE, (0,), 1, 0, 1)]
-    for small in worlds + ([Small(ALONE, (1,), 2, 0, 3), Small(PAIR, (1, 0), 1, 0, 2)] if FULL else []):
+    for small in worlds + ([Small(ALONE, (1,), 2, 0, 3), Small(PAIR, (0, 0), 1, 0, 1)] if FULL else []):
         n, _ = check_likelihood(mechanism, *vars(small).values(), BASES)
         counted(n, "likelihoods")
         counted(1, "small worlds")
