@@ -151,6 +151,12 @@ MUTANTS = [
     Mutant("measured until plausible", draws.measured_until_plausible, streams.streams_are_asked_for_once),
     Mutant("drawn until plausible", draws.drawn_until_plausible, streams.noise_is_the_draws_of_its_stream),
     Mutant("a choice without noise", draws.choice_without_noise, streams.noise_is_the_draws_of_its_stream),
+    Mutant("secure streams remembered", draws.streams_remembered, checks.r5_secure_is_secure),
+    Mutant("secure streams remembered, by two releases", draws.streams_remembered, published.noise_is_secure_and_fresh),
+    # Charging.
+    Mutant("noisy totals for nothing", draws.totals_for_nothing, checks.ledger_is_charged_first),
+    Mutant("entities charged after drawing", draws.entities_charged_afterwards, checks.ledger_is_charged_first),
+    Mutant("choices charged after drawing", draws.choices_charged_afterwards, checks.ledger_is_charged_first),
     # The law.
     Mutant("noise clipped at zero", draws.noise_clipped_at_zero, checks.r3_law_of_measurements),
     Mutant("noise clipped at zero, by draws", draws.noise_clipped_at_zero, streams.noise_is_the_draws_of_its_stream),
@@ -250,6 +256,7 @@ MUTANTS = [
     # Adaptive fits.
     Mutant("a fit stopped by the truth", fits.stopped_by_the_truth, synthesis.fits_are_blind),
     Mutant("selections for nothing", fits.selections_for_nothing, synthesis.fits_are_blind),
+    Mutant("a fit charged at the end", fits.charged_at_the_end, synthesis.rounds_are_charged_first),
     Mutant("half the sensitivity of a fit", fits.half_the_sensitivity, synthesis.rounds_cost_what_is_charged),
     Mutant("no noise for empty cells of a fit", fits.no_noise_for_empty_cells, synthesis.fits_are_blind),
     Mutant("the true number of persons", fits.true_number_of_persons, synthesis.fits_are_blind),

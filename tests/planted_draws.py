@@ -16,8 +16,8 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.entities
 import pgsr.group_totals as numbers
 import pgsr.noise
-from pgsr import Budget, CountOfCounts, Geometric, Measurement, Mechanism, Secure, Seeded, Totals, View
-from pgsr.algorithms import Matching, selection
+from pgsr import Budget, CountOfCounts, Geometric, Ledger, Measurement, Mechanism, Secure, Seeded, Totals, View
+from pgsr.algorithms import ChosenByScore, Matching, selection
 from pgsr.algorithms.selection_score import Branch
 from pgsr.budget import exact
 from pgsr.double_geometric import DoubleGeometric
@@ -61,6 +61,12 @@ def keys_of_a_pool(patch: MonkeyPatch) -> None:
         return ByteStream(hashlib.sha256(pool + count[0].to_bytes(8, "big")).digest())
 
     patch.setattr(Secure, "stream", stream)
+
+
+def streams_remembered(patch: MonkeyPatch) -> None:
+    """Who asks for the same stream again in this process gets the same key."""
+    known: dict[StreamId, bytes] = {}
+    patch.setattr(Secure, "stream", lambda source, identity: ByteStream(known.setdefault(identity, os.urandom(32))))
 
 
 def candidates_with_one_noise(patch: MonkeyPatch) -> None:
@@ -146,6 +152,46 @@ def choice_without_noise(patch: MonkeyPatch) -> None:
         return 0
 
     patch.setattr(selection, "draw", silent)
+
+
+# Charging
+
+
+def totals_for_nothing(patch: MonkeyPatch) -> None:
+    """The values are charged, noisy totals are not."""
+
+    def cheap(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None) -> Measurement:
+            if ledger is not None:
+                noise.check(truth, source)
+                ledger.charge(noise.budget(truth.hierarchy.n_levels).total, "measuring")
+            return measure(noise, truth, source)
+
+        return measured
+
+    around(patch, Geometric, "measure", cheap)
+
+
+def entities_charged_afterwards(patch: MonkeyPatch) -> None:
+    charged_afterwards(patch, pgsr.entities, "noisy_entities", lambda truth, noisy, epsilon, *_: exact(epsilon))
+
+
+def choices_charged_afterwards(patch: MonkeyPatch) -> None:
+    charged_afterwards(patch, ChosenByScore, "release", lambda choice, *_: choice.epsilon)
+
+
+def charged_afterwards(patch: MonkeyPatch, owner: Any, name: str, cost: Callable[..., Fraction]) -> None:
+    """The ledger is the last argument."""
+
+    def late(draw: Callable) -> Callable:
+        def drawn(*given: Any) -> Any:
+            found = draw(*given[:-1], None)
+            given[-1].charge(cost(*given), "afterwards")
+            return found
+
+        return drawn
+
+    around(patch, owner, name, late)
 
 
 # Scales and signs

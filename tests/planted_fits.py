@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import test_synthesis_privacy
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -42,6 +43,24 @@ def selections_for_nothing(patch: MonkeyPatch) -> None:
         "charge",
         lambda f: lambda ledger, amount, what: None if what.startswith("selection") else f(ledger, amount, what),
     )
+
+
+def charged_at_the_end(patch: MonkeyPatch) -> None:
+    """All rounds in one, when the fit is done."""
+    charge = RhoLedger.charge
+    owed: list[tuple[RhoLedger, Any, str]] = []
+    patch.setattr(RhoLedger, "charge", lambda ledger, amount, what: owed.append((ledger, amount, what)))
+
+    def settled(fit: Callable) -> Callable:
+        def fitted(*arguments: Any, **names: Any) -> Any:
+            found = fit(*arguments, **names)
+            while owed:
+                charge(*owed.pop(0))
+            return found
+
+        return fitted
+
+    around(patch, test_synthesis_privacy, "fit", settled)
 
 
 def half_the_sensitivity(patch: MonkeyPatch) -> None:

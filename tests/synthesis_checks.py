@@ -34,6 +34,11 @@ def rounds_cost_what_is_charged() -> None:
             privacy.test_neighbours_are_told_apart_no_better_than_charged(neighbours, patch)
 
 
+def rounds_are_charged_first() -> None:
+    """Every selection and every measurement, before a byte is asked for."""
+    privacy.test_charged_before_drawn()
+
+
 def _far(neighbours: Neighbours) -> Iterator[Population]:
     """Groups of one kind of person, of another, and mixed ones."""
     largest = privacy.DOMAIN.max_size
