@@ -22,20 +22,12 @@ from pgsr.tables import PrivateLog
 # Fields that tell of the data
 
 
-def published(patch: MonkeyPatch, name: str, value: Callable[["_Seen", Path], Any]) -> None:
+def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any]) -> None:
     """The manifest gets a field `name`, and the list of fields that may be there gets it, too, so that `check` passes.
 
     `value` is made from all that the process has seen: that is the bug.
     """
-    seen = _Seen()
-
-    def counted(count: Callable) -> Callable:
-        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
-            seen.config, seen.log = config, log or PrivateLog()
-            seen.truth = count(config, seen.log)
-            return seen.truth
-
-        return kept
+    seen = watched(patch)
 
     def written(write: Callable) -> Callable:
         def with_field(folder: Path, terms: Any, measurement: Any, result: Any) -> None:
@@ -47,28 +39,45 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["_Seen", Path], An
 
         return with_field
 
-    around(patch, ReleaseConfig, "count", counted)
     around(patch, publishing, "_write", written)
     patch.setattr(manifest, "FIELDS", (*manifest.FIELDS, name))
 
 
-class _Seen:
+class Seen:
+    """What a process that makes a release has read."""
+
     config: ReleaseConfig
     log: PrivateLog
     truth: CountOfCounts
 
 
+def watched(patch: MonkeyPatch) -> Seen:
+    """Filled when the tables are read."""
+    seen = Seen()
+
+    def counted(count: Callable) -> Callable:
+        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
+            seen.config, seen.log = config, log or PrivateLog()
+            seen.truth = count(config, seen.log)
+            return seen.truth
+
+        return kept
+
+    around(patch, ReleaseConfig, "count", counted)
+    return seen
+
+
 def hash_of_the_input(patch: MonkeyPatch) -> None:
     """Whoever guesses the table can confirm the guess."""
 
-    def digest(seen: _Seen, _: Path) -> str:
+    def digest(seen: Seen, _: Path) -> str:
         return hashlib.sha256(Path(seen.config.entities.table.pattern).read_bytes()).hexdigest()
 
     published(patch, "input", digest)
 
 
 def true_error(patch: MonkeyPatch) -> None:
-    def error(seen: _Seen, folder: Path) -> int:
+    def error(seen: Seen, folder: Path) -> int:
         from pgsr.tables import read_long
 
         return int(np.abs(read_long(folder / artefact.COUNTS).counts().counts - seen.truth.counts).sum())
@@ -115,16 +124,7 @@ def timings_per_region(patch: MonkeyPatch) -> None:
 
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:
-    seen = _Seen()
-
-    def counted(count: Callable) -> Callable:
-        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
-            seen.log = log or PrivateLog()
-            return count(config, seen.log)
-
-        return kept
-
-    around(patch, ReleaseConfig, "count", counted)
+    seen = watched(patch)
     for module in (publishing, checking):
         around(patch, module, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
 
