@@ -5,10 +5,11 @@ from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
-from pgsr.tables.source import Csv, Frame, Parquet, Query, source
+from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, source
 
 __all__ = [
     "Csv",
+    "Database",
     "Entities",
     "Frame",
     "Groups",

@@ -18,10 +18,11 @@ from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns
+from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.regions import path_of, real_paths
-from pgsr.tables.session import Limits, Session, name
+from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
+from pgsr.tables.sql import name
 from pgsr.views import View
 
 WHAT = "the long table"
@@ -121,14 +122,14 @@ def read_long(table: Any, *, separator: str | None = None, limits: Limits | None
                [1, 0]])
     """
     given = source(table)
-    with Session(limits or Limits(), [given]) as session:
-        types = session.types(given, WHAT)
+    with Session(limits or Limits(), [given], public=[given]) as session:
+        names = session.names(given, WHAT)
         regions = (
             ["region"]
             if separator is not None
-            else sorted((c for c in types if c.startswith("level_") and c[6:].isdecimal()), key=lambda c: int(c[6:]))
+            else sorted((c for c in names if c.startswith("level_") and c[6:].isdecimal()), key=lambda c: int(c[6:]))
         )
-        require_columns(types, [*(regions or ["level_0"]), "size", "count"], WHAT)
+        types = session.require(given, [*(regions or ["level_0"]), "size", "count"], WHAT)
         if any(id_kind(types, column, WHAT) is IdKind.NUMBER for column in regions):
             raise TableError(f"region names of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         keys = [id_sql(column, IdKind.TEXT) for column in regions]
@@ -136,7 +137,7 @@ def read_long(table: Any, *, separator: str | None = None, limits: Limits | None
         k = ", ".join(f"k{i}" for i in range(len(keys)))
         numbered = (
             f"SELECT {aliased}, {_number(types, 'size', 'BIGINT')} AS size, {_number(types, 'count', 'DOUBLE')} AS c, "
-            f"{_number(types, 'count', 'BIGINT')} AS n, row_number() OVER () AS place FROM {session.scan(given)}"
+            f"{_number(types, 'count', 'BIGINT')} AS n, row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
         )
         rows = session.keep(numbered, WHAT)
         [(bad, n_sizes, whole)] = session.rows(
