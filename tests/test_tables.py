@@ -25,8 +25,10 @@ from pgsr.tables import (
     Entities,
     Groups,
     Levels,
+    Frame,
     Limits,
     Parents,
+    Parquet,
     PrivateLog,
     Quantities,
     Query,
@@ -244,10 +246,15 @@ def test_columns_that_differ_in_capitals_only(tmp_path: Path) -> None:
     """DuckDB finds "Group" where "group" is asked for, and a table once was counted by the wrong one."""
     people = frame(entity=["a", "b", "c"], Group=["g3"] * 3, group=["g1", "g1", "g2"])
     people.to_csv(tmp_path / "people.csv", index=False)
+    people.to_parquet(tmp_path / "people.parquet")
     for table in (people, tmp_path / "people.csv"):
-        with pytest.raises(TableError, match="no column 'group', only entity, Group"):
-            counted(Entities(table))
+        assert counted(Entities(table)).counts[0].tolist() == [1, 1, 1, 0]
         assert counted(Entities(table, group="Group")).counts[0].tolist() == [2, 0, 0, 1]
+        with pytest.raises(TableError, match="in capitals only from 'Group'"):
+            counted(Entities(table, entity="Group"))
+    with pytest.raises(TableError, match="no column 'group', only entity, Group"):
+        counted(Entities(tmp_path / "people.parquet"))
+    assert counted(Entities(tmp_path / "people.parquet", group="Group")).counts[0].tolist() == [2, 0, 0, 1]
     with pytest.raises(TableError, match="no column 'GROUP'"):
         counted(Entities(PEOPLE, group="GROUP"))
 
@@ -269,9 +276,16 @@ def test_numbers_that_refer_to_text_are_refused() -> None:
         counted(frame(entity=["a", "b"], group=[1, None]))
 
 
-def test_declared_integers_of_a_csv_are_whole(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("entity,group\na,1\nb,1.5\n")
+@pytest.mark.parametrize("bad", ["1.5", "1.0", "01", "+1", "-0", "1e0", " 1", "1 ", "0x1", "1_0", "9" * 19])
+def test_declared_integers_are_whole(bad: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(f"entity,group\na,1\nb,{bad}\n")
     homes = frame(group=[1, 2], region=["GA", "MI"])
+    people = frame(entity=["a", "b"], group=["1", bad])
+    people.to_parquet(tmp_path / "people.parquet")
+    cast = {"group": "integer"}
+    for table in (Parquet(str(tmp_path / "people.parquet"), cast), Frame(people, cast)):
+        with pytest.raises(TableError, match="that are no plain whole numbers"):
+            counted(Entities(table), homes)
     with pytest.raises(
         TableError, match="column 'group' of the table of entities holds values that are no plain whole"
     ):
@@ -555,8 +569,8 @@ def test_tables_that_cannot_be_opened(tmp_path: Path) -> None:
         counted(Entities(str(tmp_path / "*.parquet")))
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 secret")
     (tmp_path / "torn.csv").write_text("entity,group\nsecret,a,b,c\n" * 3)
-    for name in ("torn.parquet", "torn.csv"):
-        with pytest.raises(TableError, match="cannot be read") as caught:
+    for name, fault in (("torn.parquet", "cannot be read"), ("torn.csv", "a line with more or fewer fields")):
+        with pytest.raises(TableError, match=fault) as caught:
             counted(Entities(tmp_path / name))
         assert "secret" not in str(caught.value)
     with pytest.raises(ArgumentError, match=r"neither \.parquet nor \.csv"):

@@ -119,6 +119,13 @@ class Session:
         """The columns of a query as NumPy arrays."""
         return self._run(self.connection, sql, what).fetchnumpy()
 
+    def table(self, sql: str, what: str) -> pa.Table:
+        """The rows of a query as an Arrow table."""
+        try:
+            return pa.RecordBatchReader.from_stream(self.connection.sql(sql)).read_all()
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise _unreadable(error, what) from None
+
     def keep(self, sql: str, what: str) -> str:
         """Store the rows of a query; the name of the temporary table."""
         name = f"pgsr_kept_{len(self._tables)}"
@@ -170,6 +177,9 @@ class Session:
             if column not in names:
                 raise TableError(f"{what} has no column {column!r}, only {', '.join(names)}; name the column to use")
         needed.extend(column for column in dict.fromkeys(wanted) if column not in needed)
+        for column in needed:
+            if [other.casefold() for other in needed].count(column.casefold()) > 1:
+                raise TableError(f"columns of {what} that are used differ in capitals only from {column!r}; rename one")
         return self.types(source, what)
 
     def types(self, source: Source, what: str) -> dict[str, str]:
