@@ -146,8 +146,8 @@ def _parsed(csv: Csv, records: bytes, names: list[str], wanted: list[str]) -> pa
     if not records:
         return pa.table({name: pa.array([], pa.string()) for name in wanted})
     return pa_csv.read_csv(
-        pa.BufferReader(records),
-        pa_csv.ReadOptions(column_names=names, block_size=len(records) + 1, use_threads=False),
+        pa.BufferReader(MARK + records),  # pyarrow drops a mark that begins its input: this one, and none of the rows'
+        pa_csv.ReadOptions(column_names=names, block_size=len(MARK) + len(records) + 1, use_threads=False),
         pa_csv.ParseOptions(
             delimiter=csv.delimiter,
             quote_char=csv.quote or False,

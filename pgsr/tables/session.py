@@ -329,9 +329,10 @@ class Session:
     def _opened(self, source: Database, what: str) -> duckdb.DuckDBPyConnection:
         if not Path(source.path).is_file():
             raise TableError(f"the database file {source.path!r} of {what} does not exist; mend the path")
-        config = {**self._config(), "enable_external_access": False, "lock_configuration": True}
         try:
-            return duckdb.connect(source.path, read_only=True, config=config)
+            connection = duckdb.connect(source.path, read_only=True, config=self._config())
+            connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+            return connection
         except duckdb.Error:
             raise TableError(
                 f"the database file {source.path!r} of {what} cannot be opened for reading; check that it is a DuckDB "
