@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from pgsr.synthesis.linked_tables import TableError, load, numbered, read_popula
 from pgsr.synthesis.population import Population
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pgsr.synthesis.linked_tables import Table
 
 RELATE: Mapping[str, str] = MappingProxyType({"1": "head", "2": "spouse", "3": "child"})
@@ -106,7 +104,7 @@ def _refuse(wrong: np.ndarray, what: str) -> None:
         raise TableError(f"extract: some rows have {what}; correct the extract")
 
 
-def _texts(column: "pd.Series") -> np.ndarray:
+def _texts(column: Any) -> np.ndarray:
     """Every value as text, None where it is missing."""
     number, distinct = numbered(column)
     return np.array([*distinct, None], object)[number]

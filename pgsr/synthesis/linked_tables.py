@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -178,8 +178,8 @@ def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarr
     return codes
 
 
-def numbered(column: "pd.Series") -> tuple[np.ndarray, list[str]]:
-    """The distinct texts of a column, and which of them every value is; -1 for a missing one.
+def numbered(column: Any) -> tuple[np.ndarray, list[str]]:
+    """The distinct texts of a column of a data frame, and which of them every value is; -1 for a missing one.
 
     The text of a value does not depend on other rows. In a column of objects, pandas would take True, 1 and 1.0 for one
     value, namely the first of them.

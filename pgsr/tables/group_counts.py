@@ -8,7 +8,7 @@ from scipy import sparse
 from pgsr import memory
 from pgsr.checks import require_kind
 from pgsr.datasets.table import LARGEST_DENSE
-from pgsr.errors import ArgumentError, TableError
+from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.tables.checks import (
@@ -263,7 +263,12 @@ def _table(
     )
     dense = 8 * tree.n_regions * (largest + 1)
     needed = 3 * min(dense, 24 * n_cells * tree.n_levels)
-    memory.require(needed, f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes")
+    what = f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes"
+    try:
+        memory.require(needed, what)
+    except MemoryNeededError as error:  # how much is needed tells how many cells are filled
+        session.note(str(error))
+        raise MemoryNeededError(f"{what} does not fit into the memory that is free; {memory.SMALLER}") from None
     found = session.columns(f"SELECT leaf, size, n_groups FROM {cells}", ENTITIES)
     n_leaves = tree.n_regions - tree.n_inner
     place = np.asarray(found["leaf"], np.int64), np.asarray(found["size"], np.int64)

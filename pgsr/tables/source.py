@@ -86,13 +86,9 @@ class Csv:
         _set_cast(self, self.cast)
         _check_signs(self)
         _check_encoding(self)
-        for key in ("columns", "nulls"):
-            given = getattr(self, key)
-            if given is None and key == "columns":
-                continue
-            if isinstance(given, str) or not all(isinstance(part, str) for part in given):
-                raise ArgumentError(f"{key}={given!r}; give a tuple of texts")
-            object.__setattr__(self, key, tuple(given))
+        object.__setattr__(self, "nulls", _texts("nulls", self.nulls))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", _texts("columns", self.columns))
         if not isinstance(self.header, bool):
             raise ArgumentError(f"header={self.header!r}; give True or False")
         if self.header is (self.columns is not None) or self.columns == ():
@@ -278,6 +274,12 @@ def _set_cast(of: Any, cast: object) -> None:
     if not fine:
         raise ArgumentError(f"cast={cast!r}; give columns and kinds, such as cast={{'group': 'integer'}} or 'text'")
     object.__setattr__(of, "cast", dict(cast))  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _texts(key: str, given: object) -> tuple[str, ...]:
+    if not isinstance(given, tuple | list) or not all(isinstance(part, str) for part in given):
+        raise ArgumentError(f"{key}={given!r}; give a tuple of texts")
+    return tuple(given)
 
 
 def _check_signs(csv: Csv) -> None:
