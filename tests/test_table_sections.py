@@ -58,6 +58,9 @@ def test_every_key_of_a_source() -> None:
         ('file = "a.csv"\nquote = ""\nescape = "x"', "no meaning in files without quotes"),
         ('file = "a.csv"\nencoding = "utf-9"', "encoding='utf-9' is unknown"),
         ('file = "a.csv"\nencoding = "hex"', "encoding='hex' is unknown"),
+        ('file = "a.csv"\nencoding = "iso2022_jp"', "cannot be read one by one"),
+        ('file = "a.csv"\nencoding = "unicode_escape"', "cannot be read one by one"),
+        ('file = "a.csv"\nencoding = "utf-16"\nheader = false\ncolumns = ["a"]', "declare 'utf-16-le' or"),
         ('file = "a.csv"\nheader = false', "columns=... with header=False"),
         ('file = "a.csv"\ncolumns = ["a"]', "columns=... with header=False"),
         ('file = "a.csv"\nheader = false\ncolumns = ["a", "a"]', "repeat a name"),
@@ -80,13 +83,13 @@ def test_a_release_is_the_same_from_parquet_csv_and_a_database(place: Path) -> N
     """Rehearsals, whose noise repeats: byte for byte the same tables."""
     for name, ends in (("entities", "'"), ("groups", '"')):
         table = pq.read_table(place / f"{name}.parquet")
-        with (place / f"{name}.csv").open("w", newline="", encoding="utf-16") as file:
+        with (place / f"{name}.csv").open("w", newline="", encoding="utf-16-le") as file:
             writer = csv.writer(file, delimiter=";", quotechar=ends, quoting=csv.QUOTE_NONNUMERIC)
             writer.writerows(list(row.values()) for row in table.to_pylist())
         with duckdb.connect(str(place / "all.duckdb")) as database:
             database.register("given", table)
             database.execute(f"create table {name} as select * from given")
-    dialect = 'cast = {group = "integer"}\ndelimiter = ";"\nencoding = "utf-16"\nheader = false\n'
+    dialect = 'cast = {group = "integer"}\ndelimiter = ";"\nencoding = "utf-16-le"\nheader = false\n'
     as_csv = (
         f'[entities]\nfile = "entities.csv"\n{dialect}columns = ["entity", "group"]\nquote = "\'"\n'
         f'[groups]\nfile = "groups.csv"\n{dialect}columns = ["group", "region"]\n[regions]\nfile = "regions.csv"\n'

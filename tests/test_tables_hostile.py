@@ -37,7 +37,17 @@ from pgsr.tables import (
     count_groups,
     csv_files,
 )
-from pgsr.tables.csv_files import ENCODING, FAULTS, LONGEST, OPEN, UNREADABLE, CsvFault, column_names, text_tables
+from pgsr.tables.csv_files import (
+    ENCODING,
+    FAULTS,
+    LONGEST,
+    MARKED,
+    OPEN,
+    UNREADABLE,
+    CsvFault,
+    column_names,
+    text_tables,
+)
 from pgsr.tables.session import Session
 
 TREE = Hierarchy.from_parents(["US"], [-1])
@@ -65,7 +75,9 @@ COLUMN_FAULT = re.compile(
 
 def told(message: str) -> bool:
     """Whether a refusal is one of the sentences that are the same whatever the rows are."""
-    of_file = {f"the table of entities {sentence}" for sentence in (*FAULTS.values(), OPEN, ENCODING, UNREADABLE)}
+    of_file = {
+        f"the table of entities {sentence}" for sentence in (*FAULTS.values(), OPEN, ENCODING, MARKED, UNREADABLE)
+    }
     return message in of_file or message in ENTITY_FAULTS or bool(COLUMN_FAULT.match(message))
 
 
@@ -116,9 +128,12 @@ def one_up(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
 def python_rows(data: bytes, dialect: Csv) -> list[list[str | None]] | None:
     """The rows of a file in exactly this dialect; None if it is in another."""
     try:
-        text = data.decode(dialect.encoding).removeprefix("\ufeff")
+        text = data.decode(dialect.encoding)
     except UnicodeDecodeError:
         return None
+    if text.startswith("\ufeff") and not dialect.header:
+        return None
+    text = text.removeprefix("\ufeff")
     d, q, e = re.escape(dialect.delimiter), re.escape(dialect.quote), re.escape(dialect.escape or dialect.quote)
     if dialect.quote:
         inside = rf"[^{q}\0]|{q}{q}" if e == q else rf"[^{q}{e}\0]|{e}[{q}{e}]"
@@ -161,6 +176,8 @@ DIALECTS: list[dict[str, Any]] = [
     {"escape": "\\"},
     {"encoding": "latin-1"},
     {"encoding": "utf-16"},
+    {"encoding": "utf-16-le", "header": False, "columns": ("note", "group")},
+    {"encoding": "shift_jis"},
     {"header": False, "columns": ("note", "group")},
     {"delimiter": "|", "nulls": ("null", "\\N")},
 ]

@@ -37,6 +37,7 @@ FAULTS = {
 }
 OPEN = f"ends inside quotes; close them, or {UNQUOTED}"
 ENCODING = "holds text that is not in the declared encoding; declare encoding=..., or convert the file"
+MARKED = "begins with a byte order mark and has no header line; remove the mark, or write a header"
 UNREADABLE = "cannot be read or decompressed; check that the file opens by itself"
 
 
@@ -175,7 +176,7 @@ def _opened(file: str) -> pa.NativeFile:
 
 
 def _chunks(csv: Csv, file: str, stream: pa.NativeFile) -> Iterator[bytes]:
-    """The file in UTF-8, a byte order mark at its start left out; the first chunk holds the header line if one can."""
+    """The file in UTF-8, a byte order mark before the header left out; the first chunk holds the header if it can."""
     utf8 = csv.encoding == "utf-8"
     decoder = None if utf8 else codecs.getincrementaldecoder(csv.encoding)("strict")
     first, more = True, True
@@ -193,6 +194,8 @@ def _chunks(csv: Csv, file: str, stream: pa.NativeFile) -> Iterator[bytes]:
             except (UnicodeError, ValueError):
                 raise CsvFault(ENCODING, file) from None
         if first and chunk:
+            if chunk.startswith(MARK) and not csv.header:  # it could as well belong to the first row
+                raise CsvFault(MARKED, file, 1)
             chunk, first = chunk.removeprefix(MARK), False
         if chunk:
             yield chunk

@@ -5,6 +5,7 @@ change how all others are read, and no noise accounts for that.
 """
 
 import codecs
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from glob import glob
@@ -19,6 +20,12 @@ from pgsr.errors import ArgumentError, TableError
 
 CASTS = ("integer", "text")
 """What a column can be cast to."""
+
+STATELESS = (
+    r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|tis-620|"
+    "gb2312|gbk|gb18030|big5|shift_jis|euc_jp|euc_kr"
+)
+"""Encodings in which a line means the same wherever it stands, by Python's names."""
 
 
 def _casts() -> Any:
@@ -50,7 +57,8 @@ class Csv:
     header, a blank line, a quote sign inside a field without quotes or text after the closing one, quotes that stay
     open, NUL, a carriage return without line feed outside quotes, text that is not in the encoding, a record of more
     than 16 MiB. Lines end with LF or CRLF; no sign begins a comment; spaces belong to their field. A byte order mark
-    that begins a file is no part of it. Files ending in .gz, .bz2 or .zst are decompressed.
+    before the header line is no part of it; in a file without header it is refused. Files ending in .gz, .bz2 or .zst
+    are decompressed.
 
     Args:
         pattern: a path or a pattern; every file of a pattern has the same header line.
@@ -298,10 +306,17 @@ def _check_signs(csv: Csv) -> None:
 
 def _check_encoding(csv: Csv) -> None:
     try:
-        known = isinstance(csv.encoding, str) and bool("a".encode(csv.encoding))
-        name = codecs.lookup(csv.encoding).name if known else ""
-    except (LookupError, ValueError, TypeError):
-        known, name = False, ""
-    if not known:
-        raise ArgumentError(f"encoding={csv.encoding!r} is unknown; give one of Python's, such as 'utf-8' or 'cp1252'")
+        name = codecs.lookup(csv.encoding).name if isinstance(csv.encoding, str) else ""
+    except (LookupError, ValueError):
+        name = ""
+    if not re.fullmatch(STATELESS, name):
+        raise ArgumentError(
+            f"encoding={csv.encoding!r} is unknown, or its lines cannot be read one by one; give one of Python's, such "
+            "as 'utf-8' or 'cp1252'"
+        )
+    if not csv.header and name in ("utf-16", "utf-32"):
+        raise ArgumentError(
+            f"encoding={csv.encoding!r} has a byte order mark, which only a header line can follow; write a header, or "
+            f"declare '{name}-le' or '{name}-be'"
+        )
     object.__setattr__(csv, "encoding", "utf-8" if name == "utf-8-sig" else name)
