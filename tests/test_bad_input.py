@@ -52,6 +52,13 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_tables::test_numbers_that_refer_to_text_are_refused",
         "test_tables::test_csv_ids_keep_their_zeros",
     ),
+    "rows that mislead whoever guesses how to read them": (
+        "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module",
+        "test_tables_hostile::test_every_way_in_agrees_and_one_row_more_is_one_group_one_size_up",
+    ),
+    "a table that is also the log, ledger or output": (
+        "test_table_sections::test_what_is_written_is_none_of_the_tables",
+    ),
     "unicode ids that collide after NFC": (
         "test_hierarchy::test_bad_trees_are_refused[two spellings]",
         "test_tables::test_ids_that_collide_after_normalisation",

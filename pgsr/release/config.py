@@ -13,8 +13,9 @@ from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
 from pgsr.release.errors import ConfigError
 from pgsr.release.sections import Section
+from pgsr.release.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.terms import Kind, Terms
-from pgsr.tables import Csv, Entities, Groups, Levels, Limits, Parents, Parquet, PrivateLog, Quantities, count_groups
+from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
 
@@ -60,6 +61,8 @@ class ReleaseConfig:
         for name in ("ledger", "log"):
             if self.output.absolute() in getattr(self, name).absolute().parents:
                 raise ConfigError(f"the {name} lies inside the output folder, which is published; put it elsewhere")
+        written = {"log": self.log, "ledger": self.ledger, "output": self.output}
+        require_unread(written, self.entities, self.groups, self.regions)
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "ReleaseConfig":
@@ -94,11 +97,11 @@ class ReleaseConfig:
         terms = _terms(top)
         place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger", "sign")}
         output = place["output"] / top.text("output")
-        entities, groups, regions, private_groups = _tables(top, folder)
+        entities, groups, regions, private_groups = read_tables(top, folder)
         most = entities.max_quantity if isinstance(entities, Quantities) else 1
         ledger, total = place["ledger"] / top.text("ledger"), top.fraction("ledger_total")
         sign = top.text("sign", None)
-        log, limits = folder / top.text("log", f"{output.name}-private.log"), _limits(top.section("limits"))
+        log, limits = folder / top.text("log", f"{output.name}-private.log"), read_limits(top.section("limits"))
         top.done()
         terms = replace(terms, max_quantity=most)
         key = None if sign is None else place["sign"] / sign
@@ -123,7 +126,8 @@ class ReleaseConfig:
                     "table of groups, region = ['nation', 'state']"
                 )
             regions = Levels(self.groups.table, self.groups.region)
-        with Session(self.limits or Limits(), source_of(regions)) as session:
+        sources = source_of(regions)
+        with Session(self.limits or Limits(), sources, public=sources) as session:
             return locate(regions, isinstance(rows.region, tuple), session).hierarchy
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts:
@@ -164,63 +168,3 @@ def _terms(top: Section) -> Terms:
         norm=norm,
         level_names=top.texts("level_names", None),
     )
-
-
-def _tables(top: Section, folder: Path) -> tuple[Entities | Quantities, Groups | None, Parents | Levels | None, bool]:
-    rows, tuples = top.section("entities"), top.section("tuples")
-    if (rows is None) == (tuples is None):
-        raise ConfigError("write one of the tables [entities] and [tuples]")
-    if rows is not None:
-        source, entity = _source(rows, folder), rows.text("entity", "entity", empty=True) or None
-        entities = Entities(source, entity, rows.text("group", "group"), rows.columns("region", None))
-        rows.done()
-    else:
-        assert tuples is not None
-        source, user = _source(tuples, folder), tuples.text("user", "user", empty=True) or None
-        most, clip = tuples.number("max_quantity"), tuples.flag("clip", False)
-        unit, region, quantity = (
-            tuples.text("unit", "unit"),
-            tuples.columns("region", None),
-            tuples.text("quantity", "quantity"),
-        )
-        entities = Quantities(source, most, clip, user, unit, region, quantity)
-        tuples.done()
-    groups, listed, private = None, top.section("groups"), True
-    if listed is not None:
-        groups = Groups(_source(listed, folder), listed.text("group", "group"), listed.columns("region", "region"))
-        private = listed.flag("private", False)
-        listed.done()
-    return entities, groups, _regions(top.section("regions"), folder), private
-
-
-def _regions(section: Section | None, folder: Path) -> Parents | Levels | None:
-    if section is None:
-        return None
-    source, levels, ragged = _source(section, folder), section.texts("levels", None), section.flag("pad_ragged", False)
-    if levels is not None:
-        regions = Levels(source, levels, section.text("region", None), ragged)
-    else:
-        regions = Parents(source, section.text("region", "region"), section.text("parent", "parent"), ragged)
-    section.done()
-    return regions
-
-
-def _source(section: Section, folder: Path) -> Parquet | Csv:
-    name, integers = section.text("file"), section.texts("integers", ())
-    delimiter = section.text("delimiter", ",")
-    kind = section.text("kind", "csv" if name.lower().endswith((".csv", ".csv.gz")) else "parquet")
-    if kind not in ("csv", "parquet"):
-        raise ConfigError(f"kind = {kind!r} of the file {name!r} is unknown; write 'csv' or 'parquet'")
-    if kind == "csv":
-        return Csv(str(folder / name), integers, delimiter)
-    if integers or delimiter != ",":
-        raise ConfigError(f"the file {name!r} is Parquet, which has no delimiter and knows its integers; drop the keys")
-    return Parquet(str(folder / name))
-
-
-def _limits(section: Section | None) -> Limits | None:
-    if section is None:
-        return None
-    limits = Limits(section.number("gibibytes", 6), section.number("threads", None), section.text("folder", None))
-    section.done()
-    return limits

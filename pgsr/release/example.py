@@ -25,10 +25,19 @@ ledger_total = "2"               # epsilon of all releases of this data set toge
 file = "entities.parquet"        # or .csv; patterns such as "people/*.parquet" are fine
 entity = "entity"                # its column of ids; "" if every row is an entity of its own
 group = "group"
-# integers = ["group"]           # columns of a CSV file to read as whole numbers
-# delimiter = ";"                # of a CSV file
+# connection = "people.duckdb"   # instead of file: a DuckDB database file, opened read-only, and a query of which a
+# query = "select * from people" #   row is what is protected
+# cast = {group = "integer"}     # or "text": columns to be read as whole numbers (7, not 007) or as text
+# kind = "csv"                   # or "parquet", where the name of the file does not end so
+# delimiter = ";"                # of a CSV file, which is read exactly as declared: these signs are otherwise , and "
+# quote = "'"                    #   ("" for files without quotes)
+# escape = "\\"                  #   what stands before a quote sign inside quotes; if left out, the sign is doubled
+# encoding = "cp1252"            #   if it is not UTF-8
+# header = false                 #   if its first line holds no names of columns; then
+# columns = ["entity", "group"]  #   they are these
+# nulls = ["", "NA"]             #   texts that stand for a missing value
 
-[groups]                         # public: one row per group, groups without entities too
+[groups]                         # public: one row per group, groups without entities too. Read by the same keys
 file = "groups.parquet"
 group = "group"
 region = "region"                # or a column per level: ["nation", "state"], without [regions]

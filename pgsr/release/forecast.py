@@ -42,8 +42,9 @@ def forecast(
         raise ConfigError("with a private table of groups there is no public stand-in; plan with pgsr.planning instead")
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    with Session(config.limits or Limits(), [config.groups.table]) as session:
-        types = session.types(config.groups.table, "the table of groups")
+    groups = config.groups.table
+    with Session(config.limits or Limits(), [groups], public=[groups]) as session:
+        types = session.require(groups, [config.groups.group], "the table of groups")
         kind = id_kind(types, config.groups.group, "the table of groups")
     nobody = pa.table({"group": pa.array([], pa.string() if kind is IdKind.TEXT else pa.int64())})
     empty = count_groups(Entities(nobody, entity=None), config.groups, config.regions, max_size=terms.max_size)

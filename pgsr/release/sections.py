@@ -45,12 +45,20 @@ class Section:
     def flag(self, key: str, default: bool) -> bool:
         return self._take(key, bool, "true or false", default)
 
-    def texts(self, key: str, default: Any = REQUIRED) -> Any:
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    @property
+    def title(self) -> str:
+        """The table as a message names it."""
+        return f"[{self._name}]"
+
+    def texts(self, key: str, default: Any = REQUIRED, *, empty: bool = False) -> Any:
         """A list of texts, as a tuple."""
         value = self._take(key, list, "a list of texts", default)
         if value is default:
             return value
-        if not value or not all(isinstance(part, str) and part for part in value):
+        if not value or not all(isinstance(part, str) and (part or empty) for part in value):
             raise ConfigError(f"{self._shown(key)} is {value!r}; write a list of texts, such as ['nation', 'state']")
         return tuple(value)
 
@@ -80,6 +88,14 @@ class Section:
             return kind(value)
         except ValueError:
             raise ConfigError(f"{self._shown(key)} is {value!r}; write one of {', '.join(kind)}") from None
+
+    def choices(self, key: str, allowed: Iterable[str]) -> dict[str, str]:
+        """A table of names, each with one of the allowed texts; empty if the key is absent."""
+        value, known = self._take(key, dict, "a table, such as {group = 'integer'}", {}), tuple(allowed)
+        for name, chosen in value.items():
+            if chosen not in known:
+                raise ConfigError(f"{name} in {self._shown(key)} is {chosen!r}; write one of {', '.join(known)}")
+        return value
 
     def section(self, key: str) -> "Section | None":
         """A table inside this one, or None."""

@@ -1,7 +1,7 @@
 """What `pgsr synthesize` needs to know: the tables, their public domain, budget and method. From one TOML file."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr.release.errors import ConfigError
 from pgsr.release.sections import Section
+from pgsr.release.table_sections import read_source
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
@@ -19,6 +20,7 @@ from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.zcdp import AdaptiveBudget
+from pgsr.tables.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +40,7 @@ class SynthesisConfig:
 
     Attributes:
         data_set: a public name.
-        households, persons: files of the tables.
+        households, persons: where the tables are.
         key, role: columns as in `read_population`.
         domain: attributes and roles.
         bins: numeric columns that become attributes.
@@ -53,8 +55,8 @@ class SynthesisConfig:
     """
 
     data_set: str
-    households: Path
-    persons: Path
+    households: Source
+    persons: Source
     key: str
     role: str
     domain: Domain
@@ -103,8 +105,8 @@ class SynthesisConfig:
         of_people, person_bins = _attributes(values, top, "person_attributes")
         config = cls(
             data_set=top.text("data_set"),
-            households=folder / homes.text("file"),
-            persons=folder / people.text("file"),
+            households=read_source(homes, folder),
+            persons=read_source(people, folder),
             key=homes.text("key", "household"),
             role=people.text("role", "role"),
             domain=_domain(top, of_homes, of_people),
@@ -130,7 +132,9 @@ class SynthesisConfig:
         Raises:
             TableError, SynthesisError: a table is not what the domain says.
         """
-        homes, people = self._binned(self.households, "households"), self._binned(self.persons, "persons")
+        with_role = [self.role] if len(self.domain.roles) > 1 else []
+        homes = self._binned(self.households, "households", self.domain.group)
+        people = self._binned(self.persons, "persons", self.domain.individual, with_role)
         return read_population(homes, people, self.domain, household_key=self.key, role=self.role)
 
     def workload(self) -> Workload:
@@ -146,8 +150,10 @@ class SynthesisConfig:
             components=self.components
         )
 
-    def _binned(self, file: Path, name: str) -> "pd.DataFrame":
-        frame = load(file, name, [])
+    def _binned(
+        self, table: Source, name: str, attributes: Sequence[Attribute], more: Sequence[str] = ()
+    ) -> "pd.DataFrame":
+        frame = load(table, name, [self.key, *more, *(attribute.name for attribute in attributes)])
         labels = {b.name: b.labels(frame[b.name].to_numpy(object)) for b in self.bins if b.name in frame.columns}
         return frame.assign(**labels)
 
@@ -214,7 +220,8 @@ max_size = 5                     # persons per household at most; or, with roles
 # max_children = 3
 
 [households]                     # one row per household
-file = "households.parquet"      # or .csv
+file = "households.parquet"      # or .csv, read exactly as declared (keys as in `pgsr release --example`: delimiter,
+#                                #   quote, encoding, nulls, ...); or connection and query of a DuckDB database file
 key = "household"
 
 [persons]                        # private: one row per person, with the key of its household

@@ -6,10 +6,11 @@ from pgsr.tables.long import read_long, to_long, write_long
 from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
-from pgsr.tables.source import Csv, Frame, Parquet, Query, source
+from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, source
 
 __all__ = [
     "Csv",
+    "Database",
     "Entities",
     "Frame",
     "Groups",

@@ -19,11 +19,12 @@ from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns
+from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import real_paths
-from pgsr.tables.session import Limits, Session, name
+from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
+from pgsr.tables.sql import name
 from pgsr.views import View
 
 WHAT = "the long table"
@@ -167,15 +168,14 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
                [1, 0]])
     """
     given = source(table)
-    with Session(limits or Limits(), [given]) as session:
-        types = session.types(given, WHAT)
-        require_columns(types, ["region_id", "group_size", "n_groups"], WHAT)
+    with Session(limits or Limits(), [given], public=[given]) as session:
+        types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
         if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
             raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
             f"SELECT {id_sql('region_id', IdKind.TEXT)} AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
             f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
-            f"row_number() OVER () AS place FROM {session.scan(given)}"
+            f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
         )
         rows = session.keep(numbered, WHAT)
         [(bad, n_sizes, whole)] = session.rows(
