@@ -56,7 +56,7 @@ class Report:
         return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
 
 
-def check(folder: str | Path, digest: str | None = None) -> Report:
+def check(folder: str | Path, digest: str | None = None, progress: Callable[[int, int], None] | None = None) -> Report:
     """Everything that can be verified of a release without the data.
 
     Files and digests; the manifest's fields; the privacy claim; regions and totals; the noisy values' form; the
@@ -69,13 +69,24 @@ def check(folder: str | Path, digest: str | None = None) -> Report:
     Args:
         folder: of a release.
         digest: what `digest_of` gave the publisher, in hexadecimal; None if it is not known.
+        progress: is told how many of how many checks are done.
+
+    Example:
+        >>> report = check("no such folder")
+        >>> report.passed, report.findings[0].sentence
+        (False, "'no such folder' is no folder; name the folder of a release")
 
     Complexity: that of reading, and of the post-processing.
 
     Shown by `tests/test_release_check.py`: every change of one number, field or file is found.
     """
     looked = _Folder(Path(folder), digest)
-    return Report(Path(folder), tuple(looked.find(name, step) for name, step in looked.steps()))
+    findings, steps = [], looked.steps()
+    for done, (name, step) in enumerate(steps):
+        if progress is not None:
+            progress(done, len(steps))
+        findings.append(looked.find(name, step))
+    return Report(Path(folder), tuple(findings))
 
 
 class _SkippedError(Exception):

@@ -46,14 +46,16 @@ class Release:
         return artefact.digest_of(self.folder)
 
 
-def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Release:
+def publish(
+    config: ReleaseConfig | str | Path, rehearse: bool = False, say: Callable[[str], None] | None = None
+) -> Release:
     """Read, charge, measure, post-process, certify, write and check.
 
     Everything that can be refused is refused before the ledger is charged, and the ledger is charged before any noise
     is drawn. The folder appears under its name in one step, complete and checked, or not at all.
 
     Args:
-        config: what to release.
+        config: what to release, or the name of the TOML file that says so.
         rehearse: do all of it on seeded noise, without a charge. The folder has another name and says everywhere that
             it is not private: it is as secret as the data.
         say: is told in a few words what is going on.
@@ -62,8 +64,11 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
         PgsrError: the tables, the terms or the place are not right, or the ledger lacks epsilon; nothing was charged.
         ReleaseError: something failed after the charge; the message says so.
 
+    Example: in `help(pgsr.release)`, from three data frames to a checked folder.
+
     Shown by `tests/test_release.py`.
     """
+    config = ReleaseConfig.of(config)
     tell, log = say or _silent, _Log()
     terms, folder = config.terms, config.folder(rehearse)
     ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)
@@ -95,8 +100,9 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
             tell("post-processing")
             result = replayed(terms, measurement)
             log.note("post-processed")
-            tell("writing and checking")
+            tell("writing")
             _write(hidden, terms, measurement, result)
+            tell("checking")
             report = _publish(hidden, folder)
             log.note("written and checked")
         except BaseException as error:
