@@ -16,7 +16,7 @@ output = "release"               # a folder that does not exist yet
 ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
 ledger_total = "2"               # epsilon of all releases of this data set together
 # log = "release-private.log"    # numbers that are not for publication
-# level_names = ["nation", "state", "county"]  # public, root first; the level columns below, or level_0, ... if left out
+# level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
 # sign = "publisher.key"         # file of the private key that signs the release
 
 # [options]                      # of kuo and bottom_up

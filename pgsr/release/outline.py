@@ -133,11 +133,11 @@ def _noise(level: dict[str, Any]) -> str:
     scale = level["noise_scale"]
     return (
         f"epsilon {level['epsilon']}, sensitivity {level['sensitivity']}, noise of scale {scale} (standard deviation "
-        f"{_deviation(scale):,.1f})"
+        f"{deviation(scale):,.1f})"
     )
 
 
-def _deviation(scale: str) -> float:
+def deviation(scale: str) -> float:
     """sqrt(2 a) / (1 - a), a = e^(-1 / scale), of the double geometric law."""
     over, _, under = scale.partition("/")
     a = exp(-int(under or 1) / int(over))
