@@ -86,6 +86,16 @@ def choice(values: Iterable[str], refused: Mapping[str, str] | None = None) -> F
     return Form(f"one of {', '.join(map(shown, listed))}", {"type": "string", "enum": listed}, refused or {})
 
 
+def choices(values: Iterable[str]) -> Form:
+    """A table of names of the user's own, each with one of these strings."""
+    listed = [str(value) for value in values]
+    every = f"and one of {', '.join(map(shown, listed))} for every name"
+    return Form(
+        f"a table, such as {{group = {shown(listed[0])}}}, {every}",
+        {"type": "object", "additionalProperties": {"type": "string", "enum": listed}},
+    )
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant, whatever its case; None if none is alike.
 
@@ -124,6 +134,7 @@ _NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[0-9]+/[0-9]+$"
 TEXT = Form("a string", {"type": "string", "minLength": 1})
 MAYBE_TEXT = Form("a string", {"type": "string"})
 CHARACTER = Form("one character in quotes", {"type": "string", "minLength": 1, "maxLength": 1})
+MAYBE_CHARACTER = Form('one character in quotes, or ""', {"type": "string", "maxLength": 1})
 INTEGER = Form("an integer", {"type": "integer"})
 COUNT = Form("an integer from 1 up", {"type": "integer", "minimum": 1})
 BOOLEAN = Form("true or false", {"type": "boolean"})
@@ -135,7 +146,9 @@ NAMES = Form(
     'an array of different strings, such as ["nation", "state"]',
     {"type": "array", "items": TEXT.schema, "minItems": 1, "uniqueItems": True},
 )
-MAYBE_TEXTS = Form('an array of strings, such as ["", "NA"]', {"type": "array", "items": MAYBE_TEXT.schema})
+MAYBE_TEXTS = Form(
+    'an array of strings, such as ["", "NA"]', {"type": "array", "items": MAYBE_TEXT.schema, "minItems": 1}
+)
 COLUMNS = Form(
     'the name of a column, or an array of strings, such as ["nation", "state"]',
     {"anyOf": [TEXT.schema, TEXTS.schema]},

@@ -54,43 +54,41 @@ _REGION = Key(
     None,
 )
 
-_SOURCE = (
+SOURCE = (
     Key("file", forms.TEXT, 'The file, or a pattern such as "people/*.parquet", relative to this file.', None),
-    Key("query", forms.TEXT, "A SQL query whose rows are the table, with `connection`, instead of a file.", None),
-    Key("connection", forms.TEXT, "The database on which `query` runs.", None),
+    Key("query", forms.TEXT, "Instead of a file: a query on `connection`, whose rows are the table.", None),
+    Key("connection", forms.TEXT, "The DuckDB database file, opened read-only, on which `query` runs.", None),
     Key("kind", choice(("csv", "parquet")), "Of the file; by the end of its name if left out.", None),
     Key("delimiter", forms.CHARACTER, "What separates the columns of a CSV file.", ","),
-    Key("quote", forms.CHARACTER, "What stands around values of a CSV file that hold the delimiter.", '"'),
-    Key("escape", forms.CHARACTER, "What stands before a quote inside a quoted value of a CSV file.", '"'),
+    Key("quote", forms.MAYBE_CHARACTER, 'What stands around values of a CSV file; "" if nothing does.', '"'),
+    Key(
+        "escape",
+        forms.CHARACTER,
+        "What stands before a quote inside a quoted value of a CSV file; the quote is doubled if left out.",
+        None,
+    ),
     Key("encoding", forms.TEXT, "The encoding of a CSV file.", "utf-8"),
     Key("header", forms.BOOLEAN, "Whether the first row of a CSV file names its columns.", True),
     Key("columns", forms.NAMES, "The names of the columns of a CSV file without a header.", None),
-    Key(
-        "nulls", forms.MAYBE_TEXTS, "The texts of a CSV file that stand for no value; the empty one if left out.", None
-    ),
-    Key(
-        "cast",
-        Form(
-            'a table of columns and "integer", such as {group = "integer"}',
-            {"type": "object", "additionalProperties": {"type": "string", "enum": ["integer"]}},
-        ),
-        "Columns of a CSV file to be read as another type than text.",
-        None,
-    ),
+    Key("nulls", forms.MAYBE_TEXTS, 'Texts of a CSV file that stand for a missing value; [""] if left out.', None),
+    Key("cast", forms.choices(("integer", "text")), "Columns to be read as integers, or as text.", None),
 )
-_FILE_OR_QUERY = (("file",), ("query", "connection"))
+"""Where a table is and how it is read."""
+
+FILE_OR_QUERY = (("file",), ("query", "connection"))
+
 _INTEGERS = ("integers",)
 
 _ENTITIES = Table(
     "entities",
     "Private: one row per entity; a group's size is its number of rows.",
     (
-        *_SOURCE,
+        *SOURCE,
         Key("entity", forms.MAYBE_TEXT, 'The column of entity ids; "" if every row is an entity of its own.', "entity"),
         Key("group", forms.TEXT, "The column of group ids.", "group"),
         _REGION,
     ),
-    one_of=_FILE_OR_QUERY,
+    one_of=FILE_OR_QUERY,
     apart=_INTEGERS,
 )
 
@@ -99,7 +97,7 @@ _TUPLES = Table(
     "Private, instead of [entities]: tuples of user, unit, region and quantity; a unit's size is the sum of its "
     "quantities.",
     (
-        *_SOURCE,
+        *SOURCE,
         Key("user", forms.MAYBE_TEXT, 'The column of users; "" if every tuple is an entity of its own.', "user"),
         Key("unit", forms.TEXT, "The column of group ids.", "unit"),
         _REGION,
@@ -107,7 +105,7 @@ _TUPLES = Table(
         Key("max_quantity", forms.COUNT, "A public bound on a quantity; the noise grows with it."),
         Key("clip", forms.BOOLEAN, "Whether larger quantities count as the bound; else they are refused.", False),
     ),
-    one_of=_FILE_OR_QUERY,
+    one_of=FILE_OR_QUERY,
     apart=_INTEGERS,
 )
 
@@ -115,7 +113,7 @@ _GROUPS = Table(
     "groups",
     "One row per group, groups without entities too; public unless private = true.",
     (
-        *_SOURCE,
+        *SOURCE,
         Key("group", forms.TEXT, "The column of group ids.", "group"),
         Key(
             "region",
@@ -125,7 +123,7 @@ _GROUPS = Table(
         ),
         Key("private", forms.BOOLEAN, 'Whether which groups exist is private; then totals = "noisy".', False),
     ),
-    one_of=_FILE_OR_QUERY,
+    one_of=FILE_OR_QUERY,
     apart=_INTEGERS,
 )
 
@@ -133,13 +131,13 @@ _REGIONS = Table(
     "regions",
     "Public: one row per region.",
     (
-        *_SOURCE,
+        *SOURCE,
         Key("region", forms.TEXT, 'The column of region ids; "region" if left out, with `levels` none.', None),
         Key("parent", forms.TEXT, "The column of the region above, empty at the root.", "parent"),
         Key("levels", forms.TEXTS, "Instead of `parent`: a column of names per level, root first.", None),
         Key("pad_ragged", forms.BOOLEAN, "Whether branches may have different depth.", False),
     ),
-    one_of=_FILE_OR_QUERY,
+    one_of=FILE_OR_QUERY,
     not_both=("parent", "levels"),
     apart=_INTEGERS,
 )
@@ -218,4 +216,4 @@ CONFIGURATION = Table(
     one_of=(("entities",), ("tuples",)),
     apart=("ledger_total",),
 )
-"""Of `pgsr release`. Kinds and defaults are held equal to those of the reading code by `tests/test_schema.py`."""
+"""Of `pgsr release`. `tests/test_schema.py` holds names, kinds and defaults equal to those of the reading code."""

@@ -35,6 +35,14 @@ class Section:
         self._values: dict[str, Any] = values
         self._asked: list[str] = []
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    @property
+    def title(self) -> str:
+        """The table as a message names it."""
+        return f"[{self._name}]"
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys that are there."""
@@ -52,9 +60,9 @@ class Section:
         """A boolean."""
         return self._take(key, forms.BOOLEAN, default)
 
-    def texts(self, key: str, default: Any = REQUIRED) -> Any:
-        """An array of strings, as a tuple."""
-        value = self._take(key, forms.TEXTS, default)
+    def texts(self, key: str, default: Any = REQUIRED, *, empty: bool = False) -> Any:
+        """An array of strings, not empty ones unless `empty`, as a tuple."""
+        value = self._take(key, forms.MAYBE_TEXTS if empty else forms.TEXTS, default)
         return value if value is default else tuple(value)
 
     def columns(self, key: str, default: Any = REQUIRED) -> Any:
@@ -76,6 +84,10 @@ class Section:
         """One of the values of an enumeration."""
         value = self._take(key, forms.choice(kind), default)
         return value if value is default else kind(value)
+
+    def choices(self, key: str, allowed: Iterable[str]) -> dict[str, str]:
+        """A table of names of the user's own, each with one of the allowed strings; empty if the key is absent."""
+        return self._take(key, forms.choices(allowed), {})
 
     def section(self, key: str) -> "Section | None":
         """A table inside this one, or None."""

@@ -3,6 +3,7 @@
 from pgsr.release import forms
 from pgsr.release.declared import Key, Table
 from pgsr.release.forms import Form, choice
+from pgsr.release.schema import FILE_OR_QUERY, SOURCE
 
 _ATTRIBUTE = Form(
     "an array of its values (strings or integers), or {bins = [0, 18, 65]}",
@@ -40,19 +41,19 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Table(
                 "households",
                 "One row per household.",
-                (
-                    Key("file", forms.TEXT, "Its file."),
-                    Key("key", forms.TEXT, "The column that both tables share.", "household"),
-                ),
+                (*SOURCE, Key("key", forms.TEXT, "The column that both tables share.", "household")),
                 required=True,
+                one_of=FILE_OR_QUERY,
             ),
             Table(
                 "persons",
                 "Private: one row per person.",
-                (Key("file", forms.TEXT, "Its file."), Key("role", forms.TEXT, "The column of roles.", "role")),
+                (*SOURCE, Key("role", forms.TEXT, "The column of roles.", "role")),
                 required=True,
+                one_of=FILE_OR_QUERY,
             ),
             Table("household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE),
             Table("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
         ),
+        apart=("ledger",),
     )
