@@ -210,6 +210,8 @@ def plan(
     with Stages(console) as stages:
         found = forecast(asked, mean_size=mean_size, replicates=replicates, progress=stages.part, say=stages)
     frame = found.to_frame()
+    for level, name in enumerate(asked.terms.level_names or ()):
+        frame = frame.rename(columns={f"level {level}{end}": f"{name}{end}" for end in ("", " s.e.")})
     table = Table(title="Expected earth mover's distance per region")
     for column in frame.columns:
         table.add_column(str(column), justify="left" if column == "mechanism" else "right")

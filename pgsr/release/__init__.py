@@ -38,13 +38,7 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`EXAMPLE` is one) in place of the configuration:
 
-    >>> made = publish(config, say=print)
-    reading the tables
-    charging the ledger
-    drawing noise
-    post-processing
-    writing
-    checking
+    >>> made = publish(config)
     >>> report = check(made.folder, made.digest)
     >>> report.passed
     True

@@ -77,7 +77,8 @@ SOURCE = (
 
 FILE_OR_QUERY = (("file",), ("query", "connection"))
 
-_INTEGERS = ("integers",)
+SOURCE_APART = ("integers",)
+"""Keys of a source of which only the reading code has something to say."""
 
 _ENTITIES = Table(
     "entities",
@@ -89,7 +90,7 @@ _ENTITIES = Table(
         _REGION,
     ),
     one_of=FILE_OR_QUERY,
-    apart=_INTEGERS,
+    apart=SOURCE_APART,
 )
 
 _TUPLES = Table(
@@ -106,7 +107,7 @@ _TUPLES = Table(
         Key("clip", forms.BOOLEAN, "Whether larger quantities count as the bound; else they are refused.", False),
     ),
     one_of=FILE_OR_QUERY,
-    apart=_INTEGERS,
+    apart=SOURCE_APART,
 )
 
 _GROUPS = Table(
@@ -124,7 +125,7 @@ _GROUPS = Table(
         Key("private", forms.BOOLEAN, 'Whether which groups exist is private; then totals = "noisy".', False),
     ),
     one_of=FILE_OR_QUERY,
-    apart=_INTEGERS,
+    apart=SOURCE_APART,
 )
 
 _REGIONS = Table(
@@ -139,7 +140,7 @@ _REGIONS = Table(
     ),
     one_of=FILE_OR_QUERY,
     not_both=("parent", "levels"),
-    apart=_INTEGERS,
+    apart=SOURCE_APART,
 )
 
 _LIMITS = Table(

@@ -3,7 +3,7 @@
 from pgsr.release import forms
 from pgsr.release.declared import Key, Table
 from pgsr.release.forms import Form, choice
-from pgsr.release.schema import FILE_OR_QUERY, SOURCE
+from pgsr.release.schema import FILE_OR_QUERY, SOURCE, SOURCE_APART
 
 _ATTRIBUTE = Form(
     "an array of its values (strings or integers), or {bins = [0, 18, 65]}",
@@ -44,6 +44,7 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
                 (*SOURCE, Key("key", forms.TEXT, "The column that both tables share.", "household")),
                 required=True,
                 one_of=FILE_OR_QUERY,
+                apart=SOURCE_APART,
             ),
             Table(
                 "persons",
@@ -51,6 +52,7 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
                 (*SOURCE, Key("role", forms.TEXT, "The column of roles.", "role")),
                 required=True,
                 one_of=FILE_OR_QUERY,
+                apart=SOURCE_APART,
             ),
             Table("household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE),
             Table("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
