@@ -241,7 +241,7 @@ def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
     ("tables", "word"),
     [
         (TABLES.replace('[regions]\nfile = "regions.csv"', ""), "no public regions"),
-        (TABLES.replace('[groups]\nfile = "groups.parquet"', ""), "totals = 'noisy'"),
+        (TABLES.replace('[groups]\nfile = "groups.parquet"', ""), 'totals = "noisy"'),
     ],
 )
 def test_an_absent_public_table_is_refused(tmp_path, tables, word):

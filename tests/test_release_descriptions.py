@@ -133,7 +133,7 @@ def test_names_in_the_data_are_escaped(tmp_path):
     [
         ('["nation", "state"]', "3 levels"),
         ('["nation", "state", "state"]', "different"),
-        ('["nation", "state", "group_size"]', "another column"),
+        ('["nation", "state", "group_size"]', "none of them region_id"),
     ],
 )
 def test_wrong_names_of_levels_cost_nothing(tmp_path, names, word):

@@ -147,7 +147,14 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
     for wrong, words in [("max_children = 2\n", "either max_size"), ("colour = 1\n", "'colour' is unknown")]:
         with pytest.raises(ConfigError, match=words):
             SynthesisConfig.read(configured(place, more=wrong))
-    with pytest.raises(ConfigError, match="hpd-fixed, hpd-gen, mwem"):
+    broken = configured(place, more="colour = 1\nseed = true\n")
+    spoiled = broken.read_text().replace('["female", "male"]', '["female", 1.5]').replace("[persons]", "[person]")
+    broken.write_text(spoiled)
+    with pytest.raises(ConfigError, match="4 errors") as caught:
+        SynthesisConfig.read(broken)
+    for word in ("'seed' is true", "'person' is unknown; did you mean 'persons'", "'sex' of [person_attributes] is ["):
+        assert word in str(caught.value)
+    with pytest.raises(ConfigError, match='"hpd-fixed", "hpd-gen", "mwem"'):
         SynthesisConfig.read(configured(place, "best"))
 
 

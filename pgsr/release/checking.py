@@ -64,7 +64,12 @@ class Report:
         return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
 
 
-def check(folder: str | Path, digest: str | None = None, key: str | Path | None = None) -> Report:
+def check(
+    folder: str | Path,
+    digest: str | None = None,
+    key: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
     """Verify everything that can be verified of a release without the data.
 
     Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
@@ -79,6 +84,7 @@ def check(folder: str | Path, digest: str | None = None, key: str | Path | None 
         folder: of a release.
         digest: what the publisher announced, in hexadecimal; None if it is not known.
         key: file of the publisher's public key; None if it is not known. A release that is not signed fails then.
+        progress: is told how many of how many checks are done.
 
     Returns:
         the findings; `report.passed` says whether nothing speaks against the folder.
@@ -86,13 +92,19 @@ def check(folder: str | Path, digest: str | None = None, key: str | Path | None 
     Complexity: that of reading, and of the post-processing.
 
     Example:
-        >>> check("no such folder").passed
-        False
+        >>> report = check("no such folder")
+        >>> report.passed, report.findings[0].sentence
+        (False, "'no such folder' is no folder; name the folder of a release")
 
     Shown by `tests/test_release_check.py`: every change of one number, field or file is found.
     """
     looked = _Folder(Path(folder), digest, key)
-    return Report(Path(folder), tuple(looked.find(name, step) for name, step in looked.steps()))
+    findings, steps = [], looked.steps()
+    for done, (name, step) in enumerate(steps):
+        if progress is not None:
+            progress(done, len(steps))
+        findings.append(looked.find(name, step))
+    return Report(Path(folder), tuple(findings))
 
 
 class _SkippedError(Exception):

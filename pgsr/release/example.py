@@ -1,14 +1,14 @@
 """A configuration to start from."""
 
 EXAMPLE = """\
-# What `pgsr release` needs to know. Names of files are relative to this file.
+# What `pgsr release` needs to know; `pgsr validate` tells what that would be. Names of files are relative to this file.
 # Nothing here may be read off the private data: K, epsilon and the regions are decided beforehand.
 
 data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
-mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up
+mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up; `pgsr plan` compares their errors
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), or
 # totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
 
@@ -16,6 +16,8 @@ output = "release"               # a folder that does not exist yet
 ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
 ledger_total = "2"               # epsilon of all releases of this data set together
 # log = "release-private.log"    # numbers that are not for publication
+# level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
+# sign = "publisher.key"         # file of the private key that signs the release
 
 # [options]                      # of kuo and bottom_up
 # merge = "weighted"             # or "average" (kuo)

@@ -68,7 +68,9 @@ class Release:
         return read_long(self.folder / artefact.COUNTS).counts()
 
 
-def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Release:
+def publish(
+    config: ReleaseConfig | str | Path, rehearse: bool = False, say: Callable[[str], None] | None = None
+) -> Release:
     """Read, charge, measure, post-process, certify, write, check and sign.
 
     Everything that can be refused is refused before the ledger is charged, and the ledger is charged before any noise
@@ -76,7 +78,7 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
     paid for are kept, and `finish` makes a release of them.
 
     Args:
-        config: what to release.
+        config: what to release, or the name of the TOML file that says so.
         rehearse: do all of it on seeded noise, without a charge. The folder has another name and says everywhere that
             it is not private: it is as secret as the data. It is not signed.
         say: is told in a few words what is going on.
@@ -85,8 +87,11 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
         PgsrError: the tables, the terms or the place are not right, or the ledger lacks epsilon; nothing was charged.
         ReleaseError: something failed after the charge; the message says so.
 
+    Example: in `help(pgsr.release)`, from three data frames to a checked folder.
+
     Shown by `tests/test_release.py`.
     """
+    config = ReleaseConfig.of(config)
     tell, log = say or _silent, OperatorLog()
     terms, folder = config.terms, config.folder(rehearse)
     ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)

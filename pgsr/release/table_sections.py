@@ -139,8 +139,11 @@ def _sources(tables: tuple[Entities | Quantities | Groups | Parents | Levels | N
 
 
 def _same(a: Path, b: Path) -> bool:
-    """Whether two names are one file, by links too."""
-    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+    """Whether two names are one file, by links too. A name that no file can have is none."""
+    try:
+        return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+    except OSError:
+        return False
 
 
 def _refuse_keys(section: Section, keys: tuple[str, ...], why: str) -> None:

@@ -7,21 +7,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pgsr.help import examples
 from pgsr.release.errors import ConfigError
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.publish import REHEARSAL, resample
 from pgsr.synthesis.publish import synthesize as make
 
-EPILOG = (
-    "Examples:  pgsr synthesize --example > synthesis.toml  |  pgsr synthesize synthesis.toml --rehearse  |  "
-    "pgsr synthesize synthesis.toml --sizes release  |  "
-    "pgsr synthesize --model synthetic/model.npz --groups 1000 --output more"
+EPILOG = examples(
+    ("pgsr synthesize --example > synthesis.toml", "a configuration to start from"),
+    ("pgsr synthesize synthesis.toml --rehearse", "all of it on noise that protects nothing"),
+    ("pgsr synthesize synthesis.toml --sizes release", "with the numbers of households of a release"),
+    ("pgsr synthesize --model synthetic/model.npz --groups 1000 --output more", "a fitted model again, at no cost"),
 )
 
 
 def synthesize(
     config: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="TOML file; `pgsr synthesize --example` prints one.")
+        Path | None, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr synthesize --example` prints one.")
     ] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use seeded noise. NOT private.")] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration to start from.")] = False,

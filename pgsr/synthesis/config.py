@@ -1,19 +1,21 @@
 """What `pgsr synthesize` needs to know: the tables, their public domain, budget and method. From one TOML file."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgsr.release.declared import require
 from pgsr.release.errors import ConfigError
 from pgsr.release.sections import Section
 from pgsr.release.table_sections import read_source
+from pgsr.release.toml import read_toml, shown
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
 from pgsr.synthesis.hpd import HPDFixed, HPDGen
+from pgsr.synthesis.keys import keys
 from pgsr.synthesis.linked_tables import load, read_population
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.population import Population
@@ -84,21 +86,14 @@ class SynthesisConfig:
             SynthesisError, BudgetError: the domain or the budget is malformed.
         """
         path = Path(path)
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(
-                f"the configuration {str(path)!r} cannot be read ({error.strerror}); "
-                "`pgsr synthesize --example` prints one to start from"
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the configuration {path.name} is not TOML: {error}") from None
+        values = read_toml(path, "`pgsr synthesize --example` prints one to start from")
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
         return cls.of(values | given, path.parent, Path() if "output" in given else path.parent)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], folder: Path, output_folder: Path | None = None) -> "SynthesisConfig":
         """From the values of a file in `folder`."""
+        require(keys(tuple(SynthesisMethod), tuple(Neighbours)), values)
         top = Section("", dict(values))
         homes, people = _table(top, "households"), _table(top, "persons")
         of_homes, home_bins = _attributes(values, top, "household_attributes")
@@ -160,8 +155,7 @@ class SynthesisConfig:
 
 def _table(top: Section, key: str) -> Section:
     section = top.section(key)
-    if section is None:
-        raise ConfigError(f"the table [{key}] is missing; write [{key}] with file = '...'")
+    assert section is not None, "required by the declaration"
     return section
 
 
@@ -182,15 +176,15 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
     top.section(key)
     table = values.get(key, {})
     attributes, bins = [], []
-    for name, given in table.items() if isinstance(table, dict) else ():
+    for name, given in table.items():
         if isinstance(given, list):
-            if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in given):
-                raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of texts or whole numbers")
             attributes.append(Attribute(name, tuple(given)))
             continue
-        lower = given.get("bins") if isinstance(given, dict) else None
+        lower = given.get("bins")
         if not isinstance(lower, list) or not all(type(bound) is int for bound in lower):
-            raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of values, or {{bins = [0, 18, 65]}}")
+            raise ConfigError(
+                f"{name} of [{key}] is {shown(given)}; write an array of values, or {{bins = [0, 18, 65]}}"
+            )
         section = Section(f"{key}.{name}", {option: value for option, value in given.items() if option != "bins"})
         binning = Binning(name, tuple(lower), section.number("last", None), section.text("missing", None))
         section.done()
