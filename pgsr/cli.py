@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
+from pgsr.ledger.command import app as ledger_app
 from pgsr.synthesis.command import EPILOG, synthesize
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def plan(
 
 
 app.command(epilog=EPILOG)(synthesize)
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from pgsr.tables.session import Session
 REHEARSAL = "-rehearsal"
 """What is appended to the output folder of a rehearsal."""
 
-OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "ledger_total")
+OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger")
 """Keys that a flag of the command line may replace."""
 
 
@@ -34,7 +34,7 @@ class ReleaseConfig:
         entities, groups, regions: the tables; `groups` is None where a group exists if it has a row, `regions` where
             the table of groups has a column per level.
         output: folder of the release, absent or empty.
-        ledger, ledger_total: the ledger file of the data set, and what may be spent in all.
+        ledger: the ledger file of the data set; a rehearsal needs none.
         log: a private file, outside `output`.
         limits: of reading.
     """
@@ -45,7 +45,6 @@ class ReleaseConfig:
     regions: Parents | Levels | None
     output: Path
     ledger: Path
-    ledger_total: Fraction
     log: Path
     private_groups: bool = False
     limits: Limits | None = None
@@ -94,11 +93,16 @@ class ReleaseConfig:
         output = place["output"] / top.text("output")
         entities, groups, regions, private_groups = _tables(top, folder)
         most = entities.max_quantity if isinstance(entities, Quantities) else 1
-        ledger, total = place["ledger"] / top.text("ledger"), top.fraction("ledger_total")
+        if "ledger_total" in values:
+            raise ConfigError(
+                "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
+                "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
+            )
+        ledger = place["ledger"] / top.text("ledger")
         log, limits = folder / top.text("log", f"{output.name}-private.log"), _limits(top.section("limits"))
         top.done()
         terms = replace(terms, max_quantity=most)
-        return cls(terms, entities, groups, regions, output, ledger, total, log, private_groups, limits)
+        return cls(terms, entities, groups, regions, output, ledger, log, private_groups, limits)
 
     def folder(self, rehearse: bool) -> Path:
         """Where the release, or its rehearsal, goes."""

@@ -13,8 +13,7 @@ mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up
 # totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
 
 output = "release"               # a folder that does not exist yet
-ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
-ledger_total = "2"               # epsilon of all releases of this data set together
+ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger init` makes it; it is never published
 # log = "release-private.log"    # numbers that are not for publication
 
 # [options]                      # of kuo and bottom_up

@@ -13,7 +13,8 @@ import numpy as np
 from pgsr.conditions import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement
+from pgsr.ledger import Charge, LedgerFile, Loss, Relation
+from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release import artefact, manifest
@@ -21,7 +22,6 @@ from pgsr.release.check import Report, check
 from pgsr.release.config import ReleaseConfig
 from pgsr.release.errors import ReleaseError
 from pgsr.release.judging import kept, replayed
-from pgsr.release.ledger_file import LedgerFile
 from pgsr.release.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.terms import Terms
 from pgsr.tables import PrivateLog
@@ -66,10 +66,10 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
     """
     tell, log = say or _silent, _Log()
     terms, folder = config.terms, config.folder(rehearse)
-    ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)
-    what = f"{terms.kind} into {folder.name}"
+    ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
-    ledger.require(terms.epsilon, what)
+    if not rehearse:
+        ledger.require(charge, terms.data_set)
     tell("reading the tables")
     require_room(folder, terms, config.tree())
     truth = config.count(log.rows)
@@ -85,7 +85,7 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
     try:
         if not rehearse:
             tell("charging the ledger")
-            ledger.charge(terms.epsilon, what)
+            tell(f"the ledger's head is now {ledger.charge(charge, terms.data_set)}")
         try:
             tell("drawing noise")
             measurement = mechanism.noise.measure(truth, source)
@@ -114,6 +114,13 @@ def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], 
             shutil.rmtree(hidden, ignore_errors=True)
         log.close()
     return Release(folder, report)
+
+
+def charge_for(terms: Terms, folder: Path) -> Charge:
+    """What a release under these terms costs, and between which data sets."""
+    empty_groups_too = terms.public is Totals.NOISY
+    relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
+    return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
 
 
 def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
