@@ -90,12 +90,15 @@ def release(
     epilog="Examples:  pgsr check release  |  pgsr check release --digest 3f5a...  |  pgsr check release --json"
 )
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or a synthesis.", file_okay=False)],
     digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Verify a release from its folder alone: arithmetic, conditions, certificate, post-processing. Exit 1 if not."""
-    from pgsr.release import check as verify
+    """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
+    if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
+        from pgsr.synthesis.check import check_synthesis as verify
+    else:
+        from pgsr.release import check as verify
 
     report = verify(folder, digest)
     if as_json:
