@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -382,6 +383,30 @@ with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.ge
     assert len(ledger.entries) == (moment == "_note")
     spend(ledger, "1/4")
     assert len(ledger.entries) == 1 + (moment == "_note")
+
+
+def test_killed_at_any_time(tmp_path):
+    """What was told to be charged is in the ledger, and at most one charge more, that nobody was told of."""
+    code = """
+import sys
+from pgsr.ledger import Charge, LedgerFile, Loss
+ledger = LedgerFile(sys.argv[1])
+while True:
+    ledger.charge(Charge(Loss(epsilon="1/1000000"), "a release"), "demo")
+    print("charged", flush=True)
+"""
+    for trial in range(scale(5, 100)):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        ledger = new(folder)
+        process = subprocess.Popen([sys.executable, "-c", code, str(ledger.path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.003 * (trial % 17))
+        process.kill()
+        told = 1 + len(process.communicate()[0].splitlines())
+        assert len(ledger.entries) in (told, told + 1)
+        spend(ledger, "1/2")
 
 
 def test_no_call_that_windows_lacks(tmp_path, monkeypatch):

@@ -193,7 +193,7 @@ class LedgerFile:
             raise LedgerError(f"{str(self.path)!r} is no plain file; name the file of a ledger; nothing was charged")
         lock = FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=self.wait, mode=0o600)
         try:
-            lock.acquire()
+            lock.acquire(poll_interval=0.02)
         except Timeout:
             raise LedgerError(
                 f"another process holds the ledger {self.path.name}; try again when it is done; nothing was charged"
