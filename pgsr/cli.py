@@ -14,6 +14,7 @@ from rich.table import Table
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
 from pgsr.help import examples
+from pgsr.ledger.command import app as ledger_app
 from pgsr.release.key_command import app as keys
 from pgsr.synthesis.command import EPILOG, synthesize
 
@@ -153,13 +154,16 @@ def validate(
     )
 )
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or a synthesis.", file_okay=False)],
     digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
     key: Annotated[Path | None, typer.Option(help="The publisher's public key; then an unsigned folder fails.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Verify a release from its folder alone: arithmetic, conditions, certificate, post-processing. Exit 1 if not."""
-    from pgsr.release import check as verify
+    """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
+    if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
+        from pgsr.synthesis.check import check_synthesis as verify
+    else:
+        from pgsr.release import check as verify
     from pgsr.release.progress import Stages
 
     with Stages(_console(quiet=as_json)) as stages:
@@ -234,6 +238,7 @@ def plan(
 
 app.command(epilog=EPILOG)(synthesize)
 app.add_typer(keys, name="key")
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.release import LedgerFile, ReleaseConfig, artefact, checking, manifest
+from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.release import ReleaseConfig, artefact, checking, manifest
 from pgsr.release import making as publishing
 from pgsr.tables import PrivateLog
 
@@ -134,8 +134,8 @@ def rows_in_the_readme(patch: MonkeyPatch) -> None:
 
 def charged_after_drawing(patch: MonkeyPatch) -> None:
     charge = LedgerFile.charge
-    owed: list[tuple[LedgerFile, Fraction, str]] = []
-    patch.setattr(LedgerFile, "charge", lambda ledger, amount, what: owed.append((ledger, amount, what)))
+    owed: list[tuple[LedgerFile, Charge, str]] = []
+    patch.setattr(LedgerFile, "charge", lambda ledger, amount, data_set: owed.append((ledger, amount, data_set)))
 
     def settle(write: Callable) -> Callable:
         def written(*arguments: Any) -> None:
@@ -150,19 +150,26 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
 
 def charged_per_level(patch: MonkeyPatch) -> None:
     """A third of epsilon, for three levels that each get a third."""
-    around(patch, LedgerFile, "charge", lambda f: lambda ledger, amount, what: f(ledger, amount / 3, what))
+
+    def third(charge: Callable) -> Callable:
+        def charged(ledger: LedgerFile, whole: Charge, data_set: str) -> str:
+            return charge(ledger, replace(whole, loss=Loss(epsilon=whole.loss.parts[0] / 3)), data_set)
+
+        return charged
+
+    around(patch, LedgerFile, "charge", third)
 
 
 def given_back_after_a_failure(patch: MonkeyPatch) -> None:
     def careful(release: Callable) -> Callable:
         def released(config: ReleaseConfig, *rest: Any) -> Path:
-            before = config.ledger.read_bytes() if config.ledger.exists() else None
+            files = [config.ledger, config.ledger.with_name(f"{config.ledger.name}.head")]
+            before = [file.read_bytes() for file in files]
             try:
                 return release(config, *rest)
             except Exception:
-                config.ledger.unlink(missing_ok=True)
-                if before is not None:
-                    config.ledger.write_bytes(before)
+                for file, data in zip(files, before, strict=True):
+                    file.write_bytes(data)
                 raise
 
         return released
@@ -176,7 +183,7 @@ def charged_before_refusing(patch: MonkeyPatch) -> None:
     def early(release: Callable) -> Callable:
         def released(config: ReleaseConfig, rehearse: bool = False) -> Path:
             if not rehearse:
-                LedgerFile(config.ledger, config.ledger_total, config.terms.data_set).charge(Fraction(1, 2), "early")
+                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/2"), "early"), config.terms.data_set)
             return release(config, rehearse)
 
         return released

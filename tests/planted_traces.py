@@ -19,7 +19,8 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
 from pgsr.budget import exact
-from pgsr.release import LedgerFile, ReleaseConfig, Terms, artefact, manifest
+from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.release import ReleaseConfig, Terms, artefact, manifest
 from pgsr.release import making as publishing
 
 # What is said
@@ -292,8 +293,7 @@ def charged_although_refused(patch: MonkeyPatch) -> None:
             try:
                 return release(config, rehearse)
             except PgsrError:
-                ledger = LedgerFile(config.ledger, config.ledger_total, config.terms.data_set)
-                ledger.charge(min(ledger.left, config.terms.epsilon) / 4, "a refusal")
+                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/4"), "a refusal"), config.terms.data_set)
                 raise
 
         return released

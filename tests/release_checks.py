@@ -19,8 +19,9 @@ from made_tables import release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
 from pgsr.double_geometric import DoubleGeometric
+from pgsr.ledger import Charge, LedgerFile, Loss
 from pgsr.random import ByteStream, StreamId
-from pgsr.release import LedgerFile, ReleaseConfig
+from pgsr.release import ReleaseConfig
 
 N_REGIONS = 7
 LEVEL = {"level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
@@ -75,7 +76,7 @@ def made(folder: Path, rehearse: bool = False) -> Path:
 
 
 def left(folder: Path) -> Fraction:
-    return LedgerFile(folder / "ledger.jsonl", "100", "made").left
+    return LedgerFile(folder / "ledger.jsonl").left.parts[0]
 
 
 def files_follow_from_noisy_values() -> None:
@@ -175,7 +176,8 @@ def refusals_cost_nothing() -> None:
             (folder / "release" / "mine").touch()
             _refusal(folder)
             shutil.rmtree(folder / "release")
-            LedgerFile(folder / "ledger.jsonl", "100", "made").charge(Fraction(199, 2), "earlier releases")
+            earlier = Charge(Loss(epsilon=Fraction(199, 2)), "earlier releases")
+            LedgerFile(folder / "ledger.jsonl").charge(earlier, "made")
             _refusal(folder)
         assert not drawn, "noise was drawn for a release that is refused"
         assert left(folder) == Fraction(1, 2), "a refused release was charged"

@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import TABLES, release, write_config, write_tables
+from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import Geometric, PgsrError
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.ledger import Loss
 from pgsr.release import (
     EXAMPLE,
     ConfigError,
@@ -50,7 +51,7 @@ def config(place: Path, mechanism: str = "m_h", name: str = "release", **keys: s
 
 
 def left(place: Path) -> Fraction:
-    return LedgerFile(place / "ledger.jsonl", "100", "made").left
+    return LedgerFile(place / "ledger.jsonl").left.parts[0]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -121,9 +122,10 @@ def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):
 
 
 def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
-    folder = release(config(place), rehearse=True)
+    folder = release(config(place, ledger='"absent.jsonl"'), rehearse=True)
     assert folder.name == "release-rehearsal"
-    assert not (place / "ledger.jsonl").exists()
+    assert not list(place.glob("absent.jsonl*")), "a rehearsal needs no ledger"
+    assert left(place) == 100
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["privacy_claim"] == "none (seeded)"
     for table in ("counts.parquet", "measurement.parquet"):
@@ -251,11 +253,13 @@ def orphan(place):
 @pytest.mark.parametrize(
     ("keys", "error", "word"),
     [
-        ({"ledger_total": '"1/2"'}, LedgerError, "1/2 of 1/2 is left"),
+        ({"epsilon": '"101"'}, LedgerError, "100 of epsilon 100 is left"),
+        ({"data_set": '"other"'}, LedgerError, "is of the data set 'made'"),
         ({"shares": '["1/2", "1/2"]'}, BudgetError, "2 shares for 3 levels"),
         ({"epsilon": '"1e-6"'}, BudgetError, "larger epsilon"),
         ({"max_size": "1000000000"}, MemoryNeededError, "GiB"),
         ({"ledger": '"nowhere/ledger.jsonl"'}, LedgerError, "nothing was charged"),
+        ({"ledger": '"absent.jsonl"'}, LedgerError, "pgsr ledger init absent.jsonl"),
         ({"output": '"nowhere/release"'}, ReleaseError, "does not exist"),
         ({"output": '"release.toml"'}, ReleaseError, "no folder"),
         ({"log": '"nowhere/log"'}, ReleaseError, "private log"),
@@ -266,7 +270,7 @@ def orphan(place):
 def test_refusals_charge_nothing(place, keys, error, word):
     with pytest.raises(error, match=word):
         release(config(place, **keys))
-    assert not (place / "ledger.jsonl").exists()
+    assert left(place) == 100
     assert not [path for path in place.iterdir() if path.name.startswith(".")]
 
 
@@ -277,7 +281,7 @@ def test_spoiled_places_charge_nothing(place, spoil, error, word):
     spoil(place)
     with pytest.raises(error, match=word):
         release(config(place))
-    assert not (place / "ledger.jsonl").exists()
+    assert left(place) == 100
 
 
 def test_a_full_disk_is_refused_beforehand(place, monkeypatch):
@@ -285,7 +289,7 @@ def test_a_full_disk_is_refused_beforehand(place, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
     with pytest.raises(ReleaseError, match="make room"):
         release(config(place))
-    assert not (place / "ledger.jsonl").exists()
+    assert left(place) == 100
 
 
 def test_an_empty_folder_is_filled_in_one_step(place):
@@ -323,7 +327,7 @@ def test_an_empty_folder_is_filled_in_one_step(place):
         ({"data_set": "7"}, "is 7, an integer; write a string"),
         ({"ledger": '"release/ledger.jsonl"'}, "inside the output folder"),
         ({"log": '"release/log"'}, "inside the output folder"),
-        ({"ledger_total": None}, "'ledger_total' is missing"),
+        ({"ledger_total": '"1"'}, "pgsr ledger init"),
         ({"sign": '"release/key"'}, "private key lies inside the output folder"),
         ({"level_names": '["a", "A", "b"]'}, "two levels are called 'a' and 'A'"),
         ({"level_names": '["a", "a", "b"]'}, "array of different strings"),
@@ -391,7 +395,7 @@ def test_level_names(place):
         few.tree()
     with pytest.raises(ConfigError, match="2 names"):
         release(few)
-    assert not (place / "ledger.jsonl").exists()
+    assert not LedgerFile(place / "ledger.jsonl").entries
     columns = TABLES.replace('"regions.csv"', '"regions.csv"\nregion = "id"\nlevels = ["land", "kreis"]')
     assert config(place, tables=columns).terms.level_names == ("land", "kreis")
     assert config(place, tables=columns, level_names='["a", "b"]').terms.level_names == ("a", "b")
@@ -418,8 +422,8 @@ def test_from_python_values(place):
         "regions": Parents(str(place / "regions.csv")),
         "output": str(place / "release"),
         "ledger": str(place / "ledger.jsonl"),
-        "ledger_total": "100",
     }
+    make_ledger(place)
     asked = ReleaseConfig(**given)
     assert asked.log == place / "release-private.log"
     made = publish(asked)
@@ -488,6 +492,7 @@ def test_a_mark_at_the_start_of_the_file_is_no_error(place):
 
 def test_the_example_is_a_configuration(place):
     (place / "example.toml").write_text(EXAMPLE)
+    LedgerFile.create(place / "ledger.jsonl", "households 2026", Loss(epsilon=2))
     assert check(release(ReleaseConfig.read(place / "example.toml"))).passed
 
 
@@ -532,4 +537,4 @@ def test_a_read_only_folder_is_refused(place, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_a: False)
     with pytest.raises(PgsrError, match="cannot be written to"):
         release(config(place))
-    assert not (place / "ledger.jsonl").exists()
+    assert left(place) == 100

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, write_config, write_tables
 
+from pgsr.ledger import LedgerFile, Loss
 from pgsr.release import ConfigError, Kind, ReleaseConfig, artefact, check, publish
 from pgsr.release.charts import bars, nice_ticks
 from pgsr.release.summary import MOST_BARS, size_bins
@@ -120,7 +121,9 @@ def test_the_summary_is_a_page_with_plots(folder):
 
 def test_names_in_the_data_are_escaped(tmp_path):
     write_tables(tmp_path, leaves=[("<b>", "&", "a"), ("<b>", "x", "y")])
-    config = ReleaseConfig.read(write_config(tmp_path, data_set='"<script>alert(1)</script>"'))
+    name = "<script>alert(1)</script>"
+    ledger = LedgerFile.create(tmp_path / "other.jsonl", name, Loss(epsilon=1))
+    config = ReleaseConfig.read(write_config(tmp_path, data_set=f'"{name}"', ledger=f'"{ledger.path.name}"'))
     folder = publish(config).folder
     assert check(folder).passed
     text = (folder / "summary.html").read_text()

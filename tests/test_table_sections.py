@@ -51,7 +51,7 @@ def test_every_key_of_a_source() -> None:
     ("toml", "word"),
     [
         ('file = "a.csv"\nintegers = ["g"]', r"'integers' of \[groups\] is not used any more; write cast"),
-        ('file = "a.csv"\ncast = {g = "float"}', "one of "integer", "text""),
+        ('file = "a.csv"\ncast = {g = "float"}', r"one of \"integer\", \"text\""),
         ('file = "a.csv"\ncast = ["g"]', r"write a table, such as \{group"),
         ('file = "a.csv"\ndelimiter = ";;"', r"\[groups\]: delimiter=';;'; give one ASCII character"),
         ('file = "a.csv"\nquote = ","', "also the quote"),

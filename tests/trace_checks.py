@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import TABLES, release, write_config, write_tables
+from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure, cli
 from pgsr.double_geometric import DoubleGeometric
@@ -140,8 +140,9 @@ def _others(people: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 def _run(folder: Path, draw: Callable[[DoubleGeometric, np.ndarray, ByteStream], None]) -> Traces:
     """Release into a place without a release and with the same ledger, as the command line would."""
     shutil.rmtree(folder / "release", ignore_errors=True)
-    for path in (folder / "ledger.jsonl", folder / "release-private.log"):
+    for path in (*folder.glob("ledger.jsonl*"), folder / "release-private.log"):
         path.unlink(missing_ok=True)
+    make_ledger(folder)
     (folder / "tmp").mkdir(exist_ok=True)
     while_drawing: list[list[str]] = []
 
@@ -166,8 +167,10 @@ def _run(folder: Path, draw: Callable[[DoubleGeometric, np.ndarray, ByteStream],
         files[path.name] = path.read_bytes(), facts.st_mode, _attributes(path)
     ledger = folder / "ledger.jsonl"
     lines = ledger.read_text().splitlines() if ledger.exists() else []
-    charges = [tuple((k, v) for k, v in json.loads(line).items() if k != "at") for line in lines]
-    return Traces(files, code, while_drawing, _names(folder), charges, printed[0])
+    # When a charge was made, and what follows from that: the hash of its line, which is the ledger's head.
+    charges = [tuple((k, v) for k, v in json.loads(line).items() if k not in ("at", "previous")) for line in lines]
+    said = re.sub(r"(?<=head is now )[0-9a-f]{64}", "HASH", printed[0])
+    return Traces(files, code, while_drawing, _names(folder), charges, said)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ All of it at once, from three data frames to a folder that anybody can check; in
     >>> import tempfile
     >>> from pathlib import Path
     >>> import pandas as pd
+    >>> from pgsr.ledger import LedgerFile, Loss
     >>> from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
     >>> from pgsr.tables import Entities, Groups, Parents
 
@@ -15,17 +16,17 @@ Two public tables, the regions and the households with their region, and the pri
     >>> homes = pd.DataFrame({"group": range(40), "region": ["GA", "MI"] * 20})
     >>> people = pd.DataFrame({"entity": range(60), "group": [*range(40), *range(20)]})
 
-What is released, and where to. The ledger keeps what was spent on this data set:
+What is released, and where to. The ledger, made once per data set, keeps what may be spent and what was:
 
     >>> place = tempfile.TemporaryDirectory()
+    >>> ledger = LedgerFile.create(Path(place.name) / "ledger.jsonl", "households 2026", Loss(epsilon=2))
     >>> config = ReleaseConfig(
     ...     terms=Terms("households 2026", max_size=5, epsilon="1", kind="kuo", level_names=("nation", "state")),
     ...     entities=Entities(people),
     ...     groups=Groups(homes),
     ...     regions=Parents(areas),
     ...     output=Path(place.name) / "release",
-    ...     ledger=Path(place.name) / "ledger.jsonl",
-    ...     ledger_total="2",
+    ...     ledger=ledger.path,
     ... )
 
 What that would be, and what errors to expect of every mechanism. Neither opens the private table or charges anything:
@@ -47,13 +48,13 @@ file (`EXAMPLE` is one) in place of the configuration:
     >>> place.cleanup()
 """
 
+from pgsr.ledger import LedgerError, LedgerFile
 from pgsr.release.artefact import digest_of
 from pgsr.release.checking import Finding, Outcome, Report, check
 from pgsr.release.config import ReleaseConfig
-from pgsr.release.errors import ConfigError, LedgerError, ManifestError, ReleaseError, SignatureError
+from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
 from pgsr.release.example import EXAMPLE
 from pgsr.release.forecast import forecast
-from pgsr.release.ledger_file import LedgerFile
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest

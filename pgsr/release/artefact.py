@@ -23,9 +23,9 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sums_text(folder: Path) -> str:
+def sums_text(folder: Path, names: tuple[str, ...] = FILES) -> str:
     """What SHA256SUMS has to hold; `sha256sum -c SHA256SUMS` reads it."""
-    return "".join(f"{digest(folder / name)}  {name}\n" for name in FILES if name != SUMS)
+    return "".join(f"{digest(folder / name)}  {name}\n" for name in names if name != SUMS)
 
 
 def digest_of(folder: Path) -> str:

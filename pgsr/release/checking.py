@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -98,13 +98,7 @@ def check(
 
     Shown by `tests/test_release_check.py`: every change of one number, field or file is found.
     """
-    looked = _Folder(Path(folder), digest, key)
-    findings, steps = [], looked.steps()
-    for done, (name, step) in enumerate(steps):
-        if progress is not None:
-            progress(done, len(steps))
-        findings.append(looked.find(name, step))
-    return Report(Path(folder), tuple(findings))
+    return _Folder(Path(folder), digest, key).report(progress)
 
 
 class _SkippedError(Exception):
@@ -123,6 +117,8 @@ class _Folder:
     digest: str | None
     key: str | Path | None
     known: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "release"
+    names: ClassVar[tuple[str, ...]] = artefact.FILES
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
@@ -145,6 +141,14 @@ class _Folder:
             ("descriptions", self.descriptions),
         ]
 
+    def report(self, progress: Callable[[int, int], None] | None) -> Report:
+        findings, steps = [], self.steps()
+        for done, (name, step) in enumerate(steps):
+            if progress is not None:
+                progress(done, len(steps))
+            findings.append(self.find(name, step))
+        return Report(self.path, tuple(findings))
+
     def find(self, name: str, step: Callable[[], str]) -> Finding:
         try:
             return Finding(name, Outcome.PASSED, step())
@@ -155,32 +159,34 @@ class _Folder:
         except (PgsrError, OSError) as error:
             return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
         except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
-            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a release ({type(error).__name__})")
+            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a {self.kind} ({type(error).__name__})")
 
     def files(self) -> str:
         if not self.path.is_dir():
-            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a release")
+            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
         found = {path.name for path in self.path.iterdir()} - {artefact.SIGNATURE}
-        missing, more = sorted(set(artefact.FILES) - found), sorted(found - set(artefact.FILES))
+        missing, more = sorted(set(self.names) - found), sorted(found - set(self.names))
         if missing or more:
             parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
-                f"not of a release: {', '.join(more)}"
+                f"not of a {self.kind}: {', '.join(more)}"
             ] * bool(more)
             raise ReleaseError("; ".join(parts))
-        files = (*artefact.FILES, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
+        files = (*self.names, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
         odd = [name for name in files if (self.path / name).is_symlink() or not (self.path / name).is_file()]
         if odd:
             raise ReleaseError(f"not plain files: {', '.join(odd)}")
-        return f"the {len(found)} files of a release and no others"
+        return f"the {len(found)} files of a {self.kind} and no others"
 
     def digests(self) -> str:
-        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path):
+        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path, self.names):
             raise ReleaseError(f"{artefact.SUMS} does not hold the digests of these files")
         found = artefact.digest_of(self.path)
         if self.digest is None:
             return f"files match {artefact.SUMS}; compare this digest with the announced one: {found}"
         if self.digest.strip().lower() != found:
-            raise ReleaseError(f"the release has the digest {found}, not the announced one: it is another release")
+            raise ReleaseError(
+                f"the {self.kind} has the digest {found}, not the announced one: it is another {self.kind}"
+            )
         return "the digest is the announced one"
 
     def signature(self) -> str:

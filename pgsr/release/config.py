@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from pgsr.algorithms import Merge
-from pgsr.budget import exact
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
@@ -28,7 +27,7 @@ from pgsr.tables.session import Session
 REHEARSAL = "-rehearsal"
 """What is appended to the output folder of a rehearsal."""
 
-OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "ledger_total", "sign")
+OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
 """Keys that a flag of the command line may replace."""
 
 _FILES = ("output", "ledger", "sign")
@@ -48,7 +47,7 @@ class ReleaseConfig:
         entities, groups, regions: the tables: files, data frames or queries. `groups` is None where a group exists if
             it has a row, `regions` where the table of groups has a column per level.
         output: folder of the release, absent or empty.
-        ledger, ledger_total: the ledger file of the data set, and what may be spent in all.
+        ledger: the ledger file of the data set; a rehearsal needs none.
         log: a private file, outside `output`; if left out, beside it and called as it with "-private.log".
         sign: file of the private key that signs the release, outside `output`; None if it is not signed.
         private_groups: whether which groups exist is private.
@@ -67,7 +66,6 @@ class ReleaseConfig:
         ...     groups=Groups(homes, region=("nation", "state")),
         ...     output="release",
         ...     ledger="ledger.jsonl",
-        ...     ledger_total="2",
         ... )
         >>> config.terms.level_names, config.log.name
         (('nation', 'state'), 'release-private.log')
@@ -81,7 +79,6 @@ class ReleaseConfig:
     regions: Parents | Levels | None = None
     output: Path
     ledger: Path
-    ledger_total: Fraction
     log: Path = _BESIDE
     sign: Path | None = None
     private_groups: bool = False
@@ -128,13 +125,17 @@ class ReleaseConfig:
     @classmethod
     def _from_values(cls, values: dict[str, Any], folder: Path, places: Mapping[str, Path]) -> "ReleaseConfig":
         """From the values of a file in `folder`; the keys of `_FILES` are relative to their own places."""
+        if "ledger_total" in values:
+            raise ConfigError(
+                "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
+                "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
+            )
         require(CONFIGURATION, values)
         top = Section("", values)
         terms = _terms(top)
         output, ledger = (places[key] / top.text(key) for key in ("output", "ledger"))
         log, sign = folder / (top.text("log", None) or f"{output.name}-private.log"), top.text("sign", None)
         entities, groups, regions, private_groups = read_tables(top, folder)
-        total = top.fraction("ledger_total")
         limits = read_limits(top.section("limits"))
         top.done()
         return cls(
@@ -144,7 +145,6 @@ class ReleaseConfig:
             regions=regions,
             output=output,
             ledger=ledger,
-            ledger_total=total,
             log=log,
             sign=None if sign is None else places["sign"] / sign,
             private_groups=private_groups,
@@ -215,7 +215,6 @@ class ReleaseConfig:
                 keep(self, name, Path(getattr(self, name)))
         if self.log == _BESIDE:
             keep(self, "log", self.output.with_name(f"{self.output.name}-private.log"))
-        keep(self, "ledger_total", exact(self.ledger_total, "ledger_total"))
         most = self.entities.max_quantity if isinstance(self.entities, Quantities) else 1
         if self.terms.max_quantity not in (1, most):
             raise ConfigError(

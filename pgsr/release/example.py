@@ -13,8 +13,7 @@ mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up; `pgsr plan` co
 # totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
 
 output = "release"               # a folder that does not exist yet
-ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
-ledger_total = "2"               # epsilon of all releases of this data set together
+ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger init` makes it; it is never published
 # log = "release-private.log"    # numbers that are not for publication
 # level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
 # sign = "publisher.key"         # file of the private key that signs the release

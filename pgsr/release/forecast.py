@@ -50,7 +50,6 @@ def forecast(
         ...     groups=Groups(homes, region=("nation", "state")),
         ...     output="release",
         ...     ledger="ledger.jsonl",
-        ...     ledger_total="2",
         ... )
         >>> forecast(config, mean_size=1.5, progress=False).labels
         ('m_h (configured)', 'm_c_dp', 'kuo', 'bottom_up')

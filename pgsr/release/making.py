@@ -21,7 +21,8 @@ from pgsr.conditions import broken_conditions
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement
+from pgsr.ledger import Charge, LedgerFile, Loss, Relation
+from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release import artefact, manifest, released_tables, signature
@@ -30,7 +31,6 @@ from pgsr.release.config import ReleaseConfig
 from pgsr.release.datapackage import package_text
 from pgsr.release.errors import ManifestError, ReleaseError
 from pgsr.release.judging import kept, replayed
-from pgsr.release.ledger_file import LedgerFile
 from pgsr.release.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.private_log import OperatorLog
 from pgsr.release.readme import readme
@@ -94,12 +94,12 @@ def publish(
     config = ReleaseConfig.of(config)
     tell, log = say or _silent, OperatorLog()
     terms, folder = config.terms, config.folder(rehearse)
-    ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)
-    what = f"{terms.kind} into {folder.name}"
+    ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
     with _only_one(folder):
-        ledger.require(terms.epsilon, what)
+        if not rehearse:
+            ledger.require(charge, terms.data_set)
         tell("reading the tables")
         require_room(folder, terms, config.tree())
         try:
@@ -119,7 +119,7 @@ def publish(
         try:
             if not rehearse:
                 tell("charging the ledger")
-                ledger.charge(terms.epsilon, what)
+                tell(f"the ledger's head is now {ledger.charge(charge, terms.data_set)}")
             with _kept_if_paid(hidden, None if rehearse else terms, tell):
                 tell("drawing noise")
                 measurement = mechanism.noise.measure(truth, source)
@@ -162,6 +162,13 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         with _kept_if_paid(hidden, terms, tell):
             report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
     return Release(folder, report)
+
+
+def charge_for(terms: Terms, folder: Path) -> Charge:
+    """What a release under these terms costs, and between which data sets."""
+    empty_groups_too = terms.public is Totals.NOISY
+    relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
+    return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
 
 
 def _kept_terms(hidden: Path) -> tuple[Terms, bool]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.ledger import LedgerFile, Loss
 from pgsr.measurement import Totals
 from pgsr.release import artefact, manifest
 from pgsr.release.config import ReleaseConfig
-from pgsr.release.ledger_file import LedgerFile
+from pgsr.release.making import charge_for
 from pgsr.release.preflight import require_place, require_room
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
@@ -63,7 +64,6 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ...     groups=Groups(homes, region=("nation", "state")),
         ...     output="release",
         ...     ledger="ledger.jsonl",
-        ...     ledger_total="2",
         ... )
         >>> dict(outline(config).facts)["state"]
         '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
@@ -155,11 +155,16 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
 
 
 def _ledger(config: ReleaseConfig) -> str:
-    ledger = LedgerFile(config.ledger, config.ledger_total, config.terms.data_set)
-    ledger.require(config.terms.epsilon, f"{config.terms.kind} into {config.output.name}")
+    """What is left; an absent ledger is said here, so that the rest can be read before it is made."""
     if not config.ledger.exists():
-        return f"{config.ledger}, not there yet"
-    return f"{config.ledger}: epsilon {ledger.left} left, {ledger.left - config.terms.epsilon} after this release"
+        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
+    ledger = LedgerFile(config.ledger)
+    ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
+    return f"{config.ledger}: {_said(ledger.left)} left, of {_said(ledger.read().total)}"
+
+
+def _said(loss: Loss) -> str:
+    return repr(loss).removeprefix("Loss(").removesuffix(")")
 
 
 def _there(table: object) -> bool:

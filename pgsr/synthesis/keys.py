@@ -29,10 +29,11 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key("method", choice(methods), "The family of models.", "hpd-fixed"),
             Key("k", forms.INTEGER, "Attributes per query.", 3),
             Key("components", forms.INTEGER, "Components of a mixture.", 1000),
-            Key("neighbours", choice(neighbours), "What is protected.", "replace"),
+            Key("neighbours", choice(neighbours), "What is protected.", "add_remove"),
             Key("n_persons", forms.INTEGER, "The public number of persons, where one may be added or removed.", None),
             Key("groups", forms.INTEGER, "Households to sample; as many as there are if left out.", None),
             Key("seed", forms.INTEGER, "Of the method's own, public randomness.", 0),
+            Key("ledger", forms.TEXT, "The file of what was spent on this data set; a rehearsal needs none.", None),
             Key("output", forms.TEXT, "A folder that does not exist yet or is empty."),
             Key("max_size", forms.INTEGER, "Persons per household at most.", None),
             Key(
@@ -57,5 +58,4 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Table("household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE),
             Table("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
         ),
-        apart=("ledger",),
     )
