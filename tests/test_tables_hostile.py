@@ -546,6 +546,24 @@ def test_database_files_are_opened_read_only_and_read_nothing_else(tmp_path: Pat
             count_groups(Entities(Database(str(tmp_path / name), "from people")), TEXTS, TREE, max_size=9)
 
 
+def test_what_duckdb_says_about_a_row_is_not_passed_on(tmp_path: Path) -> None:
+    """Faults that show only when rows are fetched, in queries and views: DuckDB quotes the value, and we do not."""
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        given = "select i, case i when 99999 then 'secret' else '1' end as g from range(100000) r(i)"
+        connection.execute(f"create table t as {given}")
+        sql = 'select cast(i as varchar) as entity, cast(cast(g as integer) as varchar) as "group" from t'
+        with pytest.raises(duckdb.Error, match="secret"):
+            connection.execute(sql).fetchall()
+    with duckdb.connect(str(tmp_path / "people.duckdb"), read_only=True) as connection:
+        with pytest.raises(TableError, match="cannot be read") as caught:
+            count_groups(Entities(Query(connection, sql)), TEXTS, TREE, max_size=3)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__cause__ is None
+    with pytest.raises(TableError, match="cannot be read") as caught:
+        count_groups(Entities(Database(str(tmp_path / "people.duckdb"), sql)), TEXTS, TREE, max_size=3)
+    assert "secret" not in str(caught.value)
+
+
 # --- what is left behind ------------------------------------------------------------------------------------------
 
 

@@ -1,11 +1,9 @@
 """A DuckDB connection with limits, for the time of one reading."""
 
-import fcntl
 import json
-import os
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +16,8 @@ import pyarrow as pa
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
 from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns
+from pgsr.tables.spill import private_folder
 from pgsr.tables.sql import cast_sql, cast_types, is_text, name, text
-
-FOLDER = "pgsr-tables-"
-"""How the names of folders of spilled rows begin; the number of the process follows."""
 
 GUESSING = ("READ_CSV", "SNIFF_CSV", "READ_JSON", "READ_NDJSON", "READ_XLSX", "PANDAS_SCAN")
 """How operators of DuckDB begin that look at rows to decide how to read them."""
@@ -92,10 +88,8 @@ class Session:
 
     def __enter__(self) -> "Session":
         parent = Path(self._limits.folder or tempfile.gettempdir())
-        _remove_stale(parent)
-        self._folder = tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-", dir=parent)
-        self._held = os.open(self._folder, os.O_RDONLY)
-        fcntl.flock(self._held, fcntl.LOCK_EX)
+        self._open = ExitStack()
+        self._folder = self._open.enter_context(private_folder(parent))
         self.connection = self._theirs or duckdb.connect(config=self._config())
         return self
 
@@ -108,16 +102,15 @@ class Session:
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
         if self._theirs is None:
             self.connection.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        os.close(self._held)
+        self._open.close()
 
     def rows(self, sql: str, what: str) -> list[tuple[Any, ...]]:
         """All rows of a query on the table called `what` in messages."""
-        return self._run(self.connection, sql, what).fetchall()
+        return self._run(self.connection, sql, what)
 
     def columns(self, sql: str, what: str) -> dict[str, Any]:
         """The columns of a query as NumPy arrays."""
-        return self._run(self.connection, sql, what).fetchnumpy()
+        return self._run(self.connection, sql, what, lambda result: result.fetchnumpy())
 
     def table(self, sql: str, what: str) -> pa.Table:
         """The rows of a query as an Arrow table."""
@@ -310,9 +303,7 @@ class Session:
         return TableError(f"{what} {fault.sentence}")
 
     def _require_no_guess(self, source: Query, what: str) -> None:
-        [(_, plan)] = self._run(
-            self.connection, f"EXPLAIN (FORMAT json) SELECT * FROM {_query(source.sql)}", what
-        ).fetchall()
+        [(_, plan)] = self.rows(f"EXPLAIN (FORMAT json) SELECT * FROM {_query(source.sql)}", what)
         guessed = sorted({n for n in _operators(json.loads(plan)) if n.startswith(GUESSING)})
         if guessed:
             raise TableError(
@@ -340,12 +331,18 @@ class Session:
             ) from None
 
     def _described(self, connection: duckdb.DuckDBPyConnection, scan: str, what: str) -> dict[str, str]:
-        rows = self._run(connection, f"DESCRIBE SELECT * FROM {scan}", what).fetchall()
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: row[1] for row in self._run(connection, f"DESCRIBE SELECT * FROM {scan}", what)}
 
-    def _run(self, connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> Any:
+    def _run(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        sql: str,
+        what: str,
+        fetch: Callable[[Any], Any] = lambda result: result.fetchall(),
+    ) -> Any:
+        """Execute and fetch: DuckDB may find a fault in a row only when that is fetched."""
         try:
-            return connection.execute(sql)
+            return fetch(connection.execute(sql))
         except duckdb.OutOfMemoryException:
             raise MemoryNeededError(
                 f"reading {what} needs more than {self._limits.gibibytes:g} GiB of memory, or the disk for spilled "
@@ -400,26 +397,3 @@ def _unreadable(error: Exception, what: str) -> TableError:
         f"{what} cannot be read: DuckDB raised {type(error).__name__} (its message may quote data and is left out); "
         "check that the table opens by itself and has the named columns"
     )
-
-
-def _remove_stale(parent: Path) -> None:
-    """Delete folders of spilled rows that a killed process of this user left.
-
-    A folder is stale if no process has the number in its name and nobody holds its lock; a process elsewhere that
-    shares the disk (in a container, say) has the lock only.
-    """
-    for folder in parent.glob(f"{FOLDER}[0-9]*-*"):
-        process = folder.name.removeprefix(FOLDER).split("-")[0]
-        try:
-            if not process.isdecimal() or psutil.pid_exists(int(process)) or folder.lstat().st_uid != os.getuid():
-                continue
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            pass
-        finally:
-            os.close(descriptor)
