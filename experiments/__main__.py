@@ -165,7 +165,7 @@ def list_() -> None:
     rows = []
     for experiment in EXPERIMENTS:
         sizes = {str(p): f"{len(experiment.tasks(p)):,}" if p in experiment.profiles else "" for p in Profile}
-        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.paper} | sizes)
+        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.reproduces} | sizes)
     print_frame(_console(), pd.DataFrame(rows), "Experiments, with cells per profile")
 
 

@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -17,19 +16,17 @@ from typer.testing import CliRunner
 from experiments.__main__ import app
 from experiments.engine.digest import code_digest, covered
 from experiments.engine.experiment import Cell, Profile
+from experiments.engine.printed import Beside, Printed
 from experiments.engine.store import Entry, State, Store
 from experiments.engine.tables import print_frame
 from experiments.engine.verdicts import Finding, Verdict
-from experiments.published import coco
-from experiments.published.printed import Printed
+from experiments.kuo2018 import published as kuo
 from experiments.registry import EXPERIMENTS
 from experiments.report import markdown, write_report
-from experiments.report import printed as report_printed
 from experiments.report import sections as report_sections
 from experiments.report.content import as_printed, report_blocks
 from experiments.report.environment import commit
 from experiments.report.means import Mean
-from experiments.report.printed import Beside, all_printed
 from pgsr.comparison_view import new_figure
 from pgsr.errors import DataError
 
@@ -84,14 +81,13 @@ def verdicts(frame):
     return [Verdict("one is better", "small", Finding.HOLDS, words), Verdict("two", "small", Finding.FAILS, "no")]
 
 
-def printed(frame):
-    del frame
-    return [({"data": "small", "arm": "one"}, PRINTED)]
+BESIDE = (Beside({"data": "small", "arm": "one"}, PRINTED), Beside({"data": "large", "arm": "one"}, ELSEWHERE))
 
 
 def tiny(**fields):
-    """Two arms, three replicates; of this module, so its `printed` is the one above."""
-    return replace(sweeps.experiment(replicates=3, data=(REAL,)), **({"plot": plot, "verdicts": verdicts} | fields))
+    """Two arms, three replicates, two printed numbers, one of them of data that is not there."""
+    given = {"plot": plot, "verdicts": verdicts, "printed": BESIDE} | fields
+    return replace(sweeps.experiment(replicates=3, data=(REAL,)), **given)
 
 
 def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=State.DONE, code=None, reason="") -> None:
@@ -114,9 +110,8 @@ def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=St
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch) -> tuple[str, str, Path]:
+def written(tmp_path) -> tuple[str, str, Path]:
     """Arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
-    monkeypatch.setattr(report_sections, "all_printed", lambda: (PRINTED, ELSEWHERE))
     store, experiment = Store(tmp_path / "results"), tiny()
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
@@ -135,7 +130,7 @@ def test_numbers_stand_beside_what_is_printed(written):
     assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 agrees within two standard errors" in text
     assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | agrees within" in markdown
     assert "small (real), epsilon 1: one" in text
-    why = "the experiment sets nothing beside it"
+    why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
     assert "99,999" not in text
     assert "1 stored cells are of no arm or data set of today" in text
@@ -213,16 +208,14 @@ def test_links_of_the_markdown_resolve(written):
     assert columns == [9, 9]
 
 
-def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path, monkeypatch):
+def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     def broken(frame):
         raise KeyError("emd_level9")
 
     experiment, store = tiny(plot=broken, verdicts=broken), Store(tmp_path)
     save(store, experiment, 0, "one", 1.0)
-    monkeypatch.setattr(sys.modules[__name__], "printed", broken)
     section = report_sections.collect([experiment], SMOKE, store)[0]
     assert [remark.partition(":")[0] for remark in section.remarks] == [
-        "printed numbers could not be set beside ours",
         "the figure could not be drawn",
         "the verdicts could not be found",
     ]
@@ -265,23 +258,36 @@ def test_a_profile_that_an_experiment_lacks(tmp_path):
 def test_what_matches_and_what_it_says():
     mean = Mean("small", True, Fraction(1, 10), "one", (("N", 5),), "emd", 0, (9.0, 12.0))
     number = replace(PRINTED, epsilon="0.1")
-    assert Beside({"data": "small", "arm": "one", "N": 5}, number).fits(mean)
+    assert mean.stands_beside(Beside({"data": "small", "arm": "one", "N": 5}, number))
     for where in ({"N": 6}, {"level": 1}, {"epsilon": 1}, {"metric": "l1"}, {"M": 5}, {"arm": "two"}):
-        assert not Beside({"data": "small", "arm": "one"} | where, number).fits(mean)
+        assert not mean.stands_beside(Beside({"data": "small", "arm": "one"} | where, number))
     assert replace(mean, printed=number, values=(10.5,)).words == "equal"
     assert replace(mean, printed=number, values=(9.0,)).words == "not compared, a single replicate"
     assert replace(mean, printed=number, values=(9.0, 9.0)).words == "smaller, exactly"
     assert replace(mean, printed=number, real=False).words == "not compared, other data"
     assert replace(mean, printed=number, remark="by block group").words == "not compared, other data"
-    assert not Beside(None, number, "nobody counted it").fits(mean)
+    assert not mean.stands_beside(Beside(None, number, "nobody counted it"))
     assert replace(mean, printed=replace(number, value=0.0)).ratio is None
 
 
 def test_printed_numbers_of_all_papers_are_found():
-    numbers = all_printed()
-    assert len(set(numbers)) == len(numbers)
-    assert {"K8", "PG4"} <= {number.experiment for number in numbers}
-    assert len(report_printed.sources()) == 2
+    """An experiment that forgets a number of its paper would leave it out of the report."""
+    papers = {experiment.paper for experiment in EXPERIMENTS if experiment.paper is not None}
+    assert {paper.name for paper in papers} == {
+        "Kuo et al. 2018",
+        "Fioretto and Van Hentenryck 2019",
+        "Liu and Wu 2022",
+    }
+    for paper in papers:
+        assert len(set(paper.numbers)) == len(paper.numbers)
+        assert paper.title in paper.reference
+        given = {each.number for experiment in EXPERIMENTS if experiment.paper == paper for each in experiment.printed}
+        assert given >= set(paper.numbers)
+    assert {"K8", "PG4"} <= {number.experiment for number in all_printed()}
+
+
+def all_printed() -> list[Printed]:
+    return list(dict.fromkeys(number for each in EXPERIMENTS if each.paper for number in each.paper.numbers))
 
 
 WITHOUT = {
@@ -303,9 +309,9 @@ WITHOUT = {
 """Experiments that have nothing printed to stand beside."""
 
 NOWHERE = {
-    coco.TAXI_TRIPS_IN_THE_TEXT: "the text contradicts the paper's own table",
-    coco.K3_SINGLE_RUN: "a single run is no mean",
-} | {number: "no data set here stands for it" for number in coco.K8 if number.data in ("White", "Hawaiian")}
+    kuo.TAXI_TRIPS_IN_THE_TEXT: "the text contradicts the paper's own table",
+    kuo.K3_SINGLE_RUN: "a single run is no mean",
+} | {number: "no data set here stands for it" for number in kuo.K8 if number.data in ("White", "Hawaiian")}
 """Printed numbers beside which nothing of ours can stand, and how the reason begins."""
 
 PAPERS_OWN = {"taxi", "taxi, root"}
@@ -388,7 +394,7 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
     cell = replace(task.cell, epsilon=Fraction(1), arm="Hc")
     store.save(Entry(cell, True, State.DONE, "", record, "x", 1.0, 1.0, 1), Profile.PAPER)
     section = report_sections.collect([experiment], Profile.PAPER, store, draw=False)[0]
-    why = {(number.data, number.arm): reason for number, reason in section.unmatched if number != coco.K3_SINGLE_RUN}
+    why = {(number.data, number.arm): reason for number, reason in section.unmatched if number != kuo.K3_SINGLE_RUN}
     assert len(why) == 7
     assert why["White", "Hc"] == "no results on White by block group, root"
 
@@ -396,8 +402,8 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
 def test_what_is_printed_does_not_make_results_stale():
     for experiment in EXPERIMENTS:
         files = covered(experiment.owner.plot.__module__, experiment.owner.id)
-        assert not [name for name, text in files.items() if "def printed(" in text]
-        assert not [name for name in files if name.startswith("experiments.published")]
+        assert not [name for name, text in files.items() if "PRINTED_NUMBERS" in text]
+        assert not [name for name in files if name.endswith(".published")]
 
 
 def test_a_folder_without_git_says_so(tmp_path):

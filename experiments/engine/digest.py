@@ -1,9 +1,9 @@
 """Which code a result came from: a digest that changes when numbers may, and not when only looks do.
 
-It covers of the experiment's own file what its `Experiment(...)` reaches, `plot` and `verdicts` apart, and every file
-of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on the way, and imports
-inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing a figure therefore
-leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
+It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
+apart, and every file of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on
+the way, and imports inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing
+a figure therefore leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
 Not covered: versions of libraries, which every result lists, and the data files.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "models", "pgsr")
-LOOKS = ("plot", "verdicts")
+LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from experiments.engine.printed import Beside, Paper, StandsFor
 from experiments.engine.release_record import Record, release_record
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
 from pgsr.datasets.table import LARGEST_DENSE
@@ -61,6 +62,8 @@ class DataSet:
         real: False for generated data, which figures and tables must call so.
         note: where it comes from.
         fallback: what to use where the data is absent; it has a name of its own, so results never mix.
+        smallest_size: a public bound: 1 where no group can be empty by the construction of the data.
+        stands_for: the paper's data set that this is, or takes the place of; None for neither.
     """
 
     name: str
@@ -71,6 +74,8 @@ class DataSet:
     real: bool
     note: str
     fallback: "DataSet | None" = field(default=None, repr=False)
+    smallest_size: int = 0
+    stands_for: StandsFor | None = None
 
     @property
     def n_regions(self) -> int:
@@ -122,6 +127,15 @@ class DataSet:
             yield from self.fallback.with_fallbacks()
 
 
+@runtime_checkable
+class PerDataSet(Protocol):
+    """A post-processing step that uses public facts of the data set, such as its smallest size."""
+
+    def on(self, data: DataSet) -> PostProcess:
+        """Give the step that knows this data set."""
+        ...
+
+
 @dataclass(frozen=True)
 class Arm:
     """What one competitor does: a noise step, then post-processing.
@@ -130,7 +144,7 @@ class Arm:
         label: for keys, tables and figures.
         noise: from epsilon and the number of levels; `lambda epsilon, levels: Geometric(view, epsilon * levels)` spends
             epsilon per level. None for arms of experiments that measure something else.
-        post: a post-process, or a method, which then needs `problem`.
+        post: a post-process, a method, which then needs `problem`, or a step that is built per data set.
         problem: states the problem that the method solves.
         source: research noise by key and replicate. Arms with equal sources see the same noise.
         note: for the report, if the label does not say enough.
@@ -138,7 +152,7 @@ class Arm:
 
     label: str
     noise: Callable[[Fraction, int], Geometric] | None = field(default=None, repr=False)
-    post: Method | PostProcess | None = None
+    post: Method | PostProcess | PerDataSet | None = None
     problem: Callable[[Measurement], Problem] | None = field(default=None, repr=False)
     source: Callable[[str, int], Source] = field(default=Seeded, repr=False)
     note: str = ""
@@ -206,16 +220,24 @@ class Trial:
     """One cell, about to be measured.
 
     Attributes:
-        truth: the data set, after `Experiment.prepare`.
+        data: the data set: its name and public facts.
+        truth: what it holds, after `Experiment.prepare`.
         seed: of the experiment.
         time_limit: seconds that the cell may take.
     """
 
     cell: Cell
     arm: Arm
+    data: DataSet
     truth: Any
     seed: str
     time_limit: float
+
+    @property
+    def post(self) -> Method | PostProcess | None:
+        """The arm's post-processing on this data set."""
+        post = self.arm.post
+        return post.on(self.data) if isinstance(post, PerDataSet) else post
 
     @property
     def source(self) -> Source:
@@ -263,7 +285,9 @@ class Task:
         prepare = self.experiment.prepare
         if prepare is not None:
             truth = prepare(truth, dict(self.cell.parameters))
-        return self.experiment.measure(Trial(self.cell, self.arm, truth, self.experiment.seed, self.time_limit))
+        return self.experiment.measure(
+            Trial(self.cell, self.arm, self.data, truth, self.experiment.seed, self.time_limit)
+        )
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
@@ -285,14 +309,16 @@ class Experiment:
     """One table or figure: what runs, what is measured, how it is drawn and what it shows.
 
     Attributes:
-        id: as in the specification, "K8" or "PG1"; the name on the command line.
+        id: a short name such as "K8"; the name on the command line.
         title: a few words.
-        paper: which table or figure of which paper.
+        paper: the paper it reproduces a part of, or goes beyond; None for one of your own.
+        part: which table or figure of it, as "figure 4"; what it is beyond, where it reproduces nothing.
         question: what it answers, in a sentence.
         arms: the competitors.
         profiles: how large it is.
         plot: a figure of the frame that `Store.frame` loads. The file it is written in is the experiment's file.
         verdicts: what the frame says about the paper's claims and numbers.
+        printed: the numbers that the paper prints, each with the means of ours that it stands beside.
         measure: from a trial to its record: plain values, lists and NumPy arrays. "status" and "reason" are read by the
             runner; "levels" maps a metric to one number per level; names ending in "_seconds" may differ between runs.
         prepare: changes the truth by free parameters, such as keeping sizes up to N.
@@ -305,12 +331,14 @@ class Experiment:
 
     id: str
     title: str
-    paper: str
     question: str
     arms: tuple[Arm, ...]
     profiles: Mapping[Profile, Scale]
     plot: "Callable[[pd.DataFrame], Figure]"
     verdicts: "Callable[[pd.DataFrame], list[Verdict]]"
+    paper: Paper | None = None
+    part: str = ""
+    printed: tuple[Beside, ...] = field(default=(), repr=False)
     measure: Callable[[Trial], Record] = release_record
     prepare: Callable[[Any, Mapping[str, Any]], Any] | None = None
     memory: Callable[[DataSet, Arm, Mapping[str, Any]], int] = release_memory
@@ -326,6 +354,17 @@ class Experiment:
             names = [data.name for each in scale.data for data in each.with_fallbacks()]
             if len(set(names)) < len(names):
                 raise ExperimentError(f"experiment {self.id}, {profile}: data sets {names}; give each name once")
+
+    @property
+    def reproduces(self) -> str:
+        """The paper and the part of it, in words.
+
+        Example:
+            >>> from experiments.registry import find
+            >>> find("K5").reproduces
+            'Kuo et al. 2018, figure 4'
+        """
+        return ", ".join(filter(None, ["" if self.paper is None else self.paper.name, self.part])) or "no paper"
 
     @property
     def owner(self) -> "Experiment":

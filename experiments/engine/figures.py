@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito 2008; yellow comes last, because it is weak on paper.
@@ -87,3 +88,83 @@ def _is_drawn(handle: "Artist") -> bool:
     line = handle[0] if isinstance(handle, tuple) else handle
     points = getattr(line, "get_xdata", None)
     return points is None or len(points()) > 0
+
+
+def epsilon_axis(axes: "Axes", epsilons: "Sequence[float]") -> None:
+    """Make the horizontal axis logarithmic, with a label at every epsilon that was run."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(epsilons), [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    if epsilons:
+        axes.set_xlim(min(epsilons) / 1.5, max(epsilons) * 1.5)
+
+
+def error_axis(axes: "Axes") -> None:
+    """Make the vertical axis logarithmic, with several labels."""
+    axes.set_yscale("log")
+    log_labels(axes.yaxis)
+
+
+def log_labels(axis: "Axis") -> None:
+    """Label a logarithmic axis in plain figures: at least three labels, however short it is, and none that overlap.
+
+    An axis of one decade or less is widened until it holds three of 1, 2, 5, 10, 20, ...
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    low, high = sorted(axis.get_view_interval())
+    places = log_places(low, high)
+    axis.set_view_interval(min(low, places[0]), max(high, places[-1]))
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_places(low: float, high: float, most: int = 7) -> list[float]:
+    """Choose three to `most` round places on a logarithmic axis from `low` to `high`.
+
+    Example:
+        >>> log_places(3, 40), log_places(0.9, 1.1), log_places(1, 1e9)
+        ([5.0, 10.0, 20.0], [0.5, 1.0, 2.0], [1.0, 100.0, 10000.0, 1000000.0, 100000000.0])
+    """
+    from math import ceil, floor, log10
+
+    first, last = floor(log10(low)), ceil(log10(high))
+    decades = range(first - 1, last + 2)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        grid = [round(digit * 10.0**decade, 15 - min(decade, 0)) for decade in decades for digit in digits]
+        inside = [place for place in grid if low <= place * (1 + 1e-9) and place <= high * (1 + 1e-9)]
+        if len(inside) <= most:
+            break
+    else:
+        step = ceil(len(inside) / most)
+        return inside[::step]
+    if len(inside) < 3:
+        middle = (low * high) ** 0.5
+        nearest = sorted(grid, key=lambda place: abs(log10(place / middle)))
+        while len(inside) < 3:
+            inside = sorted({*inside, next(place for place in nearest if place not in inside)})
+    return inside
+
+
+def plain_number(value: float) -> str:
+    """Write a label of an axis.
+
+    Example:
+        >>> plain_number(20_000), plain_number(0.05), plain_number(3e7)
+        ('20,000', '0.05', '3e7')
+    """
+    if value >= 1e6 or 0 < value < 1e-3:
+        return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    return f"{value:,.10g}"
+
+
+def wrapped(name: str, width: int = 16) -> str:
+    """Break the name of a data set into short lines, for titles and ticks.
+
+    Example:
+        >>> wrapped("Census, generated anew, K = 100")
+        'Census,\\ngenerated anew,\\nK = 100'
+    """
+    return "\n".join(wrap(name, width))

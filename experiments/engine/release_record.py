@@ -29,7 +29,7 @@ def release_record(trial: "Trial") -> Record:
 
 def released(trial: "Trial") -> Result:
     """What `release_record` judges, for experiments that look at the estimate besides."""
-    post, measurement = trial.arm.post, trial.noise.measure(trial.truth, trial.source)
+    post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
     limit = SOLVER_SHARE * trial.time_limit
     if isinstance(post, Method):
         if trial.arm.problem is None:

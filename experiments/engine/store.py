@@ -77,10 +77,11 @@ class Entry:
         record: what was measured; lists in place of arrays.
         code: digest of the sources (`experiments.engine.digest`).
         time_limit: seconds it was allowed.
-        seconds: wall time of its process, start-up included.
-        peak_bytes: most memory of its process.
+        seconds: wall time; for the first cell of a process with its start-up.
+        peak_bytes: most memory of its process while it ran.
         versions, host: of the machine that computed it.
         finished: date and time, UTC.
+        baseline_bytes: memory of its process just before it ran: imports and compiled code. 0 if unknown.
     """
 
     cell: Cell
@@ -95,6 +96,12 @@ class Entry:
     versions: dict[str, str] = field(default_factory=lambda: dict(versions()))
     host: dict[str, Any] = field(default_factory=lambda: dict(host()))
     finished: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    baseline_bytes: int = 0
+
+    @property
+    def own_bytes(self) -> int:
+        """What the cell itself took beyond its process; 0 if unknown."""
+        return max(0, self.peak_bytes - self.baseline_bytes) if self.baseline_bytes else 0
 
     def content(self) -> dict[str, Any]:
         """The record without what may differ from run to run: names ending in "_seconds"."""
@@ -187,8 +194,9 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
     """One row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
-    reason, everything recorded, seconds, peak_mb, time_limit, code, finished. "levels" becomes one column per metric
-    and level (emd_level0, ...), "violations" one per kind (violations_sign, ...). Arrays are lists.
+    reason, everything recorded, seconds, peak_mb, own_mb (without what the process held before), time_limit, code,
+    finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
+    (violations_sign, ...). Arrays are lists.
     """
     import pandas as pd
 
@@ -310,6 +318,7 @@ def _row(entry: Entry) -> dict[str, Any]:
             "reason": entry.reason,
             "seconds": entry.seconds,
             "peak_mb": entry.peak_bytes / 1e6,
+            "own_mb": entry.own_bytes / 1e6 if entry.own_bytes else None,
             "time_limit": entry.time_limit,
             "code": entry.code,
             "finished": entry.finished,

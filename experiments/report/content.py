@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from experiments.engine.experiment import Profile
 from experiments.engine.figures import level_name
+from experiments.engine.printed import Printed
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry
 from experiments.engine.verdicts import Finding
-from experiments.published.printed import Printed
 from experiments.report.blocks import (
     Block,
     Bullets,
@@ -27,7 +27,6 @@ from experiments.report.blocks import (
 )  # fmt: skip
 from experiments.report.environment import environment
 from experiments.report.means import Mean
-from experiments.report.printed import sources
 from experiments.report.sections import Section
 from pgsr.comparison import ANSWERED
 
@@ -57,7 +56,7 @@ def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
     ]
     for section in sections:
         blocks += _experiment(section)
-    return [*blocks, Heading(2, "Sources", "sources"), Bullets(tuple(_linked(source) for source in sources()))]
+    return [*blocks, Heading(2, "Sources", "sources"), Bullets(tuple(_linked(source) for source in _sources(sections)))]
 
 
 def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
@@ -136,7 +135,7 @@ def _environment(sections: Sequence[Section], profile: Profile) -> Iterator[Bloc
 def _experiment(section: Section) -> Iterator[Block]:
     experiment = section.experiment
     yield Heading(2, f"{experiment.id}: {experiment.title}", section.anchor)
-    yield text("Reproduces: ", experiment.paper)
+    yield text("Reproduces: ", experiment.reproduces)
     yield text(experiment.question)
     if not section.entries:
         yield text(*_not_run(section))
@@ -294,6 +293,12 @@ def _findings(sections: Iterable[Section]) -> Counter[Finding]:
 def _plural(finding: Finding) -> str:
     words = {Finding.HOLDS: "hold", Finding.FAILS: "fail", Finding.UNDECIDED: "are undecided"}
     return words.get(finding, f"were {finding}")
+
+
+def _sources(sections: Sequence[Section]) -> list[str]:
+    """The papers behind these experiments, once each."""
+    papers = (section.experiment.paper for section in sections)
+    return list(dict.fromkeys(paper.reference for paper in papers if paper is not None))
 
 
 def _linked(source: str) -> Cell:

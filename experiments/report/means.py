@@ -7,9 +7,8 @@ from fractions import Fraction
 from statistics import fmean, stdev
 
 from experiments.engine.experiment import Parameters
+from experiments.engine.printed import Beside, Printed
 from experiments.engine.store import Entry, plain
-from experiments.published.printed import Printed
-from experiments.report.printed import Beside
 
 TWO_ERRORS = 2.0
 """Standard errors within which a mean agrees with a printed number; verdicts use as many."""
@@ -36,6 +35,11 @@ class Mean:
     values: tuple[float, ...] = field(repr=False)
     printed: Printed | None = None
     remark: str = ""
+
+    def stands_beside(self, each: Beside) -> bool:
+        """Tell whether this is a mean that the printed number stands beside."""
+        found = dict(self.parameters) | {"epsilon": self.epsilon, "level": self.level, "metric": self.metric}
+        return each.fits(self.data, self.arm, found)
 
     @property
     def n(self) -> int:
@@ -96,7 +100,7 @@ def means(entries: Iterable[Entry]) -> list[Mean]:
 
 def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
     """The same means, with the first printed number that fits."""
-    fitting = ((row, next((each for each in printed if each.fits(row)), None)) for row in rows)
+    fitting = ((row, next((each for each in printed if row.stands_beside(each)), None)) for row in rows)
     return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
 
 

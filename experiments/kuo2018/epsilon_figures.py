@@ -1,0 +1,124 @@
+"""How figures and verdicts on Kuo et al. 2018 look: panels of errors by epsilon, printed numbers beside ours."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from experiments.engine.figures import Look, epsilon_axis, error_axis, finish, head, legend_below, level_name
+from experiments.engine.printed import Printed
+from experiments.engine.summary import LevelError, LevelErrors
+from experiments.engine.verdicts import Finding, Verdict
+from experiments.kuo2018.data import is_the_papers, paper_name, why_other
+from pgsr.comparison_view import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BARS = "error bars: one standard error of the mean"
+REPRODUCED = 0.05
+"""A printed number comes out if ours is this close: which L1 optimum is taken moves errors by as much."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: errors, with label, colour and dashes."""
+
+    label: str
+    errors: LevelErrors
+    look: Look
+    dashes: str = "-"
+
+
+def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
+    """A column per data set, a row per level, root first: error against epsilon per level, both axes logarithmic."""
+    names = list(dict.fromkeys(name for line in lines for name in line.errors.values_of("data")))
+    n_levels = max((line.errors.n_levels for line in lines), default=1) or 1
+    figure = new_figure(max(6.4, 0.6 + 3.1 * len(names)), 1.3 + 2.3 * n_levels)
+    panels = figure.subplots(n_levels, max(1, len(names)), squeeze=False, sharex=True)
+    for column, name in enumerate(names):
+        depth = max(line.errors.where(data=name).n_levels for line in lines)
+        for level in range(n_levels):
+            axes = panels[level][column]
+            for line in lines:
+                _draw(axes, line, name, level)
+            bottom, left = level == n_levels - 1, column == 0
+            finish(
+                axes,
+                "epsilon per level" if bottom else "",
+                f"{level_name(level, depth)}: EMD per region\n(entities)" if left else "",
+                titled(name, lines) if level == 0 else "",
+            )
+            epsilon_axis(axes, sorted({row.epsilon for line in lines for row in line.errors}))
+            error_axis(axes)
+    legend_below(figure, panels.flat)
+    head(figure, f"{title}\n{BARS}")
+    return figure
+
+
+def titled(name: str, lines: Sequence[Line]) -> str:
+    """The data set in two lines, and whether it is real."""
+    real = all(row.real for line in lines for row in line.errors.where(data=name))
+    first, _, rest = name.partition(", ")
+    return f"{first}\n{rest or 'all levels'} ({'real data' if real else 'not real data'})"
+
+
+def number(value: float) -> str:
+    """
+    Example:
+        >>> number(4_462_728_374.0), number(20_731.4), number(772.8)
+        ('4.46e+09', '20,731', '772.8')
+    """
+    size = abs(value)
+    return f"{value:.3g}" if size >= 10**7 else f"{value:,.0f}" if size >= 1_000 else f"{value:,.1f}"
+
+
+def measured(row: LevelError) -> str:
+    """The mean with its standard error."""
+    return f"{number(row.mean)} ± {number(row.standard_error)}"
+
+
+def ratio(ours: LevelError, other: LevelError) -> str:
+    """Ours over the other, from pairs that share their noise, with a standard error."""
+    pairs = [ours.values[r] / other.values[r] for r in ours.values.keys() & other.values.keys() if other.values[r]]
+    if not pairs:
+        return "x ?"
+    error = stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
+    return f"x {fmean(pairs):.2f} ± {error:.2f}"
+
+
+def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:
+    return f"{name} {measured(ours)}, {other_name} {measured(other)}: {ratio(ours, other)}"
+
+
+def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str = "") -> Verdict:
+    """Whether a printed number comes out; on stand-ins it is shown beside ours and not judged."""
+    quotient = ours.mean / printed.value
+    words = f"ours {measured(ours)}, printed {number(printed.value)}: x {quotient:.3g}{remark}"
+    where = f"{ours.data}, epsilon {ours.epsilon:g}"
+    if not is_the_papers(ours.data):
+        return Verdict(claim, where, Finding.NOT_CHECKED, f"{words}; {why_other(ours.data)}")
+    near = abs(quotient - 1) <= max(REPRODUCED, 2 * ours.standard_error / printed.value)
+    return Verdict(claim, where, Finding.HOLDS if near else Finding.FAILS, words)
+
+
+def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
+    """One verdict that says so where no data set has printed numbers."""
+    if not any(paper_name(name) for name in errors.values_of("data")):
+        words = "no data set of the paper among the results: set PGSR_DATA, and run the profile quick"
+        yield Verdict(claim, "", Finding.NOT_CHECKED, words)
+
+
+def where(row: LevelError, n_levels: int) -> str:
+    return f"{row.data}, epsilon {row.epsilon:g}, {level_name(row.level, n_levels)}"
+
+
+def _draw(axes: "Axes", line: Line, name: str, level: int) -> None:
+    rows = sorted(line.errors.where(data=name, level=level), key=lambda row: row.epsilon)
+    if rows:
+        axes.errorbar(
+            [row.epsilon for row in rows], [row.mean for row in rows], [row.standard_error for row in rows],
+            label=line.label, linestyle=line.dashes, color=line.look.colour, marker=line.look.marker, markersize=5,
+            capsize=2, linewidth=1.2,
+        )  # fmt: skip
