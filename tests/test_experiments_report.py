@@ -7,6 +7,7 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sweeps
@@ -17,9 +18,19 @@ from experiments.__main__ import app
 from experiments.engine.digest import code_digest, covered
 from experiments.engine.experiment import Cell, Profile
 from experiments.engine.printed import Beside, Printed
+from experiments.engine.runner import Summary
 from experiments.engine.store import Entry, State, Store
 from experiments.engine.tables import print_frame
-from experiments.engine.verdicts import Finding, Verdict
+from experiments.engine.verdicts import (
+    Finding,
+    Verdict,
+    agrees,
+    compared,
+    exactly,
+    in_every_replicate,
+    separated,
+    worst,
+)
 from experiments.kuo2018 import published as kuo
 from experiments.registry import EXPERIMENTS
 from experiments.report import markdown, write_report
@@ -78,7 +89,10 @@ def plot(frame):
 
 def verdicts(frame):
     words = f"mean of {len(frame)} <cells> | and a pipe"
-    return [Verdict("one is better", "small", Finding.HOLDS, words), Verdict("two", "small", Finding.FAILS, "no")]
+    return [
+        Verdict("one is better", "small", compared([1.0, 1.1, 0.9, 1.0, 1.2]), words),
+        Verdict("two", "small", exactly(False, "counted"), "no"),
+    ]
 
 
 BESIDE = (Beside({"data": "small", "arm": "one"}, PRINTED), Beside({"data": "large", "arm": "one"}, ELSEWHERE))
@@ -127,8 +141,8 @@ def written(tmp_path) -> tuple[str, str, Path]:
 def test_numbers_stand_beside_what_is_printed(written):
     html, markdown, _ = written
     text = Page(html).text
-    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 agrees within two standard errors" in text
-    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | agrees within" in markdown
+    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 not judged, 3 of 5 replicates" in text
+    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | not judged, 3" in markdown
     assert "small (real), epsilon 1: one" in text
     why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
@@ -140,11 +154,13 @@ def test_verdicts_are_counted_and_lead_to_their_experiment(written):
     html, markdown, _ = written
     page = Page(html)
     assert (
-        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not checked" in page.text
+        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not judged" in page.text
     )
     assert "T1 one is better 1" in page.text
     assert "mean of 4 <cells> | and a pipe" in page.text
     assert r"mean of 4 \<cells\> \| and a pipe" in markdown
+    assert "t-test of the paired difference, 5 %, 5 replicates" in page.text
+    assert "exact: counted" in page.text
     assert "#t1" in [link["href"] for link in page.all("a")]
 
 
@@ -224,6 +240,75 @@ def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     assert "no verdicts" in Page(page.read_text()).text
 
 
+def test_no_verdict_below_five_replicates_and_none_without_a_test():
+    """However far apart the numbers are, four draws judge nothing; five do, and name the test."""
+    far = [100.0, 101.0, 99.0, 100.5, 100.2]
+    for n in range(6):
+        few = far[:n]
+        for judged in (
+            compared(few),
+            compared([-x for x in few]),
+            separated(few, [0.0, 1.0, 0.5, 0.2, 0.1]),
+            agrees(few, 5.0),
+            in_every_replicate(False, n, "a rule"),
+        ):
+            assert judged.test
+            assert (judged.finding is Finding.NOT_JUDGED) == (n < 5)
+            assert judged.replicates == n
+    assert compared(far).finding is Finding.HOLDS
+    assert compared([-x for x in far]).finding is Finding.FAILS
+    assert compared([-1.0, 1.0, -2.0, 2.0, 0.5]).finding is Finding.UNDECIDED
+    assert worst([compared(far), compared(far[:2])]).finding is Finding.NOT_JUDGED
+
+
+def test_the_tests_err_as_often_as_they_say():
+    """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five."""
+    rng = np.random.default_rng(5)
+    draws = 4_000
+    rejected = sum(compared(rng.normal(size=5)).finding is not Finding.UNDECIDED for _ in range(draws)) / draws
+    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is Finding.FAILS for _ in range(draws)) / draws
+    welch = (separated(rng.normal(0, 1, 5), rng.normal(0, 3, 7)) for _ in range(draws))
+    apart = sum(found.finding is not Finding.UNDECIDED for found in welch) / draws
+    assert all(0.035 < rate < 0.065 for rate in (rejected, missed, apart)), (rejected, missed, apart)
+
+
+def test_verdicts_of_all_experiments_obey(smoked):
+    """At smoke profile nothing random is judged, whatever an experiment computes."""
+    assert smoked
+    for verdict in (verdict for section in smoked for verdict in section.verdicts):
+        assert verdict.judgement.test, verdict
+        if verdict.finding is not Finding.NOT_JUDGED:
+            assert verdict.judgement.replicates is None, verdict
+
+
+def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
+    document = markdown.render(report_blocks(smoked, SMOKE), tmp_path / "figures")
+    top = document.split("## What to run next")[0]
+    assert "shows that everything runs, no number here reproduces anything" in top
+    commands = re.findall(r"`(?:\S+=\S+ )?python -m experiments ([^`]+)`", document)
+    assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
+    for command in commands:  # advice works: the command line takes every word of it
+        arguments = [*command.split(), "--out", str(tmp_path)]
+        monkeypatch.setattr("experiments.__main__.runner.run", lambda *args, **options: Summary(0, {}))
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, (command, done.output, done.exception)
+    later = markdown.render(report_blocks(smoked, Profile.QUICK), tmp_path / "figures")
+    assert "no number here reproduces anything" not in later
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory) -> list[report_sections.Section]:
+    """Some experiments of every kind at smoke profile."""
+    store = Store(tmp_path_factory.mktemp("smoked"))
+    wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K7", "K8", "K10", "PG3", "PG4", "X1")]
+    for experiment in wanted:
+        for task in experiment.tasks(SMOKE):
+            record = task.compute()
+            entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
+            store.save(entry, SMOKE)
+    return report_sections.collect(wanted, SMOKE, store, draw=False)
+
+
 def test_stand_ins_are_named(tmp_path):
     def absent():
         raise DataError("no such file; set PGSR_DATA")
@@ -262,8 +347,8 @@ def test_what_matches_and_what_it_says():
     for where in ({"N": 6}, {"level": 1}, {"epsilon": 1}, {"metric": "l1"}, {"M": 5}, {"arm": "two"}):
         assert not mean.stands_beside(Beside({"data": "small", "arm": "one"} | where, number))
     assert replace(mean, printed=number, values=(10.5,)).words == "equal"
-    assert replace(mean, printed=number, values=(9.0,)).words == "not compared, a single replicate"
-    assert replace(mean, printed=number, values=(9.0, 9.0)).words == "smaller, exactly"
+    assert replace(mean, printed=number, values=(9.0,)).words == "not judged, 1 of 5 replicates"
+    assert replace(mean, printed=number, values=(9.0,) * 5).words == "smaller, exactly"
     assert replace(mean, printed=number, real=False).words == "not compared, other data"
     assert replace(mean, printed=number, remark="by block group").words == "not compared, other data"
     assert not mean.stands_beside(Beside(None, number, "nobody counted it"))

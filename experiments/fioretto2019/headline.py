@@ -18,7 +18,7 @@ from experiments.engine.figures import PRINTED, finish, head, legend_below, log_
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Finding, Verdict, compared
+from experiments.engine.verdicts import Verdict, compared
 from experiments.engine.words import number, relation, with_error
 from experiments.fioretto2019 import published as fioretto
 from experiments.fioretto2019.arms import M_C_DP, M_C_R, cumulative, release_and_violations
@@ -143,13 +143,15 @@ def _same(errors: LevelErrors) -> Iterator[Verdict]:
     for row in sorted(errors.where(arm=SOLVER.label), key=lambda row: row.parameters):
         exact = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
         if exact is not None:
+            both = sorted(row.values.keys() & exact.values.keys())
+            found = compared([SAME * exact.values[r] - abs(row.values[r] - exact.values[r]) for r in both])
             off = abs(row.mean / exact.mean - 1) if exact.mean else 0.0
             words = (
                 f"solver {number(row.mean)}, exact {number(exact.mean)} groups at the root: {100 * off:.2g} percent off"
             )
-            claim = "the general solver's M_c^r has the error of the exact one"
+            claim = f"the general solver's M_c^r has the error of the exact one, within {SAME:.0%}"
             where = f"{row.data}, N = {row.parameters[0][1]:,}"
-            yield Verdict(claim, where, Finding.HOLDS if off <= 0.05 else Finding.FAILS, words)
+            yield Verdict(claim, where, found, words)
 
 
 def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
@@ -161,6 +163,9 @@ def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int
 SOLVER = Arm("M_c^r, Clarabel", cumulative, Cvxpy("CLARABEL"), Problem.m_c)
 EXACT = replace(M_C_R, label="M_c^r, ours, exact")
 ARMS = (M_C_DP, EXACT, SOLVER)
+
+SAME = 0.05
+"""Relative difference up to which errors of the same relaxation count as equal."""
 
 
 def _grid(solver_up_to: int, *sizes: int) -> tuple[tuple[tuple[str, int], ...], ...]:
@@ -184,7 +189,7 @@ EXPERIMENT = Experiment(
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), 2, 60, _grid(10, 10, 50)),
-        Profile.QUICK: Scale((CENSUS,), (Fraction(1),), 2, 120, _grid(30, 10, 30, 1_000)),
+        Profile.QUICK: Scale((CENSUS,), (Fraction(1),), 5, 120, _grid(30, 10, 30, 1_000)),
         Profile.PAPER: Scale((CENSUS,), (Fraction(1),), 10, 1_800, _grid(200, 10, 30, 100, 200, 1_000)),
     },
     plot=plot,

@@ -9,7 +9,7 @@ from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.release_record import Record
-from experiments.engine.verdicts import Finding, Verdict
+from experiments.engine.verdicts import Verdict, exactly, not_judged
 from experiments.kuo2018 import published as kuo
 from experiments.kuo2018.data import (
     HAWAIIAN_STATES,
@@ -98,17 +98,17 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
             continue
         ours = int(row[printed.metric])
         words = f"ours {ours:,}, printed {printed.value:,.0f}: x {ours / printed.value:.4g}"
-        exact = Finding.HOLDS if ours == printed.value else Finding.FAILS
-        finding = exact if is_the_papers(name) else Finding.NOT_CHECKED
+        same = exactly(ours == printed.value, "equality of two counts")
+        found_here = same if is_the_papers(name) else not_judged("other data than the paper's")
         reason = "" if is_the_papers(name) else f"; {why_other(name)}"
-        found.append(Verdict(f"printed number of {printed.metric}", name, finding, words + reason))
+        found.append(Verdict(f"printed number of {printed.metric}", name, found_here, words + reason))
     taxi = rows.get(TAXI.name)
     if taxi is None:
         words = "needs the real data: set PGSR_DATA and run K1 again"
-        return [*found, Verdict("printed numbers come out", "Taxi", Finding.NOT_CHECKED, words)]
+        return [*found, Verdict("printed numbers come out", "Taxi", not_judged("no results on Taxi"), words)]
     other = kuo.TAXI_TRIPS_IN_THE_TEXT
     words = f"ours {int(taxi['entities']):,}, the text {other.value:,.0f}; the table agrees with the data"
-    same = Finding.HOLDS if taxi["entities"] == other.value else Finding.FAILS
+    same = exactly(taxi["entities"] == other.value, "equality of two counts")
     return [*found, Verdict("number of trips in the text", TAXI.name, same, words)]
 
 

@@ -16,7 +16,7 @@ from experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Finding, Verdict, compared
+from experiments.engine.verdicts import Verdict, compared, not_judged
 from experiments.kuo2018 import published as kuo
 from experiments.kuo2018.arms import EPSILONS, HC, ONE, Fitted, per_level
 from experiments.kuo2018.data import (
@@ -113,7 +113,7 @@ def _worse(errors: LevelErrors) -> Iterator[Verdict]:
             # Two orders of magnitude are the least that "orders" can mean.
             found = compared([naive.values[r] - 100 * hc.values[r] for r in sorted(naive.values.keys() & hc.values)])
             if not paper_name(data):
-                found = Finding.NOT_CHECKED
+                found = not_judged("no data set of the paper")
             words = f"{compared_words('naive', naive, 'Hc', hc)}; holds from x 100"
             place = f"{data}, epsilon {epsilon:g}, K = {int(dict(free)['K']):,}, {arm.label}"
             yield Verdict(kuo.NAIVE_IS_FAR_WORSE.words, place, found, words)
@@ -136,7 +136,7 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
                 yield printed_verdict(f"printed naive number comes out with {arm.label}, {size}", printed, ours, remark)
     if none:
         words = f"needs a data set of the paper; clipping gives {number(0.4797e10)} at K = 100,000 on any data"
-        yield Verdict("printed naive numbers come out", "", Finding.NOT_CHECKED, words)
+        yield Verdict("printed naive numbers come out", "", not_judged("no data set of the paper"), words)
 
 
 def _implied(error: float) -> float:
@@ -173,7 +173,7 @@ EXPERIMENT = Experiment(
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((SMALL_ROOT,), (ONE,), replicates=2, time_limit=60, grid=((("K", 200),), (("K", 50),))),
-        Profile.QUICK: Scale(ROOTS, (ONE,), replicates=3, time_limit=120, grid=GRID),
+        Profile.QUICK: Scale(ROOTS, (ONE,), replicates=5, time_limit=120, grid=GRID),
         Profile.PAPER: Scale(ROOTS, EPSILONS, replicates=10, time_limit=600, grid=GRID),
     },
     plot=plot,

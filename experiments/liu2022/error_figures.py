@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from experiments.engine.experiment import Arm
 from experiments.engine.figures import finish, head, legend_below, looks
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
-from experiments.engine.verdicts import Finding, Verdict, compared
+from experiments.engine.verdicts import Verdict, compared
 from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ def smaller_than(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted
 def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
     """Whether the means of both arms differ by at most `CLOSE`."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
-        low, high = sorted((ours.mean, theirs.mean))
-        finding = Finding.HOLDS if high <= (1 + CLOSE) * low else Finding.FAILS
-        yield Verdict(f"{claim} (within {CLOSE:.0%})", where, finding, _words(ours, theirs))
+        low, high = sorted((ours, theirs), key=lambda row: row.mean)
+        both = sorted(low.values.keys() & high.values.keys())
+        near = compared([(1 + CLOSE) * low.values[r] - high.values[r] for r in both])
+        yield Verdict(f"{claim} (within {CLOSE:.0%})", where, near, _words(ours, theirs))
 
 
 def share(value: float) -> str:

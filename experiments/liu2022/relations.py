@@ -64,7 +64,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((SMALL_RELATED,), (Fraction(1),), replicates=2, time_limit=60, grid=_grid(10, 10)),
         Profile.QUICK: Scale(
-            (RELATED,), (Fraction(1, 10), Fraction(1)), replicates=2, time_limit=120, grid=_grid(30, 20)
+            (RELATED,), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=120, grid=_grid(30, 20)
         ),
         Profile.PAPER: Scale(
             (RELATED,),

@@ -5,7 +5,7 @@ to here, and the parameters of HPD. Seconds are measured: of a fit with few roun
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, takewhile
 from time import perf_counter
@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, ExperimentError, Parameters, Profile, Scale, Trial
 from experiments.engine.figures import finish, head, legend_below, looks
-from experiments.engine.verdicts import Finding, Verdict
+from experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
 from experiments.liu2022 import published as liu
 from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
 from experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
@@ -215,18 +215,18 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
         if len(by_size) > 2:
             factors = [(b[1] / a[1]) ** (1 / (b[0] - a[0])) for a, b in pairwise(by_size)]  # per member
             kinds = by_size[0][3]
-            finding = Finding.HOLDS if min(factors) >= kinds else Finding.FAILS
+            found = exactly(min(factors) >= kinds, "growth per member, counted in the domain")
             words = f"x {min(factors):.4g} to {max(factors):.4g} per member, |X_I| = {kinds}; types at "
             words += f"M = {by_size[-1][0]}: {by_size[-1][2]:,} of {by_size[-1][1]:,} ordered"
-            yield Verdict(liu.CLAIMS["section 5"], data, finding, words)
+            yield Verdict(liu.CLAIMS["section 5"], data, found, words)
         for arm in (HPD_FIXED, HPD_GEN):
             of = [s for s in steps if (s.data, s.axis, s.arm) == (data, SIZE, arm.label)]
             kept = sorted({(s.x, s.parameters) for s in of if s.parameters is not None})
             if len(kept) > 2:
                 slopes = {Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(kept)}
-                finding = Finding.HOLDS if len(slopes) == 1 else Finding.FAILS
+                found = exactly(len(slopes) == 1, "parameters counted in the model")
                 words = f"{', '.join(f'{float(slope):,.6g}' for slope in sorted(slopes))} more per member"
-                yield Verdict(liu.CLAIMS["section 5b"], f"{data}, {arm.label}", finding, words)
+                yield Verdict(liu.CLAIMS["section 5b"], f"{data}, {arm.label}", found, words)
 
 
 def _timed(steps: list[Step]) -> Iterator[Verdict]:
@@ -246,8 +246,10 @@ def _timed(steps: list[Step]) -> Iterator[Verdict]:
         words = f"seconds grow as x^{power:.2g} (MWEM; types^{of_types:.2g}), x^{ours:.2g} (HPD-Fixed)"
         words += "" if gen is None else f", x^{gen:.2g} (HPD-Gen)"
         far = abs(power - ours) > CLEAR
-        finding = Finding.UNDECIDED if not far else Finding.HOLDS if power > ours else Finding.FAILS
-        yield Verdict("ours: seconds of MWEM grow faster than those of HPD-Fixed", f"{data}, {axis}", finding, words)
+        found = in_every_replicate(power > ours, len({s.replicate for s in part}), f"fitted exponents {CLEAR} apart")
+        if not far and found.finding is not Finding.NOT_JUDGED:
+            found = replace(found, finding=Finding.UNDECIDED)
+        yield Verdict("ours: seconds of MWEM grow faster than those of HPD-Fixed", f"{data}, {axis}", found, words)
 
 
 def exponent(x: Any, y: Any) -> float:

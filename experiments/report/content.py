@@ -1,5 +1,6 @@
 """What the report says, in which order, as blocks."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ from experiments.engine.figures import level_name
 from experiments.engine.printed import Printed
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry
-from experiments.engine.verdicts import Finding
+from experiments.engine.verdicts import FEWEST, Finding, by
 from experiments.report.blocks import (
     Block,
     Bullets,
@@ -49,7 +50,9 @@ def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
     """The whole report."""
     blocks: list[Block] = [
         Heading(1, "Differentially private group size release: experiments"),
+        *_warning(profile),
         text(*_summary(sections, profile)),
+        *_advice(sections, profile),
         *_how_to_read(),
         *_all_claims(sections),
         *_environment(sections, profile),
@@ -73,7 +76,37 @@ def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
     elif absent:
         yield "Some data was absent; the sections say which. "
     if not any(use.data.real and use.results for section in ran for use in section.data):
-        yield "No result in this report is of real data: set PGSR_DATA to the folder that has it and run again."
+        yield "No result in this report is of real data. "
+
+
+def _warning(profile: Profile) -> Iterator[Block]:
+    if profile is Profile.SMOKE:
+        yield text(
+            Mark("Smoke profile"), ": shows that everything runs, no number here reproduces anything. Data is small "
+            "and generated, and there are too few replicates to judge anything.",
+        )  # fmt: skip
+
+
+def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
+    """The exact commands to run next."""
+    items: list[Cell] = []
+    left = [section for section in sections if section.unfinished]
+    if left:
+        names = " ".join(section.experiment.id for section in left)
+        command = Code(f"python -m experiments run {names} --profile {profile}")
+        items.append(("To compute what this report lacks: ", command))
+    larger = {Profile.SMOKE: Profile.QUICK, Profile.QUICK: Profile.PAPER}.get(profile)
+    next_ones = [s.experiment.id for s in sections if s.done and larger in s.experiment.profiles]
+    if larger is not None and next_ones:
+        takes = "minutes each" if larger is Profile.QUICK else "hours; the papers' sizes and replicates"
+        real = "" if os.environ.get("PGSR_DATA") else "PGSR_DATA=folder-of-the-real-data "
+        command = Code(f"{real}python -m experiments run {' '.join(next_ones)} --profile {larger}")
+        items.append((f"Next, profile {larger} ({takes}): ", command))
+        again = Code(f"python -m experiments report {' '.join(next_ones)} --profile {larger}")
+        items.append(("and then its report: ", again))
+    if items:
+        yield Heading(2, "What to run next", "next")
+        yield Bullets(tuple(items))
 
 
 def _how_to_read() -> Iterator[Block]:
@@ -81,10 +114,11 @@ def _how_to_read() -> Iterator[Block]:
     yield Bullets((
         "Means are over independent replicates of the noise; s.e. is the standard error of the mean, n the number of "
         "replicates. From a single replicate there is no standard error.",
-        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, lies more than two "
-         "standard errors of the difference away; both sides share their noise. ", Mark(Finding.UNDECIDED),
-         ": it lies between. ", Mark(Finding.NOT_CHECKED), ": there are no results for it, or too few. Where an "
-         "experiment decides by another rule, its claim or its figures say so."),
+        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
+         "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
+         "claims one may fail by chance. ", Mark(Finding.UNDECIDED), ": the test tells neither. ",
+         Mark(Finding.NOT_JUDGED),
+         f": fewer than {FEWEST} replicates, no results, or other data than the paper's."),
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
         "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
         "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
@@ -248,8 +282,8 @@ def _printed_row(each: Printed) -> tuple[str, ...]:
 
 def _verdicts(section: Section) -> Iterator[Table]:
     if section.verdicts:
-        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words) for v in section.verdicts]
-        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures"), rows)
+        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words, by(v.judgement)) for v in section.verdicts]
+        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures", "by"), rows)
 
 
 def _notes(section: Section) -> Iterator[Block]:

@@ -9,9 +9,7 @@ from statistics import fmean, stdev
 from experiments.engine.experiment import Parameters
 from experiments.engine.printed import Beside, Printed
 from experiments.engine.store import Entry, plain
-
-TWO_ERRORS = 2.0
-"""Standard errors within which a mean agrees with a printed number; verdicts use as many."""
+from experiments.engine.verdicts import FEWEST, half_width
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,11 @@ class Mean:
 
         Example:
             >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
-            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0), printed)
-            >>> mean.words, replace(mean, values=(14.0, 15.0, 16.0)).words
-            ('agrees within two standard errors', 'larger, by 8.7 standard errors')
+            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0, 9.0, 11.0), printed)
+            >>> mean.words
+            'agrees within 2.78 standard errors, 5 replicates'
+            >>> replace(mean, values=(14.0, 15.0, 16.0, 15.0, 15.0)).words
+            'larger, by 15.8 standard errors'
         """
         if self.printed is None:
             return ""
@@ -76,10 +76,12 @@ class Mean:
             return "not compared, other data"
         if difference == 0:
             return "equal"
-        if error is None:
-            return "not compared, a single replicate"
-        if abs(difference) <= TWO_ERRORS * error:
-            return "agrees within two standard errors"
+        if self.n < FEWEST:
+            return f"not judged, {self.n} of {FEWEST} replicates"
+        assert error is not None, "there are several replicates"
+        half = half_width(self.values)
+        if abs(difference) <= half:
+            return f"agrees within {half / error:.2f} standard errors, {self.n} replicates"
         direction = "larger" if difference > 0 else "smaller"
         return f"{direction}, by {abs(difference) / error:.1f} standard errors" if error else f"{direction}, exactly"
 

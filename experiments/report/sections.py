@@ -77,6 +77,12 @@ class Section:
         return sum(entry.seconds for entry in self.entries)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether running it in this profile would compute something."""
+        again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
+        return self.planned and (not self.entries or any(self.condition[each] for each in again))
+
+    @property
     def command(self) -> str:
         """What runs it, or runs what is left of it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
