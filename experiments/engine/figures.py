@@ -26,6 +26,13 @@ PRINTED = Look("#000000", "_")
 """Numbers printed in a paper."""
 
 
+def new_figure(width: float, height: float) -> "Figure":
+    """Make a figure of this size in inches, which notebooks display."""
+    from experiments.engine.notebook_figure import NotebookFigure
+
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
 def looks(labels: Sequence[str]) -> dict[str, Look]:
     """A look per label, in order.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import PRINTED, finish, head, legend_below, log_labels, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, log_labels, looks, new_figure
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -26,7 +26,6 @@ from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
 from models import Cvxpy
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, looks
+from experiments.engine.figures import finish, head, legend_below, looks, new_figure
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared
 from experiments.engine.words import number, with_error
@@ -28,7 +28,6 @@ from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem, Result
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, level_name, looks
+from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, level_name, looks, new_figure
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, agrees, compared, not_judged
@@ -21,7 +21,6 @@ from experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATE
 from experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
-from pgsr.comparison_view import new_figure
 from pgsr.random import ByteStream, StreamId
 
 if TYPE_CHECKING:

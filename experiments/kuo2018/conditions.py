@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, legend_below, looks
+from experiments.engine.figures import finish, legend_below, looks, new_figure
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, in_every_replicate
 from experiments.kuo2018 import published as kuo
@@ -27,7 +27,6 @@ from experiments.kuo2018.data import (
 )
 from pgsr import CountOfCounts, Estimate, PostProcess, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
-from pgsr.comparison_view import new_figure
 from pgsr.method import Method
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks, new_figure
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, exactly, not_judged
@@ -22,7 +22,6 @@ from experiments.kuo2018.data import (
     paper_name,
     why_other,
 )
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

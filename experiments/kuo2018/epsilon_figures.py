@@ -5,12 +5,20 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import Look, epsilon_axis, error_axis, finish, head, legend_below, level_name
+from experiments.engine.figures import (
+    Look,
+    epsilon_axis,
+    error_axis,
+    finish,
+    head,
+    legend_below,
+    level_name,
+    new_figure,
+)
 from experiments.engine.printed import Printed
 from experiments.engine.summary import LevelError, LevelErrors
 from experiments.engine.verdicts import Verdict, agrees, not_judged
 from experiments.kuo2018.data import is_the_papers, paper_name, why_other
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, finish, head, legend_below, looks
+from experiments.engine.figures import PRINTED, finish, head, legend_below, looks, new_figure
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, not_judged
@@ -31,7 +31,6 @@ from experiments.kuo2018.data import (
 from experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
-from pgsr.comparison_view import new_figure
 from pgsr.conditions import judged_release
 from pgsr.method import Seconds
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, looks
+from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, looks, new_figure
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -26,7 +26,6 @@ from experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of
 from pgsr import PostProcess, View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, looks
+from experiments.engine.figures import finish, head, looks, new_figure
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared
@@ -20,7 +20,6 @@ from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, r
 from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
 from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
-from pgsr.comparison_view import new_figure
 from pgsr.views import ranked
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, error_axis, finish, legend_below, looks
+from experiments.engine.figures import PRINTED, error_axis, finish, legend_below, looks, new_figure
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
@@ -21,7 +21,6 @@ from experiments.kuo2018.epsilon_figures import (
     printed_verdict,
 )
 from pgsr.algorithms import NoConsistency
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

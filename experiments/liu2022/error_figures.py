@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm
-from experiments.engine.figures import finish, head, legend_below, looks
+from experiments.engine.figures import finish, head, legend_below, looks, new_figure
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared
-from pgsr.comparison_view import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, ExperimentError, Parameters, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, legend_below, looks
+from experiments.engine.figures import finish, head, legend_below, looks, new_figure
 from experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
 from experiments.liu2022 import published as liu
 from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
 from experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
-from pgsr.comparison_view import new_figure
 from pgsr.errors import MemoryNeededError
 from pgsr.synthesis import (
     AdaptiveBudget,
