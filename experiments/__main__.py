@@ -10,14 +10,15 @@ from rich.console import Console
 
 from experiments.benchmarks import agreement, release_run, speed
 from experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
-from experiments.engine import runner
+from experiments.engine import from_file, runner
 from experiments.engine.digest import code_digest
-from experiments.engine.experiment import ExperimentError, Profile
+from experiments.engine.experiment import Experiment, ExperimentError, Profile
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry, State, Store, to_frame
 from experiments.engine.tables import print_comparison, print_frame
 from experiments.engine.verdicts import Finding, verdict_frame
-from experiments.registry import EXPERIMENTS, find
+from experiments.registry import EXPERIMENTS
+from experiments.registry import find as registered
 from experiments.report import write_report
 from experiments.report.sections import collect
 from pgsr import PgsrError, View
@@ -25,8 +26,20 @@ from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 
+EXAMPLES = """Examples:
+
+\b
+  python -m experiments list                            all experiments
+  python -m experiments run K8 --profile smoke          one of them, in seconds
+  python -m experiments report K8 --profile smoke       its figure, numbers and verdicts
+  python -m experiments new mine                        a file mine.py to start from
+  python -m experiments run mine.py --profile smoke     which runs as it is
+  python -m experiments compare --data flights          methods side by side
+"""
+
 app = typer.Typer(
     help="Run the experiments of pgsr.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -37,7 +50,7 @@ NamesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME...",
-        help="Experiments, such as K8; `list` shows them.",
+        help="Experiments, such as K8 (`list` shows them), or files that define one, such as mine.py.",
         autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
     ),
 ]
@@ -45,7 +58,7 @@ SomeNamesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME...]",
-        help="Experiments; all if none is named.",
+        help="Experiments, or files that define one; all experiments if none is named.",
         autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
     ),
 ]
@@ -169,9 +182,22 @@ def list_() -> None:
     print_frame(_console(), pd.DataFrame(rows), "Experiments, with cells per profile")
 
 
+@app.command(epilog="Example:  python -m experiments new mine, then  python -m experiments run mine.py --profile smoke")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name; the file is NAME.py.")],
+    folder: Annotated[Path, typer.Option(help="Folder for the file.")] = Path("."),
+) -> None:
+    """Write a commented experiment of two arms to NAME.py, which runs at smoke profile as it is."""
+    path = from_file.write_template(name, folder)
+    _console().print(
+        f"wrote  {path}\nrun it with  python -m experiments run {path} --profile smoke", highlight=False, soft_wrap=True
+    )
+
+
 @app.command(
     name="run",
-    epilog="Examples:  python -m experiments run K8  |  python -m experiments run K8 --profile paper --jobs 8  |  "
+    epilog="Examples:  python -m experiments run K8  |  python -m experiments run mine.py --profile smoke  |  "
+    "python -m experiments run K8 --profile paper --jobs 8  |  "
     "python -m experiments run K8 --scheduler tcp://host:8786",
 )
 def run_(
@@ -216,13 +242,13 @@ def run_(
 def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")) -> None:
     """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
     console, store = _console(), Store(out)
-    for experiment in [find(name) for name in names]:
+    for name, experiment in [(name, find(name)) for name in names]:
         entries = [entry for entry in store.entries(experiment.owner.id, profile) if isinstance(entry, Entry)]
         done = [entry for entry in entries if entry.state is State.DONE]
         if not done:
             raise ExperimentError(
                 f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
-                f"python -m experiments run {experiment.id} --profile {profile}"
+                f"python -m experiments run {name} --profile {profile}"
             )
         frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
         if stale:
@@ -305,6 +331,11 @@ def verdicts(
     console.print(
         f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}", highlight=False
     )
+
+
+def find(name: str) -> Experiment:
+    """Find a registered experiment by its id, or read one from a file."""
+    return from_file.load(Path(name)) if name.endswith(".py") else registered(name)
 
 
 def _console() -> Console:

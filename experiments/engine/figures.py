@@ -1,7 +1,6 @@
-"""How figures look: colours that anyone can tell apart, a marker each for print in black and white."""
+"""Parts of figures: titles, legends and axes. Colours and markers are in `engine.looks`."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -11,20 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito 2008; yellow comes last, because it is weak on paper.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-
-@dataclass(frozen=True)
-class Look:
-    colour: str
-    marker: str
-
-
-PRINTED = Look("#000000", "_")
-"""Numbers printed in a paper."""
-
 
 def new_figure(width: float, height: float) -> "Figure":
     """Make a figure of this size in inches, which notebooks display."""
@@ -33,18 +18,9 @@ def new_figure(width: float, height: float) -> "Figure":
     return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
-def looks(labels: Sequence[str]) -> dict[str, Look]:
-    """A look per label, in order.
-
-    Example:
-        >>> looks(["Hc", "Hg"])["Hg"]
-        Look(colour='#E69F00', marker='s')
-    """
-    return {label: Look(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, label in enumerate(labels)}
-
-
 def level_name(level: int, n_levels: int) -> str:
-    """
+    """Name a level of a hierarchy.
+
     Example:
         >>> [level_name(level, 3) for level in range(3)]
         ['root', 'level 1', 'leaves']
@@ -112,15 +88,15 @@ def error_axis(axes: "Axes") -> None:
     log_labels(axes.yaxis)
 
 
-def log_labels(axis: "Axis") -> None:
-    """Label a logarithmic axis in plain figures: at least three labels, however short it is, and none that overlap.
+def log_labels(axis: "Axis", most: int = 7) -> None:
+    """Label a logarithmic axis in plain figures: three to `most` labels, however short it is.
 
     An axis of one decade or less is widened until it holds three of 1, 2, 5, 10, 20, ...
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
     low, high = sorted(axis.get_view_interval())
-    places = log_places(low, high)
+    places = log_places(low, high, most)
     axis.set_view_interval(min(low, places[0]), max(high, places[-1]))
     axis.set_major_locator(FixedLocator(places))
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
@@ -162,7 +138,7 @@ def plain_number(value: float) -> str:
         >>> plain_number(20_000), plain_number(0.05), plain_number(3e7)
         ('20,000', '0.05', '3e7')
     """
-    if value >= 1e6 or 0 < value < 1e-3:
+    if value >= 1e6 or 0 < value < 1e-4:
         return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
     return f"{value:,.10g}"
 

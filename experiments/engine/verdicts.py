@@ -107,7 +107,7 @@ def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> J
     if len(ours) < FEWEST:
         return _too_few(len(ours))
     near = abs(ours.mean() - printed) <= half_width(ours) + tolerance * abs(printed)
-    wider = f", or {tolerance:.0%} beyond" if tolerance else ""
+    wider = f", or {100 * tolerance:.0f} % beyond" if tolerance else ""
     test = f"printed number within {_quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
     return Judgement(Finding.HOLDS if near else Finding.FAILS, test, len(ours))
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import finish, head, legend_below, log_labels, looks, new_figure
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import arm_looks
 from experiments.engine.printed import Beside, Printed
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, separated, smaller
@@ -32,11 +33,11 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     grid = figure.subplots(2, len(names), squeeze=False, sharex=True)
     for (above, below), name in zip(grid.T, names, strict=True):
         printed = _printed(PAPER_NAMES.get(name, ""))
-        for i, (label, look) in enumerate(looks(LABELS).items()):
+        for i, (label, look) in enumerate(arm_looks(LABELS).items()):
             aside = DODGE ** (i - 1.5)
             rows = sorted(totals.where(data=name, arm=label), key=lambda row: row.epsilon)
             means, bars = [row.mean for row in rows], [2 * row.standard_error for row in rows]
-            above.errorbar([aside * row.epsilon for row in rows], means, bars, color=look.colour, marker=look.marker,
+            above.errorbar([aside * row.epsilon for row in rows], means, bars, **look.marks,
                            capsize=3, label=label)  # fmt: skip
             known = {eps: total for (arm, eps), total in printed.items() if arm == label}
             if known:
@@ -44,8 +45,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                            color=look.colour, markersize=4, markerfacecolor="white",
                            label=f"{label}, printed (other data)")  # fmt: skip
             parts = sorted(shares.where(data=name, arm=label), key=lambda row: row.epsilon)
-            below.plot([aside * row.epsilon for row in parts], [100 * row.mean for row in parts], color=look.colour,
-                       marker=look.marker)  # fmt: skip
+            below.plot([aside * row.epsilon for row in parts], [100 * row.mean for row in parts], **look.marks)
         above.set(xscale="log", yscale="log")
         log_labels(above.yaxis)
         epsilons = sorted(totals.values_of("epsilon"))

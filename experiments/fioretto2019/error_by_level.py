@@ -10,7 +10,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, finish, head, legend_below, level_name, log_labels, looks, new_figure
+from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, exactly, in_every_replicate, not_judged, smaller
@@ -58,11 +59,11 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None:
-    for i, (label, look) in enumerate(looks(LABELS).items()):
+    for i, (label, look) in enumerate(arm_looks(LABELS).items()):
         rows, shift = part.where(arm=label).rows, (i - 1.5) * 0.17
         axes.errorbar(
             [row.level + shift for row in rows], [row.mean for row in rows], [2 * row.standard_error for row in rows],
-            label=label, linestyle="", color=look.colour, marker=look.marker, markersize=6, capsize=2,
+            label=label, linestyle="", **look.marks, markersize=6, capsize=2,
         )  # fmt: skip
     shown = [p for p in fioretto.TABLE_1 if p.data == paper and float(Fraction(p.epsilon)) == epsilon]
     if shown:
@@ -78,14 +79,15 @@ def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None
 
 def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
     epsilons = sorted(part.values_of("epsilon"))
-    for i, (label, look) in enumerate(looks(LABELS).items()):
+    for i, (label, look) in enumerate(arm_looks(LABELS).items()):
         rows, shift = sorted(part.where(arm=label), key=lambda row: row.epsilon), (i - 1.5) * 0.17
-        axes.plot([epsilons.index(row.epsilon) + shift for row in rows], [row.mean for row in rows], look.marker,
-                  color=look.colour, markersize=6)  # fmt: skip
+        axes.plot([epsilons.index(row.epsilon) + shift for row in rows], [row.mean for row in rows], linestyle="",
+                  **look.marks, markersize=6)  # fmt: skip
     shown = [p for p in fioretto.VIOLATIONS if p.data == paper and float(Fraction(p.epsilon)) in epsilons]
     places = [epsilons.index(float(Fraction(p.epsilon))) + (LABELS.index(p.arm) - 1.5) * 0.17 for p in shown]
     axes.plot(places, [p.value for p in shown], PRINTED.marker, color=PRINTED.colour, markersize=9, markeredgewidth=1.5)
     axes.set_yscale("symlog", linthresh=10)
+    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
     axes.set_ylim(-2, None)
     axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
     axes.set_xlim(-0.5, len(epsilons) - 0.5)

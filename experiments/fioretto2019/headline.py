@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import PRINTED, finish, head, legend_below, log_labels, looks, new_figure
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import PRINTED, Look, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -61,12 +62,11 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     left, right = figure.subplots(1, 2)
     seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
     sizes = sorted({n for _, _, n in seconds})
-    for label, look in looks([arm.label for arm in ARMS]).items():
+    for label, look in arm_looks([arm.label for arm in ARMS]).items():
         known = [(n, seconds[key]) for n in sizes for key in seconds if key[1:] == (label, n)]
-        _line(left, [n for n, _ in known], [v for _, v in known], label, look.colour, look.marker)
+        _line(left, [n for n, _ in known], [v for _, v in known], label, look)
         rows = sorted(errors.where(arm=label), key=lambda row: row.parameters)
-        _line(right, [row.parameters[0][1] for row in rows], [list(row.values.values()) for row in rows], "",
-              look.colour, look.marker)  # fmt: skip
+        _line(right, [row.parameters[0][1] for row in rows], [list(row.values.values()) for row in rows], "", look)
     if max(sizes) == CENSUS.max_size:
         for label in (M_C_R.label, M_C_DP.label):
             right.plot([CENSUS.max_size], [_printed(label)], PRINTED.marker, color=PRINTED.colour, markersize=16,
@@ -104,10 +104,10 @@ def _seconds(frame: "pd.DataFrame") -> dict[tuple[str, str, int], list[float]]:
     return found
 
 
-def _line(axes: "Axes", x: list[int], values: list[list[float]], label: str, colour: str, marker: str) -> None:
+def _line(axes: "Axes", x: list[int], values: list[list[float]], label: str, look: Look) -> None:
     bars = [2 * float(np.std(v, ddof=1)) / len(v) ** 0.5 if len(v) > 1 else 0.0 for v in values]
-    axes.errorbar(x, [float(np.mean(v)) for v in values], bars, color=colour, marker=marker, capsize=3,
-                  label=label or None)  # fmt: skip
+    axes.errorbar(x, [float(np.mean(v)) for v in values], bars, linestyle="--" if look.open else "-", capsize=3,
+                  label=label or None, **look.marks)  # fmt: skip
 
 
 def _printed(label: str) -> float:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared
 from experiments.engine.words import number, with_error
@@ -98,10 +99,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """A panel per data set: seconds against epsilon, filled as measured, open as extrapolated."""
     times = _times(frame)
     names = list(dict.fromkeys(name for name, _, _ in times))
-    four = list(
-        looks([arm.label for arm in OURS]).values()
-    )  # a colour per mechanism; dashed is the paper's way, solid ours
-    style = {arm.label: four[i % len(four)] for i, arm in enumerate(ARMS)}
+    style = arm_looks([arm.label for arm in ARMS])  # a colour per mechanism; open is the paper's way, filled ours
     figure = new_figure(max(8, 5.2 * len(names)), 5.6)
     row = figure.subplots(1, max(1, len(names)), squeeze=False, sharey=True)[0]
     for axes, name in zip(row, names, strict=False):
@@ -110,15 +108,11 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             known = [epsilon for epsilon in epsilons if times.get((name, epsilon, label))]
             values = [times[name, epsilon, label] for epsilon in known]
             axes.errorbar(
-                known, [np.mean(v) for v in values], [2 * _error(v) for v in values], color=look.colour,
-                marker=look.marker, linestyle="--" if label in EXTRAPOLATED else "-", capsize=2, label=label,
-                markerfacecolor="white" if label in EXTRAPOLATED else look.colour,
+                known, [np.mean(v) for v in values], [2 * _error(v) for v in values], **look.marks,
+                linestyle="--" if look.open else "-", capsize=2, label=label,
             )  # fmt: skip
-        axes.set(xscale="log", yscale="log")
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
-        if epsilons:
-            axes.set_xlim(min(epsilons) / 1.5, max(epsilons) * 1.5)
+        epsilon_axis(axes, epsilons)
+        error_axis(axes)
         y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
         finish(axes, "total epsilon, log", y_label, name)
     legend_below(figure, row, 2)

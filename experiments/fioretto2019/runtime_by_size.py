@@ -5,7 +5,7 @@ privacy is claimed, and no part of a mechanism. The paper does not say which eps
 besides in profile `paper`.
 
 One cell climbs through all N of a mechanism, because what timed out at some N is not run at a larger one: it is
-recorded as skipped. So a timeout is a result, drawn at the limit with an open mark.
+recorded as skipped. So a timeout is a result, drawn at the limit with a cross.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import Look, arm_looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
 from experiments.engine.words import number
@@ -85,26 +86,29 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """A panel per data set and epsilon: seconds against N."""
     steps = _steps(frame)
     panels = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(7.5, 5.6 * len(panels)), 5.8)
     row = figure.subplots(1, max(1, len(panels)), squeeze=False, sharey=True)[0]
     for axes, (data, epsilon) in zip(row, panels, strict=False):
         part = [s for s in steps if (s["data"], s["epsilon"]) == (data, epsilon)]
-        for place, (label, look) in enumerate(style.items()):
-            dashes = "-" if place < 7 else "--"
-            _line(axes, [s for s in part if s["arm"] == label], label, look.colour, look.marker, dashes)
+        for label, look in style.items():
+            _line(axes, [s for s in part if s["arm"] == label], label, look)
         limit = part[0]["limit"]
         axes.axhline(limit, color="#555555", linewidth=0.8, linestyle=":")
-        axes.annotate(f"limit {limit:g} s; open: timed out, larger N skipped", (0.98, limit), (0, 7), ha="right",
+        axes.annotate(f"limit {limit:g} s; crossed: timed out, larger N skipped", (0.98, limit), (0, 7), ha="right",
                       fontsize="small", xycoords=("axes fraction", "data"), textcoords="offset points",
                       color="#555555")  # fmt: skip
         axes.set_yscale("log")
         axes.set_ylim(None, 3 * limit)
+        log_labels(axes.yaxis)
         axes.set_xticks(sorted({s["N"] for s in part}))
         y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
         finish(axes, "largest size N", y_label, f"{data}, epsilon {epsilon:g}")
     legend_below(figure, row, 3)
-    head(figure, "PG1: runtime against the number of sizes")
+    ran = {s["arm"] for s in steps if s["seconds"] is not None}
+    without = [arm.label for arm in ARMS if arm.label not in ran and any(s["arm"] == arm.label for s in steps)]
+    told = f"\ndid not run, so not drawn: {'; '.join(without)}" if without else ""
+    head(figure, f"PG1: runtime against the number of sizes{told}")
     return figure
 
 
@@ -127,7 +131,7 @@ def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     ]
 
 
-def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, colour: str, marker: str, dashes: str) -> None:
+def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> None:
     """Means over replicates; late if one replicate was."""
     points: list[tuple[float, float, bool]] = []
     sizes = sorted({s["N"] for s in steps})
@@ -140,9 +144,11 @@ def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, colour: str, ma
     shift = 0.05 * gap * ([arm.label for arm in ARMS].index(label) - len(ARMS) / 2)
     points = [(n + shift if late else n, t, late) for n, t, late in points]
     places, seconds = [n for n, _, _ in points], [t for _, t, _ in points]
-    axes.plot(places, seconds, marker + dashes, color=colour, linewidth=1, label=label)
-    open_ones = [(n, t) for n, t, late in points if late]
-    axes.plot([n for n, _ in open_ones], [t for _, t in open_ones], marker, color=colour, markerfacecolor="white")
+    axes.plot(places, seconds, linestyle="--" if look.open else "-", linewidth=1, label=label, **look.marks)
+    # What did not come in time lies above the limit, so that it cannot be taken for an answer at the limit.
+    late_ones = [(n, t) for n, t, late in points if late]
+    axes.plot([n for n, _ in late_ones], [t for _, t in late_ones], linestyle="", marker="x", color=look.colour,
+              markersize=9)  # fmt: skip
 
 
 def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:

@@ -12,7 +12,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, level_name, looks, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, level_name, new_figure
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, agrees, compared, not_judged
@@ -64,7 +65,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """A panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 4.6 * len(names)), 4.6)
     panels = figure.subplots(1, max(1, len(names)), squeeze=False)[0]
     for axes, name in zip(panels, names, strict=False):
@@ -73,8 +74,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             rows, shift = of_data.where(arm=label).rows, (i - (len(style) - 1) / 2) * WIDTH
             axes.errorbar(
                 [row.level + shift for row in rows], [row.mean for row in rows],
-                [2 * row.standard_error for row in rows], label=label, linestyle="", color=look.colour,
-                marker=look.marker, markersize=7, capsize=3,
+                [2 * row.standard_error for row in rows], label=label, linestyle="", **look.marks,
+                markersize=7, capsize=3,
             )  # fmt: skip
         if name == TAXI.name:
             printed = [(p.level or 0, p) for p in kuo.K8 if p.data == "Taxi"]

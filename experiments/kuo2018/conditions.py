@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, legend_below, looks, new_figure
+from experiments.engine.figures import finish, legend_below, new_figure, plain_number
+from experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, in_every_replicate
 from experiments.kuo2018 import published as kuo
@@ -80,22 +81,22 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Mean number of violations per release by method, a colour per condition; 0 lies on the axis."""
     figure = new_figure(9.5, 0.5 + 0.55 * len(ARMS) + 1.0)
     axes = figure.subplots()
-    style = looks(CONDITIONS)
-    for i, (kind, look) in enumerate(style.items()):
+    for i, (kind, look) in enumerate(zip(CONDITIONS, CONDITION_LOOKS, strict=True)):
         column, places = f"violations_{kind}", [arm.label for arm in ARMS]
         means = [frame.loc[frame["arm"] == label, column].mean() for label in places]
         axes.plot(
-            means, [j + (i - 1.5) * 0.17 for j in range(len(places))], look.marker, color=look.colour, markersize=6,
+            means, [j + (i - 1.5) * 0.17 for j in range(len(places))], linestyle="", **look.marks, markersize=6,
             label=kind, clip_on=False,
         )  # fmt: skip
     axes.set_xscale("symlog", linthresh=1)
+    axes.xaxis.set_major_formatter(lambda value, _: plain_number(value))
     axes.set_xlim(left=0)
     axes.set_yticks(range(len(ARMS)), [arm.label for arm in ARMS], fontsize="small")
     axes.set_ylim(len(ARMS) - 0.5, -0.5)
     n = len(frame)
     finish(
         axes,
-        "violations per release (cells, pairs of region and size, or regions)",
+        "violations per release (cells, pairs of region and size, or regions), log above 1",
         "",
         f"K10: the four conditions, {n:,} hierarchies",
     )

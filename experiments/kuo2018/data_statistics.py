@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import GENERATED, PRINTED, REAL
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, exactly, not_judged
@@ -59,13 +60,11 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     rows = frame.sort_values("data").to_dict("records")
     figure = new_figure(max(7.2, 2.7 * len(STATISTICS)), 3.6)
     panels = figure.subplots(1, len(STATISTICS), sharey=True, squeeze=False)[0]
-    style = looks(["real data", "not real data"])
+    style = {"real data": REAL, "not real data": GENERATED}
     for axes, name in zip(panels, STATISTICS, strict=True):
         for kind, look in style.items():
             ours = [(row[name], i) for i, row in enumerate(rows) if row["real"] == (kind == "real data") and row[name]]
-            axes.plot(
-                [x for x, _ in ours], [i for _, i in ours], look.marker, color=look.colour, markersize=7, label=kind
-            )
+            axes.plot([x for x, _ in ours], [i for _, i in ours], linestyle="", **look.marks, markersize=7, label=kind)
         printed = [
             (p.value, i) for (i, row), p in product(enumerate(rows), kuo.K1)
             if p.metric == name and p.data == paper_name(str(row["data"]))
@@ -78,10 +77,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         values = [float(row[name]) for row in rows if row[name]] + [x for x, _ in printed]
         axes.set_xscale("log")
         axes.set_xlim(min(values, default=1) / 5, max(values, default=1) * 5)
-        _whole_decades(axes, bool(values))
+        _few_labels(axes, bool(values))
         axes.set_yticks(range(len(rows)), [str(row["data"]).replace(", states", "") for row in rows], fontsize="small")
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        finish(axes, _unit(name), "", name)
+        finish(axes, f"{_unit(name)}, log", "", name)
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
     head(figure, "K1: statistics of the data sets, top level (nothing drawn: 0 or not printed)")
@@ -111,14 +110,14 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     return [*found, Verdict("number of trips in the text", TAXI.name, same, words)]
 
 
-def _whole_decades(axes: "Axes", drawn: bool) -> None:
-    """Labels at powers of ten alone, which do not overlap; none where nothing is drawn."""
-    from matplotlib.ticker import NullFormatter
-
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    if not drawn:
-        axes.set_xticks([])
-        axes.annotate("0 for all", (0.5, 0.5), xycoords="axes fraction", ha="center", va="bottom", fontsize="small")
+def _few_labels(axes: "Axes", drawn: bool) -> None:
+    """Three to four labels, which do not overlap; none where nothing is drawn."""
+    if drawn:
+        log_labels(axes.xaxis, most=4)
+        return
+    axes.minorticks_off()
+    axes.set_xticks([])
+    axes.annotate("0 for all", (0.5, 0.5), xycoords="axes fraction", ha="center", va="bottom", fontsize="small")
 
 
 def _entities(row: np.ndarray) -> int:

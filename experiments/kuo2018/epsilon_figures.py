@@ -1,20 +1,12 @@
 """How figures and verdicts on Kuo et al. 2018 look: panels of errors by epsilon, printed numbers beside ours."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import (
-    Look,
-    epsilon_axis,
-    error_axis,
-    finish,
-    head,
-    legend_below,
-    level_name,
-    new_figure,
-)
+from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, level_name, new_figure
+from experiments.engine.looks import Look
 from experiments.engine.printed import Printed
 from experiments.engine.summary import LevelError, LevelErrors
 from experiments.engine.verdicts import Verdict, agrees, not_judged
@@ -54,8 +46,8 @@ def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
             bottom, left = level == n_levels - 1, column == 0
             finish(
                 axes,
-                "epsilon per level" if bottom else "",
-                f"{level_name(level, depth)}: EMD per region\n(entities)" if left else "",
+                "epsilon per level, log" if bottom else "",
+                f"{level_name(level, depth)}: EMD per region\n(entities), log" if left else "",
                 titled(name, lines) if level == 0 else "",
             )
             epsilon_axis(axes, sorted({row.epsilon for line in lines for row in line.errors}))
@@ -125,8 +117,9 @@ def where(row: LevelError, n_levels: int) -> str:
 def _draw(axes: "Axes", line: Line, name: str, level: int) -> None:
     rows = sorted(line.errors.where(data=name, level=level), key=lambda row: row.epsilon)
     if rows:
+        look = replace(line.look, open=line.dashes != "-")
         axes.errorbar(
             [row.epsilon for row in rows], [row.mean for row in rows], [row.standard_error for row in rows],
-            label=line.label, linestyle=line.dashes, color=line.look.colour, marker=line.look.marker, markersize=5,
+            label=line.label, linestyle=line.dashes, **look.marks, markersize=5,
             capsize=2, linewidth=1.2,
         )  # fmt: skip

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, not_judged
@@ -63,7 +64,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """A panel per K at epsilon 1: error by data set, printed numbers as dashes."""
     errors = level_errors(frame, "cumulative_l1", ["K"]).where(epsilon=1)
     grid, names = errors.values_of("parameters"), sorted(errors.values_of("data"))
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 1.7 * len(names) * max(1, len(grid))), 4.6)
     panels = figure.subplots(1, max(1, len(grid)), squeeze=False, sharey=True)[0]
     for axes, free in zip(panels, grid, strict=False):
@@ -73,7 +74,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             axes.errorbar(
                 [j + (i - 1) * 0.15 for j, _ in rows], [row.mean for _, row in rows],
                 [row.standard_error for _, row in rows],
-                label=label, linestyle="", color=look.colour, marker=look.marker, markersize=7, capsize=3,
+                label=label, linestyle="", **look.marks, markersize=7, capsize=3,
             )  # fmt: skip
         printed = [(j, p.value) for (j, name), p in product(enumerate(names), kuo.K2) if p.data == paper_name(name)]
         axes.plot(
@@ -84,8 +85,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
         axes.set_xticks(range(len(names)), [_short(name) for name in names], fontsize="small")
         left = axes is panels[0]
-        finish(axes, "", "cumulative L1 distance at the root (entities)\nEMD where the total is right" if left else "",
-               f"K = {int(dict(free)['K']):,}")  # fmt: skip
+        label = "cumulative L1 distance at the root (entities), log\nEMD where the total is right" if left else ""
+        finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
+    error_axis(panels[0])  # all share it
     legend_below(figure, panels, 2)
     head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
     return figure

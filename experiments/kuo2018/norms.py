@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import PRINTED, error_axis, finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -55,10 +56,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Left the error, right the part of fitted values that are whole, by data set at epsilon 1."""
     figure = new_figure(10.5, 4.6)
     panels = figure.subplots(1, 2)
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     names = sorted(level_errors(frame, "emd").values_of("data"))
     for axes, metric, unit in zip(
-        panels, ("emd", "whole"), ("EMD at the root (entities)", "part of fitted values"), strict=True
+        panels, ("emd", "whole"), ("EMD at the root (entities), log", "part of fitted values"), strict=True
     ):
         errors = level_errors(frame, metric).where(epsilon=1)
         for i, (label, look) in enumerate(style.items()):
@@ -66,7 +67,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             axes.errorbar(
                 [j + (i - 2) * 0.13 for j, _ in rows], [row.mean for _, row in rows],
                 [row.standard_error for _, row in rows],
-                label=label, linestyle="", color=look.colour, marker=look.marker, markersize=6, capsize=3,
+                label=label, linestyle="", **look.marks, markersize=6, capsize=3,
             )  # fmt: skip
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
         ticks = [

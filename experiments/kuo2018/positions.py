@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, looks, new_figure
+from experiments.engine.figures import finish, head, new_figure, plain_number
+from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared
@@ -69,7 +70,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     """Hg above, Hc below, a column per data set: mean error per group against its rank from the largest."""
     part: Any = frame[frame["epsilon"] == 1]
     names = sorted(part["data"].unique())
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 3.4 * len(names)), 6.0)
     panels = figure.subplots(2, max(1, len(names)), squeeze=False, sharex=True, sharey="col")
     for (row, label), (column, name) in product(enumerate(style), enumerate(names)):
@@ -80,17 +81,19 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         mean, n = errors.mean(axis=0), len(errors)
         spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros_like(mean)
         x, look = np.array(first["rank"]), style[label]
-        axes.plot(x, mean, color=look.colour, linewidth=1.2, marker=look.marker, markersize=2.5)
+        axes.plot(x, mean, linewidth=1.2, markersize=2.5, **look.marks)
         axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
         axes.set_yscale("symlog", linthresh=1e-3)
         axes.set_xscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: plain_number(value))
         axes.set_xlim(x[-1] * 1.5, 0.7)
         _mark_sizes(axes, first)
         kind = "real data" if first["real"] else "not real data"
         finish(
             axes,
-            "rank from the largest group" if row else "",
-            f"{label}: mean error per group\n(entities)" if column == 0 else "",
+            "rank from the largest group, log" if row else "",
+            f"{label}: mean error per group\n(entities), log" if column == 0 else "",
             "" if row else f"{name.removesuffix(', root')}\n({kind})",
         )
     for axes in panels.flat:

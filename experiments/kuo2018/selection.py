@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from experiments.engine.figures import finish, head, legend_below, level_name, new_figure
+from experiments.engine.looks import LEVELS as LEVEL_LOOKS
 from experiments.engine.release_record import Record, result_record
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, exactly
@@ -80,12 +81,12 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     for axes, name in zip(panels, names, strict=False):
         part = errors.where(data=name)
         for level in range(part.n_levels):
-            look = LOOKS[level]
+            look = LEVEL_LOOKS[level]
             rows = [(i, _relative(part, label, level)) for i, label in enumerate(labels)]
             known = [(i, found) for i, found in rows if found is not None]
             axes.errorbar(
                 [mean for _, (mean, _) in known], [i + (level - 1) * 0.2 for i, _ in known],
-                xerr=[error for _, (_, error) in known], linestyle="", color=look[0], marker=look[1], markersize=5,
+                xerr=[error for _, (_, error) in known], linestyle="", **look.marks, markersize=5,
                 capsize=2, label=level_name(level, part.n_levels),
             )  # fmt: skip
         axes.axvline(1, color="#888888", linewidth=0.8)
@@ -97,7 +98,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_yticks(range(len(labels)), labels, fontsize="small")
         axes.set_ylim(len(labels) - 0.5, -0.5)
         kind = "real data" if all(row.real for row in part) else "not real data"
-        finish(axes, "EMD over that of Hc x Hc x Hc (ratio)", "", f"{name.replace(', ', chr(10))}\n({kind})")
+        finish(axes, "EMD over that of Hc x Hc x Hc (ratio), log", "", f"{name.replace(', ', chr(10))}\n({kind})")
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
     head(figure, f"K8b: combinations and private choices, total epsilon 1\n{BARS}")
@@ -224,9 +225,6 @@ CHOOSING = (
 )
 CHOICES = tuple(arm.label for arm in CHOOSING)
 ARMS = (*(_single(views) for views in combinations(LEVELS)), *CHOOSING)
-
-LOOKS = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"))
-"""By level."""
 
 EXPERIMENT = Experiment(
     id="K8b",

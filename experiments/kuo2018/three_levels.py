@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import looks
+from experiments.engine.looks import arm_looks
 from experiments.engine.summary import level_errors
 from experiments.engine.verdicts import Finding, Judgement, Verdict, compared, worst
 from experiments.kuo2018 import published as kuo
@@ -43,7 +43,7 @@ CHEAP = 1.1
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Error against epsilon per level: with consistency drawn through, without it dotted."""
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {words}", level_errors(frame, metric).where(arm=label), look, dashes)
         for label, look in style.items()

@@ -5,7 +5,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import PRINTED, error_axis, finish, legend_below, looks, new_figure
+from experiments.engine.figures import error_axis, finish, legend_below, new_figure
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Error at epsilon 1 by data set, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
-    names, style = sorted(errors.values_of("data")), looks([arm.label for arm in ARMS])
+    names, style = sorted(errors.values_of("data")), arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 1.9 * len(names)), 4.4)
     axes = figure.subplots()
     for shift, (label, look) in zip((-0.12, 0.12), style.items(), strict=True):
         rows = [(i, row) for i, name in enumerate(names) for row in errors.where(data=name, arm=label)]
         axes.errorbar(
             [i + shift for i, _ in rows], [row.mean for _, row in rows], [row.standard_error for _, row in rows],
-            label=label, linestyle="", color=look.colour, marker=look.marker, markersize=7, capsize=3,
+            label=label, linestyle="", **look.marks, markersize=7, capsize=3,
         )  # fmt: skip
         printed = [(i, p) for (i, name), p in product(enumerate(names), kuo.K3) if p.data == paper_name(name)]
         axes.plot(
@@ -49,7 +50,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     kinds = {name: all(row.real for row in errors.where(data=name)) for name in names}
     ticks = [f"{name.replace(', ', chr(10))}\n({'' if kinds[name] else 'not '}real data)" for name in names]
     axes.set_xticks(range(len(names)), ticks, fontsize="small")
-    finish(axes, "", "EMD at the root (entities)", f"K3: Hc (L1) and Hg (L2) at the top level, epsilon 1\n{BARS}")
+    finish(axes, "", "EMD at the root (entities), log", f"K3: Hc (L1) and Hg (L2) at the top level, epsilon 1\n{BARS}")
     legend_below(figure, [axes], 3)
     return figure
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import Look, looks
+from experiments.engine.looks import arm_looks
 from experiments.engine.summary import level_errors
 from experiments.engine.verdicts import Verdict, compared, not_judged
 from experiments.kuo2018 import published as kuo
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONSISTENT, OMNISCIENT = "consistent", "omniscient"
+OMNISCIENT_LABEL = "omniscient reference (not a method)"
 
 COMPARABLE = 3.0
 """The paper says "comparable" without a number; this factor is ours."""
@@ -48,10 +49,10 @@ COMPARABLE = 3.0
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Error against epsilon per level, the omniscient line dashed."""
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     lines = [Line(label, level_errors(frame, CONSISTENT).where(arm=label), look) for label, look in style.items()]
     omniscient = level_errors(frame, OMNISCIENT).where(arm=ARMS[0].label)
-    lines.append(Line("omniscient reference (not a method)", omniscient, Look("#000000", ""), "--"))
+    lines.append(Line(OMNISCIENT_LABEL, omniscient, arm_looks([OMNISCIENT_LABEL])[OMNISCIENT_LABEL], "--"))
     return epsilon_panels(lines, "K6 (figure 5): two levels, consistent")
 
 

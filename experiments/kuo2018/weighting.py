@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import looks
+from experiments.engine.looks import arm_looks
 from experiments.engine.summary import level_errors
 from experiments.engine.verdicts import Finding, Verdict, compared, worst
 from experiments.kuo2018 import published as kuo
@@ -41,7 +41,7 @@ WEIGHTED, AVERAGE = "weighted", "average"
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Error against epsilon per level: weighted merging drawn through, plain averaging dashed."""
-    style = looks([arm.label for arm in ARMS])
+    style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {merge}", level_errors(frame, merge).where(arm=label), look, dashes)
         for label, look in style.items()

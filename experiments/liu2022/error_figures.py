@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm
-from experiments.engine.figures import finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import arm_looks
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared
 
@@ -36,7 +37,7 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
     panels = list(dict.fromkeys((row.data, row.real, row.parameters) for row in found))
     figure = new_figure(max(6.4, 4.2 * len(panels)), 4.6)
     axes_of = figure.subplots(1, max(1, len(panels)), squeeze=False, sharey=True)[0]
-    style = looks([arm.label for arm in arms])
+    style = arm_looks([arm.label for arm in arms])
     for axes, (data, real, parameters) in zip(axes_of, panels, strict=False):
         part = found.where(data=data, parameters=parameters)
         for place, (label, look) in enumerate(style.items()):
@@ -44,14 +45,12 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
             aside = 1.04 ** (place - len(style) / 2)
             axes.errorbar(
                 [aside * row.epsilon for row in rows], [row.mean for row in rows],
-                [row.standard_error for row in rows], label=label, color=look.colour, marker=look.marker, capsize=3,
+                [row.standard_error for row in rows], label=label, **look.marks, capsize=3,
             )  # fmt: skip
-        axes.set(xscale="log", yscale="log")
-        epsilons = sorted(part.values_of("epsilon"))
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
+        epsilon_axis(axes, sorted(part.values_of("epsilon")))
         kind = "" if real or "generated" in data else " (generated)"
         finish(axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data}{kind}\n{_of(parameters)}")
+    error_axis(axes_of[0])  # all share it
     legend_below(figure, axes_of, 5)
     head(figure, f"{title}\nbars: one standard error")
     return figure

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, ExperimentError, Parameters, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, legend_below, looks, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import arm_looks
 from experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
 from experiments.liu2022 import published as liu
 from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
@@ -161,7 +162,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     steps = steps_of(frame)
     figure = new_figure(9, 7)
     grid = figure.subplots(2, 2, squeeze=False)
-    style = looks(["MWEM, ordered universe", *(arm.label for arm in ARMS)])
+    style = arm_looks(["MWEM, ordered universe", *(arm.label for arm in ARMS)])
     for (above, below), axis in zip(grid.T, (SIZE, ATTRIBUTES), strict=True):
         part = [step for step in steps if step.axis == axis]
         _line(above, style, "MWEM, ordered universe", [(s.x, s.universe) for s in part])
@@ -171,7 +172,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             _line(above, style, arm.label, kept)
             _line(below, style, arm.label, [(s.x, s.seconds) for s in of if s.seconds is not None])
         for axes in (above, below):
-            axes.set_yscale("log")
+            error_axis(axes)
             axes.set_xticks(sorted({step.x for step in part}))
         finish(above, "", "kinds of households or parameters, log" if axis == SIZE else "", axis)
         finish(below, axis, "time of a fit (s), log" if axis == SIZE else "", "")
@@ -205,7 +206,7 @@ def _line(axes: "Axes", style: Mapping[str, Any], label: str, points: list[tuple
     look = style[label]
     xs = sorted({x for x, _ in points})
     means = [np.mean([float(y) for x, y in points if x == at]) for at in xs]
-    axes.plot(xs, means, look.marker + "-", color=look.colour, label=label, markersize=5)
+    axes.plot(xs, means, linestyle="-", label=label, markersize=5, **look.marks)
 
 
 def _counted(steps: list[Step]) -> Iterator[Verdict]:

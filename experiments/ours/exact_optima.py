@@ -14,8 +14,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, looks, new_figure
-from experiments.engine.figures import wrapped as short
+from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, wrapped
+from experiments.engine.looks import LEVELS
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate
 from experiments.engine.words import number, relation, with_error
@@ -80,6 +80,9 @@ ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE
 PAIRS = {M_C.label: M_C_DP.label, M_C_REGIONS.label: M_C_DP_REGIONS.label}
 """What stands for an exact optimum in the paper, by the optimum's label."""
 
+EPSILON_LOOKS = (("#AA4499", "P"), ("#117733", "X"), ("#882255", "*"))
+"""Colours and markers of budgets, which neither levels nor arms have."""
+
 Objectives = dict[tuple[str, float, str], list[float]]
 """What stands for an optimum over that optimum, by data set, epsilon and the optimum's label; one per replicate."""
 
@@ -99,7 +102,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         for row, (metric, epsilon) in enumerate(rows):
             axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
             _by_arm(axes, part, labelled=column == 0)
-            title = f"{short(name)}\n" if row == 0 else ""
+            title = f"{wrapped(name, 28)}\n" if row == 0 else ""
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
             axes.grid(axis="x", color="#e5e5e5")
         for axes, exact in zip(grid[len(rows) :, column], PAIRS, strict=True):
@@ -122,11 +125,11 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
     """Arms from top to bottom, a mark per level."""
     labels = [arm.label for arm in ARMS]
-    for level, look in enumerate(looks(range(part.n_levels)).values()):  # type: ignore[arg-type]
+    for level, look in enumerate(LEVELS[: part.n_levels]):
         shown = [(place, row) for place, label in enumerate(labels) if (row := part.one(arm=label, level=level))]
         axes.errorbar(
             [row.mean for _, row in shown], [place for place, _ in shown],
-            xerr=[2 * row.standard_error for _, row in shown], linestyle="", color=look.colour, marker=look.marker,
+            xerr=[2 * row.standard_error for _, row in shown], linestyle="", **look.marks,
             markersize=5, capsize=2, label=level_name(level, part.n_levels),
         )  # fmt: skip
     axes.set_xscale("log")
@@ -138,20 +141,19 @@ def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
 def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives, name: str, exact: str) -> None:
     """What stands for the exact optimum over that optimum: errors by level, filled for L1; the objective at the end."""
     epsilons = errors["l1"].values_of("epsilon")
-    style = looks([f"{epsilon:g}" for epsilon in epsilons])
     n_levels = errors["l1"].where(data=name).n_levels
-    for epsilon, look in zip(epsilons, style.values(), strict=True):
-        for metric, fill in (("l1", look.colour), ("cumulative_l1", "white")):
+    for epsilon, (colour, marker) in zip(sorted(epsilons), EPSILON_LOOKS, strict=False):
+        for metric, fill in (("l1", colour), ("cumulative_l1", "white")):
             part = errors[metric].where(data=name, epsilon=epsilon)
             pairs = [(part.one(arm=PAIRS[exact], level=i), part.one(arm=exact, level=i)) for i in range(n_levels)]
             values = [a.mean / b.mean if a and b and b.mean else float("nan") for a, b in pairs]
             axes.plot(
-                range(n_levels), values, look.marker + ("-" if fill != "white" else "--"), color=look.colour,
+                range(n_levels), values, marker + ("-" if fill != "white" else "--"), color=colour,
                 markerfacecolor=fill, label=f"epsilon {epsilon:g}, {'L1' if metric == 'l1' else 'EMD or cum. L1'}",
             )  # fmt: skip
         ratios = objectives.get((name, epsilon, exact))
         if ratios:
-            axes.plot([n_levels], [fmean(ratios)], look.marker, color=look.colour)
+            axes.plot([n_levels], [fmean(ratios)], marker, color=colour)
     axes.axhline(1, color="#555555", linewidth=0.8, linestyle=":")
     axes.set_yscale("log")
     log_labels(axes.yaxis)

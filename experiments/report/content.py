@@ -128,7 +128,7 @@ def _how_to_read() -> Iterator[Block]:
         "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
         "used where the paper's data cannot be had, and its numbers are not the paper's.",
         "Stale results come from sources that changed since; they are shown and counted as such. Failed, torn and "
-        "missing cells have no numbers. Seconds are those of the cells' own processes, start-up included.",
+        "missing cells have no numbers. Seconds are wall time; the first cell of a process pays for its start.",
     ))  # fmt: skip
 
 
