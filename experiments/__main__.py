@@ -29,12 +29,12 @@ from pgsr.errors import ArgumentError
 EXAMPLES = """Examples:
 
 \b
-  python -m experiments list                            all experiments
-  python -m experiments run K8 --profile smoke          one of them, in seconds
-  python -m experiments report K8 --profile smoke       its figure, numbers and verdicts
-  python -m experiments new mine                        a file mine.py to start from
-  python -m experiments run mine.py --profile smoke     which runs as it is
-  python -m experiments compare --data flights          methods side by side
+  python -m experiments list                         all experiments
+  python -m experiments run K8 --profile smoke       one of them, in seconds
+  python -m experiments report K8 --profile smoke    its figure and verdicts
+  python -m experiments new mine                     mine.py, to start from
+  python -m experiments run mine.py --profile smoke  it runs as it is
+  python -m experiments compare --data flights       methods side by side
 """
 
 app = typer.Typer(
@@ -172,7 +172,7 @@ def agreement_(
     console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)
 
 
-@app.command(name="list")
+@app.command(name="list", epilog="Example:  python -m experiments list")
 def list_() -> None:
     """The experiments that `run` knows, and how many cells each profile has."""
     rows = []
@@ -242,13 +242,13 @@ def run_(
 def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")) -> None:
     """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
     console, store = _console(), Store(out)
-    for name, experiment in [(name, find(name)) for name in names]:
+    for experiment in [find(name) for name in names]:
         entries = [entry for entry in store.entries(experiment.owner.id, profile) if isinstance(entry, Entry)]
         done = [entry for entry in entries if entry.state is State.DONE]
         if not done:
             raise ExperimentError(
                 f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
-                f"python -m experiments run {name} --profile {profile}"
+                f"python -m experiments run {experiment.called} --profile {profile}"
             )
         frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
         if stale:
@@ -261,7 +261,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         console.print(f"figure  {folder / experiment.id}.png and .pdf\n", highlight=False)
 
 
-@app.command()
+@app.command(epilog="Examples:  python -m experiments status  |  python -m experiments status K8")
 def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
     """How much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
     console, store, rows, reasons = _console(), Store(out), [], []

@@ -1,6 +1,7 @@
 """The runner: nothing finished is lost or computed again, whatever is killed, torn, stale or too large."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from instances import scale
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.engine import runner
+from experiments.engine import from_file, runner
 from experiments.engine.experiment import Arm, DataSet, ExperimentError, Profile
 from experiments.engine.memory_gate import MemoryGate
 from experiments.engine.runner import Condition, conditions, run
@@ -400,6 +401,71 @@ def test_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr("experiments.__main__.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),)))
     assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
     assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
+
+
+def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+    """The command line as a user has it, in a folder of the user's."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    command = [sys.executable, "-m", "experiments", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_new_experiment_runs_as_it_is(tmp_path):
+    """From the template to a figure, a report and verdicts, without a registry; the second run has nothing to do."""
+    written = call("new", "mine", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert "python -m experiments run mine.py --profile smoke" in written.stdout
+    ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "4 cells: 4 missing; ran: 4 done" in ran.stdout
+    assert "nothing to do: 4 cells, 4 finished" in call("run", "mine.py", "--profile", "smoke", cwd=tmp_path).stdout
+    drawn = call("plot", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
+    assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
+    reported = call("report", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert reported.returncode == 0, reported.stderr
+    page = (tmp_path / "results" / "report" / "report.md").read_text()
+    assert "`python -m experiments run mine.py --profile quick`" in page.replace(
+        "PGSR_DATA=folder-of-the-real-data ", ""
+    )
+    again = call("new", "mine", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "is there already; choose another name" in again.stderr
+    changed = (tmp_path / "mine.py").read_text().replace('totals="root")', 'totals="regions")')
+    (tmp_path / "mine.py").write_text(changed)
+    assert "4 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
+
+
+def test_files_that_define_no_experiment_are_sentences(tmp_path):
+    (tmp_path / "helper.py").write_text("NUMBER = 5\n")
+    (tmp_path / "none.py").write_text("from helper import NUMBER\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    several = "import sweeps\nONE, TWO = sweeps.experiment(), sweeps.experiment()\n"
+    (tmp_path / "several.py").write_text(several)
+    for name, words in (
+        ("none.py", "defines no experiment; give the one to run the name EXPERIMENT"),
+        ("several.py", "defines several experiments"),
+        ("broken.py", "cannot be run: ZeroDivisionError"),
+        ("absent.py", "there is no file absent.py"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            from_file.load(tmp_path / name)
+    (tmp_path / "chosen.py").write_text(several + "EXPERIMENT = TWO\n")
+    assert from_file.load(tmp_path / "chosen.py").id == "T1"
+    for name in ("two words", "", "../x", "1st"):
+        with pytest.raises(ExperimentError, match="cannot name an experiment"):
+            from_file.write_template(name, tmp_path)
+
+
+def test_help_has_examples_that_are_commands():
+    for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
+        done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
+        assert done.exit_code == 0
+        examples = re.findall(r"python -m experiments ([a-z-]+)", done.output)
+        assert examples, arguments
+        known = {command.name or command.callback.__name__ for command in app.registered_commands}
+        assert set(examples) <= {name.replace("_", "-") for name in known}
 
 
 def _until(condition) -> None:

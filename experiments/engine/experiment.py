@@ -327,6 +327,7 @@ class Experiment:
         alone: measure one cell at a time, because seconds are the result. With a scheduler, give workers one thread.
         cells_of: the experiment that this one is another look at; make it by `dataclasses.replace`. Cells, results and
             digest are those of that one, so that running either runs both.
+        file: the file that defines it, where no registry knows it; the command line calls it by that.
     """
 
     id: str
@@ -345,6 +346,7 @@ class Experiment:
     seed: str = "pgsr"
     alone: bool = False
     cells_of: "Experiment | None" = None
+    file: str = ""
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
@@ -354,6 +356,11 @@ class Experiment:
             names = [data.name for each in scale.data for data in each.with_fallbacks()]
             if len(set(names)) < len(names):
                 raise ExperimentError(f"experiment {self.id}, {profile}: data sets {names}; give each name once")
+
+    @property
+    def called(self) -> str:
+        """What it is called on the command line."""
+        return self.file or self.id
 
     @property
     def reproduces(self) -> str:

@@ -88,18 +88,25 @@ def error_axis(axes: "Axes") -> None:
     log_labels(axes.yaxis)
 
 
-def log_labels(axis: "Axis", most: int = 7) -> None:
-    """Label a logarithmic axis in plain figures: three to `most` labels, however short it is.
+def log_labels(axis: "Axis", most: int = 0) -> None:
+    """Label a logarithmic axis in plain figures: at least three labels, however short it is.
 
-    An axis of one decade or less is widened until it holds three of 1, 2, 5, 10, 20, ...
+    An axis too short for three round places is widened. Horizontal axes have room for five short labels, vertical ones
+    for seven, unless `most` says otherwise.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-    low, high = sorted(axis.get_view_interval())
-    places = log_places(low, high, most)
-    axis.set_view_interval(min(low, places[0]), max(high, places[-1]))
+    horizontal = axis is axis.axes.xaxis
+    write, most = (short_number, most or 5) if horizontal else (plain_number, most or 7)
+    low, high = axis.get_view_interval()
+    smallest, largest = min(low, high), max(low, high)
+    places = log_places(smallest, largest, most)
+    first, last = min(smallest, places[0]), max(largest, places[-1])
+    # Through the limits of the axes, because other panels may share them.
+    set_limits = axis.axes.set_xlim if horizontal else axis.axes.set_ylim
+    set_limits(*((first, last) if low <= high else (last, first)))
     axis.set_major_locator(FixedLocator(places))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
 
@@ -141,6 +148,19 @@ def plain_number(value: float) -> str:
     if value >= 1e6 or 0 < value < 1e-4:
         return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
     return f"{value:,.10g}"
+
+
+def short_number(value: float) -> str:
+    """Write a label where there is little room, with k for thousands and M for millions.
+
+    Example:
+        >>> short_number(20_000), short_number(0.05), short_number(3e6), short_number(500)
+        ('20k', '0.05', '3M', '500')
+    """
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if factor <= value < 1_000 * factor:
+            return f"{value / factor:.10g}{unit}"
+    return plain_number(value)
 
 
 def wrapped(name: str, width: int = 16) -> str:

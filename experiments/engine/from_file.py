@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cloudpickle
@@ -18,7 +19,7 @@ def load(path: Path) -> Experiment:
     Raises:
         ExperimentError: the file is absent, cannot be run, or defines no experiment, or several.
     """
-    path = path.resolve()
+    given, path = path, path.resolve()
     if not path.is_file():
         raise ExperimentError(f"there is no file {path.name} in {path.parent}; python -m experiments new writes one")
     name = f"experiment_file_{re.sub(r'[^0-9a-zA-Z]', '_', path.stem)}"
@@ -39,7 +40,7 @@ def load(path: Path) -> Experiment:
         many = "several experiments" if found else "no experiment"
         raise ExperimentError(f"{path.name} defines {many}; give the one to run the name EXPERIMENT")
     cloudpickle.register_pickle_by_value(module)
-    return chosen
+    return replace(chosen, file=str(given))
 
 
 def write_template(name: str, folder: Path) -> Path:

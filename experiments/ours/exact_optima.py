@@ -102,7 +102,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         for row, (metric, epsilon) in enumerate(rows):
             axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
             _by_arm(axes, part, labelled=column == 0)
-            title = f"{wrapped(name, 28)}\n" if row == 0 else ""
+            title = f"{wrapped(name, 24)}\n" if row == 0 else ""
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
             axes.grid(axis="x", color="#e5e5e5")
         for axes, exact in zip(grid[len(rows) :, column], PAIRS, strict=True):

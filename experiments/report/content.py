@@ -92,11 +92,11 @@ def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
     items: list[Cell] = []
     left = [section for section in sections if section.unfinished]
     if left:
-        names = " ".join(section.experiment.id for section in left)
+        names = " ".join(section.experiment.called for section in left)
         command = Code(f"python -m experiments run {names} --profile {profile}")
         items.append(("To compute what this report lacks: ", command))
     larger = {Profile.SMOKE: Profile.QUICK, Profile.QUICK: Profile.PAPER}.get(profile)
-    next_ones = [s.experiment.id for s in sections if s.done and larger in s.experiment.profiles]
+    next_ones = [s.experiment.called for s in sections if s.done and larger in s.experiment.profiles]
     if larger is not None and next_ones:
         takes = "minutes each" if larger is Profile.QUICK else "hours; the papers' sizes and replicates"
         real = "" if os.environ.get("PGSR_DATA") else "PGSR_DATA=folder-of-the-real-data "

@@ -86,7 +86,7 @@ class Section:
     def command(self) -> str:
         """What runs it, or runs what is left of it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
-        return f"python -m experiments run {self.experiment.id} --profile {profile}"
+        return f"python -m experiments run {self.experiment.called} --profile {profile}"
 
 
 def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:
