@@ -89,7 +89,7 @@ def compare(
         "results/compare"
     ),
 ) -> None:
-    """Exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
+    """Put exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
     experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit)
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
@@ -149,7 +149,7 @@ def agreement_(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pairs (Parquet).")] = Path("results/agreement"),
 ) -> None:
-    """Every method on every problem it supports, objectives compared: exact for integers, to 1e-6 for reals."""
+    """Solve every problem by all its methods, and compare objectives: exact for integers, to 1e-6 for reals."""
     unknown = [name for name in problem or () if name not in agreement.PROBLEMS]
     if unknown:
         raise ArgumentError(f"problem {unknown[0]!r} is unknown; use one of {', '.join(agreement.PROBLEMS)}")
@@ -174,7 +174,7 @@ def agreement_(
 
 @app.command(name="list", epilog="Example:  python -m experiments list")
 def list_() -> None:
-    """The experiments that `run` knows, and how many cells each profile has."""
+    """List the experiments that `run` knows, and how many cells each profile has."""
     rows = []
     for experiment in EXPERIMENTS:
         sizes = {str(p): f"{len(experiment.tasks(p)):,}" if p in experiment.profiles else "" for p in Profile}
@@ -263,7 +263,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
 
 @app.command(epilog="Examples:  python -m experiments status  |  python -m experiments status K8")
 def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
-    """How much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
+    """Tell how much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
     console, store, rows, reasons = _console(), Store(out), [], []
     for experiment in [find(name) for name in names] if names else EXPERIMENTS:
         for profile in experiment.profiles:
@@ -308,7 +308,7 @@ def report(
 def verdicts(
     names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
 ) -> None:
-    """What stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
+    """Tell what stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
     console, wanted = _console(), [find(name) for name in names] if names else EXPERIMENTS
     sections = collect(wanted, profile, Store(out), draw=False)
     if not any(section.done for section in sections):

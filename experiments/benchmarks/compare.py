@@ -18,7 +18,7 @@ from pgsr.errors import DataError
 
 
 class Data(StrEnum):
-    """Which hierarchy."""
+    """The hierarchy to compare on."""
 
     CENSUS = "census"
     TAXI = "taxi"
@@ -27,7 +27,7 @@ class Data(StrEnum):
 
 
 class Size(StrEnum):
-    """How large: one that general solvers can handle, or the whole nation."""
+    """The size: one that general solvers can handle, or the whole nation."""
 
     STATES = "states"
     FULL = "full"
@@ -35,7 +35,7 @@ class Size(StrEnum):
 
 @dataclass(frozen=True)
 class CompareExperiment:
-    """What is compared. The same values give the same noise and the same answers.
+    """The values that fix a comparison. The same values give the same noise and the same answers.
 
     Attributes:
         data: the hierarchy.
@@ -66,7 +66,7 @@ class CompareExperiment:
         return Geometric(view, self.epsilon).measure(truth, Seeded(self.seed))
 
     def arms(self, truth: CountOfCounts) -> list[Arm]:
-        """Specialised, exact and relaxed; at full size only those that can."""
+        """List specialised, exact and relaxed methods; at full size only those that can."""
         cumulative = self.measure(truth, View.CUMULATIVE)
         specialised: list[Arm] = [
             ("IsotonicTreeProjection()  [M_c^dp]", cumulative, IsotonicTreeProjection()),
@@ -112,7 +112,7 @@ def _package(arm: Arm) -> str:
 
 
 def writable(folder: Path) -> Path:
-    """The folder, made if need be.
+    """Make the folder if need be.
 
     Raises:
         DataError: it cannot be made or written to.
@@ -126,7 +126,7 @@ def writable(folder: Path) -> Path:
 
 
 def write(table: Comparison, folder: Path, name: str) -> tuple[Path, Path]:
-    """The table as Parquet and its figure as PNG; returns their paths."""
+    """Write the table as Parquet and its figure as PNG; returns their paths."""
     parquet, png = folder / f"{name}.parquet", folder / f"{name}.png"
     table.to_frame().to_parquet(parquet, index=False)
     figure(table).savefig(png, dpi=150)

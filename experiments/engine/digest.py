@@ -26,7 +26,7 @@ LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 
 
 def code_digest(experiment: "Experiment") -> str:
-    """16 hexadecimal digits."""
+    """Compute the digest of an experiment's code, 16 hexadecimal digits."""
     owner = experiment.owner
     return _digest(owner.plot.__module__, owner.id)
 
@@ -40,7 +40,7 @@ def _digest(module: str, identity: str) -> str:
 
 
 def covered(module: str, identity: str) -> dict[str, str]:
-    """The modules behind the experiment of this id, each with what counts of its text."""
+    """Collect the modules behind the experiment of this id, each with what counts of its text."""
     path = _file(module)
     if path is None:
         return {}

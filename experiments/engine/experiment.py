@@ -38,7 +38,7 @@ class ExperimentError(PgsrError, ValueError):
 
 
 class Profile(StrEnum):
-    """How much of an experiment runs.
+    """The amount of an experiment that runs.
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
     and numbers of replicates of the paper.
@@ -99,14 +99,14 @@ class DataSet:
         return truth
 
     def toy(self) -> Any:
-        """Something tiny of the same form, with as many levels, to warm up with."""
+        """Make something tiny of the same form, with as many levels, to warm up with."""
         depth = len(self.levels) - 1
         paths = [(*(f"level {level}" for level in range(depth)), f"leaf {i}") for i in range(2 if depth else 1)]
         counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
         return CountOfCounts(Hierarchy.from_paths(paths), counts, "toy")
 
     def resolved(self) -> "DataSet":
-        """Itself, or its fallback where its file is absent. Only real data is tried; generated data is always there.
+        """Find itself, or its fallback where its file is absent. Only real data can be absent.
 
         Raises:
             DataError: it is absent and has no fallback.
@@ -138,7 +138,7 @@ class PerDataSet(Protocol):
 
 @dataclass(frozen=True)
 class Arm:
-    """What one competitor does: a noise step, then post-processing.
+    """The work of one competitor: a noise step, then post-processing.
 
     Attributes:
         label: for keys, tables and figures.
@@ -160,7 +160,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cell:
-    """One result: which experiment, data set, epsilon, replicate, arm and free parameters. Hashable; `key` is stable.
+    """A result to compute: its experiment, data set, epsilon, replicate, arm and free parameters. `key` is stable.
 
     Attributes:
         epsilon: None where an experiment has no noise.
@@ -183,7 +183,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """One line of text that tells this cell from every other.
+        """A line of text that tells this cell from every other.
 
         Example:
             >>> Cell("PG1", "taxi", Fraction(1, 10), 3, "M_H", (("N", 5),)).key
@@ -198,7 +198,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is in one profile.
+    """The size of an experiment in one profile.
 
     Attributes:
         data: the data sets.
@@ -217,7 +217,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Trial:
-    """One cell, about to be measured.
+    """A cell, about to be measured.
 
     Attributes:
         data: the data set: its name and public facts.
@@ -241,7 +241,7 @@ class Trial:
 
     @property
     def source(self) -> Source:
-        """Research noise of this data set and replicate: the same for every arm and every epsilon."""
+        """The research noise of this data set and replicate: the same for every arm and every epsilon."""
         return self.arm.source(f"{self.seed}: {self.cell.data}", self.cell.replicate)
 
     @property
@@ -270,7 +270,7 @@ class Task:
 
     @property
     def memory(self) -> int:
-        """Estimated peak memory of its process, in bytes."""
+        """The estimated peak memory of its process, in bytes."""
         return self.experiment.memory(self.data, self.arm, dict(self.cell.parameters))
 
     def compute(self) -> Record:
@@ -291,7 +291,7 @@ class Task:
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
+    """Estimate the peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
 
     Fitted to measured peaks of Hc with matching, the hungriest of Kuo's methods, on 14 shapes. Metrics work in blocks,
     so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments with solvers need
@@ -306,7 +306,7 @@ def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> in
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One table or figure: what runs, what is measured, how it is drawn and what it shows.
+    """A table or figure: what runs, what is measured, how it is drawn and what it shows.
 
     Attributes:
         id: a short name such as "K8"; the name on the command line.
@@ -375,7 +375,7 @@ class Experiment:
 
     @property
     def owner(self) -> "Experiment":
-        """Whose cells these are: its own, unless it is another look at an experiment."""
+        """The experiment whose cells these are: its own, unless it is another look at an experiment."""
         return self if self.cells_of is None else self.cells_of
 
     def scale(self, profile: Profile) -> Scale:
@@ -384,7 +384,7 @@ class Experiment:
         return self.profiles[profile]
 
     def available(self, profile: Profile) -> tuple["Experiment", list[str]]:
-        """The experiment on the data that this machine has, and a sentence for each data set left out or replaced."""
+        """Find the experiment on the data that is here, and a sentence for each data set left out or replaced."""
         kept, notes = {}, []
         for data in self.scale(profile).data:
             try:
@@ -401,7 +401,7 @@ class Experiment:
         return replace(self, profiles={profile: scale}), notes
 
     def tasks(self, profile: Profile) -> list[Task]:
-        """Every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
+        """List every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
         scale, owner = self.scale(profile), self.owner
         return [
             Task(owner, Cell(owner.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)

@@ -29,7 +29,7 @@ def level_name(level: int, n_levels: int) -> str:
 
 
 def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
-    """Labels with units, a light grid, no box."""
+    """Finish a panel: labels with units, a light grid, no box."""
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_title(title, fontsize="medium")
@@ -39,14 +39,14 @@ def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
 
 
 def head(figure: "Figure", title: str) -> None:
-    """The title above all panels; lines too long for the figure are wrapped."""
+    """Write the title above all panels; lines too long for the figure are wrapped."""
     most = int(LETTERS * figure.get_figwidth())
     lines = (piece for line in title.split("\n") for piece in wrap(line, most))
     figure.suptitle("\n".join(lines), fontsize="medium")
 
 
 def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -> None:
-    """One legend below: every label of any panel once, if something is drawn for it, in as many columns as fit."""
+    """Write one legend below: every label once, if something is drawn for it, in as many columns as fit."""
     found: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -67,7 +67,7 @@ HANDLE = 0.55
 
 
 def _is_drawn(handle: "Artist") -> bool:
-    """Whether a line, or the line of error bars, has points."""
+    """Tell whether a line, or the line of error bars, has points."""
     line = handle[0] if isinstance(handle, tuple) else handle
     points = getattr(line, "get_xdata", None)
     return points is None or len(points()) > 0

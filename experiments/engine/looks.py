@@ -16,7 +16,7 @@ SKY, VERMILION, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#777777"
 
 @dataclass(frozen=True)
 class Look:
-    """How one arm is drawn.
+    """The way one arm is drawn.
 
     Attributes:
         colour, marker: as Matplotlib names them; no marker for lines.
@@ -29,7 +29,7 @@ class Look:
 
     @property
     def marks(self) -> dict[str, Any]:
-        """Keywords for `plot` and `errorbar`."""
+        """The keywords for `plot` and `errorbar`."""
         return {
             "color": self.colour,
             "marker": self.marker or None,

@@ -28,7 +28,7 @@ def release_record(trial: "Trial") -> Record:
 
 
 def released(trial: "Trial") -> Result:
-    """What `release_record` judges, for experiments that look at the estimate besides."""
+    """Post-process the trial's measurement, for experiments that look at the estimate besides its record."""
     post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
     limit = SOLVER_SHARE * trial.time_limit
     if isinstance(post, Method):
@@ -44,7 +44,7 @@ def released(trial: "Trial") -> Result:
 
 
 def result_record(result: Result) -> Record:
-    """A result as plain values, for experiments that measure something else besides."""
+    """Write a result as plain values, for experiments that measure something else besides."""
     certificate = result.certificate if result.status in ANSWERED else None
     return {
         "status": result.status.name,

@@ -43,7 +43,7 @@ _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_
 
 
 class Condition(StrEnum):
-    """What the store knows about a cell. All but the first two are run."""
+    """The knowledge of the store about a cell. All but the first two are run."""
 
     FINISHED = "finished"
     TIMED_OUT = "timed out"
@@ -55,7 +55,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run found and did.
+    """The report of a run: what it found and did.
 
     Attributes:
         planned: number of cells of the profile.
@@ -73,7 +73,7 @@ class Summary:
 
 
 def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:
-    """What the store knows about every task."""
+    """Look up what the store knows about every task."""
     return [(task, _condition(task, store.load(task.cell, profile))) for task in tasks]
 
 

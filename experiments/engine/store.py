@@ -55,11 +55,11 @@ ABANDONED = 3600.0
 
 
 class StoreError(PgsrError):
-    """Results cannot be written or read; the message names the place and the remedy."""
+    """An error in writing or reading results; the message names the place and the remedy."""
 
 
 class State(StrEnum):
-    """How a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
+    """The way a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
 
     DONE = "done"
     TIMED_OUT = "timed out"
@@ -173,7 +173,7 @@ class Store:
         return path
 
     def load(self, cell: Cell, profile: Profile) -> Entry | Torn | None:
-        """The stored cell, what is wrong with its file, or None."""
+        """Read the stored cell, what is wrong with its file, or None."""
         path = self.path(cell, profile)
         found = _read(path) if path.exists() else None
         if isinstance(found, Entry) and found.cell != cell:
@@ -181,17 +181,17 @@ class Store:
         return found
 
     def entries(self, experiment: str, profile: Profile) -> Iterator[Entry | Torn]:
-        """Everything stored, in the order of file names."""
+        """Read everything stored, in the order of file names."""
         for path in sorted(self.folder(experiment, profile).glob("*.json")):
             yield _read(path)
 
     def frame(self, experiment: str, profile: Profile) -> "pd.DataFrame":
-        """Everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
+        """Read everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
         return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, Entry))
 
 
 def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
-    """One row per cell.
+    """Make a table with one row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
     reason, everything recorded, seconds, peak_mb, own_mb (without what the process held before), time_limit, code,
@@ -204,7 +204,7 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
 
 
 def plain(value: Any) -> Any:
-    """NumPy values, fractions and tuples as what JSON holds.
+    """Turn NumPy values, fractions and tuples into what JSON holds.
 
     Example:
         >>> plain({"a": (np.int64(1), Fraction(1, 3)), "b": np.arange(2)})
@@ -225,7 +225,7 @@ def plain(value: Any) -> Any:
 
 @lru_cache
 def versions() -> tuple[tuple[str, str], ...]:
-    """Python, pgsr and the solvers that are installed here."""
+    """Find the versions of Python, pgsr and the solvers that are installed here."""
     found = [("python", platform.python_version())]
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -235,7 +235,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 @lru_cache
 def host() -> tuple[tuple[str, Any], ...]:
-    """This machine."""
+    """Describe this machine."""
     return (
         ("name", socket.gethostname()),
         ("system", platform.platform()),

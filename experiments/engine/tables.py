@@ -21,7 +21,7 @@ MEMORY = "memory: beyond what a process holds once it has imported the arm's pac
 
 
 def print_comparison(console: Console, table: Comparison) -> None:
-    """Answers, errors against the truth, and the notes below."""
+    """Print answers, errors against the truth, and the notes below."""
     print_frame(console, outcome_frame(table), "Answers")
     errors = error_frame(table)
     if len(errors):
@@ -32,7 +32,7 @@ def print_comparison(console: Console, table: Comparison) -> None:
 
 
 def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
-    """The frame as a table: numbers to the right, words to the left."""
+    """Print the frame as a table: numbers to the right, words to the left."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
     for column in frame.columns:
         numbers = all(_NUMBER.fullmatch(str(value)) for value in frame[column])

@@ -20,7 +20,7 @@ LEVEL = 0.05
 
 
 class Finding(StrEnum):
-    """HOLDS and FAILS by a stated test; UNDECIDED where it tells neither; NOT_JUDGED where there is no test to make."""
+    """An outcome: HOLDS, FAILS or UNDECIDED by a stated test; NOT_JUDGED where no test can be made."""
 
     HOLDS = "holds"
     FAILS = "fails"

@@ -24,20 +24,20 @@ SMALL_SIZES = 10
 
 
 def counts(epsilon: Fraction, levels: int) -> Geometric:
-    """Counts of every size, epsilon / L per level; only the number of groups of the root is public."""
+    """Measure counts of every size with epsilon / L per level; only the number of groups of the root is public."""
     del levels
     return Geometric(View.COUNTS, epsilon, totals="root")
 
 
 def cumulative(epsilon: Fraction, levels: int) -> Geometric:
-    """Cumulative counts, likewise."""
+    """Measure cumulative counts, likewise."""
     del levels
     return Geometric(View.CUMULATIVE, epsilon, totals="root")
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """M_H^r: the exact optimum of the relaxation, then every cell to the nearest integer.
+    """The mechanism M_H^r: the exact optimum of the relaxation, then every cell to the nearest integer.
 
     Regions and totals may then be off, which is what the paper's #CV counts.
     """
@@ -66,7 +66,7 @@ FOUR = (M_H_R, M_H_DP, M_C_R, M_C_DP)
 
 
 def release_and_violations(trial: "Trial") -> Record:
-    """`release_record`, and of the released counts what table 1 and figure 10 show.
+    """Measure as `release_record`, and count of the release what table 1 and figure 10 show.
 
     In "levels" besides: "l1_total", the L1 error of all regions; "cv_levels" and "cv_regions" of `violated`;
     "small_share", the part of a level's L1 error at the smallest tenth of the sizes. The first three are one number.
@@ -85,7 +85,7 @@ def release_and_violations(trial: "Trial") -> Record:
 
 
 def violated(estimate: Estimate) -> tuple[int, int]:
-    """How often counts are not the sum of those below: (size, parent level) pairs, and (size, parent region) pairs.
+    """Count where counts are not the sum of those below: (size, parent level) and (size, parent region) pairs.
 
     The paper does not say which it counts; its numbers stay below the largest possible of the first.
 

@@ -26,7 +26,7 @@ DODGE = 1.05
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Above: total error against epsilon, with the sums over levels of table 1. Below: its part at small sizes."""
+    """Draw the total error against epsilon, with the sums of table 1, and below it its part at small sizes."""
     totals, shares = level_errors(frame, "l1_total"), _small(frame)
     names = totals.values_of("data")
     figure = new_figure(4.4 * max(2, len(names)), 7)
@@ -60,7 +60,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims about totals, about epsilon, and about where errors lie."""
+    """Judge the claims about totals, about epsilon, and about where errors lie."""
     totals = level_errors(frame, "l1_total")
     return [*_orders(totals), *_falls(totals), *_places(_small(frame))]
 
@@ -110,7 +110,7 @@ def _falls(totals: LevelErrors) -> Iterator[Verdict]:
 
 
 def _places(shares: LevelErrors) -> Iterator[Verdict]:
-    """Whether more of the error lies at small sizes than in the mechanism on counts."""
+    """Judge whether more of the error lies at small sizes than in the mechanism on counts."""
     for data, epsilon in shares.values_of("data", "epsilon"):
         for counted, summed in ((M_H_R.label, M_C_R.label), (M_H_DP.label, M_C_DP.label)):
             a, b = (shares.one(data=data, epsilon=epsilon, arm=arm) for arm in (counted, summed))

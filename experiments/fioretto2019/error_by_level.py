@@ -29,7 +29,7 @@ LABELS = [arm.label for arm in FOUR]
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Rows: data sets. Columns: error by level at every epsilon, and violations by epsilon. Dashes: printed numbers."""
+    """Draw a row per data set: errors by level at every epsilon, then violations; dashes are printed numbers."""
     errors, violations = level_errors(frame, "l1"), level_errors(frame, "cv_levels")
     names, epsilons = errors.values_of("data"), sorted(errors.values_of("epsilon"))
     figure = new_figure(3.3 * (len(epsilons) + 1), 3.1 * len(names) + 0.9)
@@ -45,7 +45,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims about accuracy and consistency, then every printed number beside ours."""
+    """Judge the claims about accuracy and consistency, then every printed number beside ours."""
     errors, totals = level_errors(frame, "l1"), level_errors(frame, "l1_total")
     return [
         *_totals(totals),
@@ -108,7 +108,7 @@ def _totals(totals: LevelErrors) -> Iterator[Verdict]:
 
 
 def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
-    """Whether M_c^dp is the most accurate at every single level; in the paper's own table it is not."""
+    """Judge whether M_c^dp is the most accurate at every single level; in the paper's own table it is not."""
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)
         for level in range(part.n_levels):

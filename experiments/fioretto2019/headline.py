@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def measure(trial: Trial) -> Record:
-    """`release_and_violations`; nothing where the general solver is not asked ("SKIPPED")."""
+    """Measure as `release_and_violations`; nothing where the general solver is not asked ("SKIPPED")."""
     most = int(trial.parameters["solver_up_to"])
     if isinstance(trial.arm.post, SolverModel) and trial.truth.max_size > most:
         return {"status": "SKIPPED", "reason": f"a general solver is asked up to N = {most} only"}
@@ -43,7 +43,7 @@ def measure(trial: Trial) -> Record:
 
 
 def clipped(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCounts:
-    """Sizes above N count as N.
+    """Count sizes above N as N.
 
     Example:
         >>> from pgsr import Hierarchy
@@ -57,7 +57,7 @@ def clipped(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCount
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Left: seconds against N. Right: the nation's error against N, and the printed pair at N = 1,000."""
+    """Draw seconds against N, and the nation's error against N with the printed pair at N = 1,000."""
     figure = new_figure(10.5, 4.8)
     left, right = figure.subplots(1, 2)
     seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
@@ -87,13 +87,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Both ratios of the headline, at every N, and whether the general solver's answer differs from the exact one."""
+    """Judge both ratios of the headline, at every N, and whether the solver's answer is the exact one."""
     seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
     return [*_times(seconds), *_errors(errors), *_same(errors)]
 
 
 def _seconds(frame: "pd.DataFrame") -> dict[tuple[str, str, int], list[float]]:
-    """By data set, arm and N."""
+    """Collect seconds by data set, arm and N."""
     found: dict[tuple[str, str, int], list[float]] = {}
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     for row in sorted(rows, key=lambda row: row["replicate"]):

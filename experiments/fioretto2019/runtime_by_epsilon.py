@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NarrowTables:
-    """Cost tables as M_c^dp's last step: windows of 3 ceil(2 lambda^2) with lambda = L / epsilon, not 2 L / epsilon.
+    """The cost tables as M_c^dp's last step, in windows of 3 ceil(2 lambda^2), lambda = L / epsilon, not 2 L / epsilon.
 
     Source: Fioretto and Van Hentenryck 2019, footnote 2 and section 8.
     """
@@ -59,7 +59,7 @@ def half_width(level_epsilon: Fraction) -> int:
 
 
 def runtime(trial: Trial) -> Record:
-    """Seconds of several solves with independent noise, and what they are to be multiplied by.
+    """Measure seconds of several solves with independent noise, and what they are to be multiplied by.
 
     Returns:
         status: of the last solve.
@@ -82,7 +82,7 @@ def runtime(trial: Trial) -> Record:
 
 
 def sampled(truth: CountOfCounts, n: int) -> CountOfCounts:
-    """n sizes from evenly spread places, and all other groups as one size more, so that G stays what it is.
+    """Keep n sizes from evenly spread places, and all other groups as one size more, so that G stays what it is.
 
     Example:
         >>> from pgsr import Hierarchy
@@ -96,7 +96,7 @@ def sampled(truth: CountOfCounts, n: int) -> CountOfCounts:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per data set: seconds against epsilon, filled as measured, open as extrapolated."""
+    """Draw a panel per data set: seconds against epsilon, filled as measured, open as extrapolated."""
     times = _times(frame)
     names = list(dict.fromkeys(name for name, _, _ in times))
     style = arm_looks([arm.label for arm in ARMS])  # a colour per mechanism; open is the paper's way, filled ours
@@ -121,7 +121,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims for the paper's algorithms (tables, a general solver) and for our exact ones."""
+    """Judge the claims for the paper's algorithms (tables, a general solver) and for our exact ones."""
     times = _times(frame)
     return [*_pairs(times), *_epsilon(times)]
 
@@ -161,7 +161,7 @@ def _pairs(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict
 
 
 def _epsilon(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict]:
-    """Whether dynamic programs get faster from epsilon to epsilon: tables do, exact projections need not."""
+    """Judge whether dynamic programs get faster from epsilon to epsilon: tables do, exact projections need not."""
     for data, label in product(dict.fromkeys(data for data, _, _ in times), DYNAMIC):
         known = sorted((epsilon, values) for (name, epsilon, arm), values in times.items()
                        if (name, arm) == (data, label) and values)  # fmt: skip
@@ -177,7 +177,7 @@ def _error(values: list[float]) -> float:
 
 
 def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """All sizes as releases do; samples by what Clarabel and tables were seen to take."""
+    """Estimate peak bytes: all sizes as releases do, samples by what Clarabel and tables were seen to take."""
     sizes = parameters["solver_sizes"] if isinstance(arm.post, SolverModel) else 0
     tables = 200_000 * data.n_regions if arm.label in EXTRAPOLATED else 0
     return release_memory(data, arm, parameters) + tables + 5_000 * sizes * data.n_regions

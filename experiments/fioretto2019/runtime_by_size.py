@@ -71,7 +71,7 @@ def climb(trial: Trial) -> Record:
 
 
 def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
-    """Without groups larger than `largest`.
+    """Drop groups larger than `largest`.
 
     Example:
         >>> from pgsr import Hierarchy
@@ -83,7 +83,7 @@ def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per data set and epsilon: seconds against N."""
+    """Draw a panel per data set and epsilon: seconds against N."""
     steps = _steps(frame)
     panels = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
     style = arm_looks([arm.label for arm in ARMS])
@@ -113,7 +113,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Who survives; whether the rest is not competitive; the speed of the printed dynamic program and of ours."""
+    """Judge who survives; whether the rest is not competitive; the speed of the printed dynamic program and of ours."""
     steps = _steps(frame)
     return [*_survival(steps), *_against(steps), *_licence(steps)]
 
@@ -132,7 +132,7 @@ def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> None:
-    """Means over replicates; late if one replicate was."""
+    """Draw means over replicates; late if one replicate was."""
     points: list[tuple[float, float, bool]] = []
     sizes = sorted({s["N"] for s in steps})
     for n in sizes:
@@ -201,7 +201,7 @@ def _mean(steps: list[dict[str, Any]], n: int) -> float:
 
 
 def solver_memory(data: DataSet, arm: Arm, parameters: Any) -> int:
-    """Programs of at most 300 regions x 51 sizes; tables of a few hundred values each."""
+    """Estimate peak bytes: programs of at most 300 regions x 51 sizes; tables of a few hundred values each."""
     return 700_000_000 + release_memory(data, arm, parameters)
 
 

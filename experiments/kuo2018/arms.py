@@ -47,27 +47,27 @@ def combined(views: tuple[View, ...]) -> str:
 
 
 def combinations(levels: int) -> list[tuple[View, ...]]:
-    """All choices of Hc or Hg by level; Hc at every level comes first."""
+    """List all choices of Hc or Hg by level; Hc at every level comes first."""
     return list(product((HC, HG), repeat=levels))
 
 
 def per_level(*views: View) -> Callable[[Fraction, int], Geometric]:
-    """Epsilon at every level, as the paper counts it in its figures. One view goes for all levels."""
+    """Spend epsilon at every level, as the paper counts it in its figures. One view goes for all levels."""
     return partial(_geometric, views, True)
 
 
 def in_all(*views: View) -> Callable[[Fraction, int], Geometric]:
-    """Epsilon for all levels together."""
+    """Spend epsilon on all levels together."""
     return partial(_geometric, views, False)
 
 
 def one_arm(label: str, *views: View) -> Arm:
-    """For experiments that post-process one measurement in several ways (`posts_record`)."""
+    """Make an arm for experiments that post-process one measurement in several ways (`posts_record`)."""
     return Arm(label, per_level(*views))
 
 
 def posts_record(posts: Mapping[str, Fitted]) -> Callable[[Trial], Record]:
-    """Errors of several post-processes of one measurement, as metrics named by them, and the omniscient line.
+    """Measure the errors of several post-processes of one measurement, by their names, and the omniscient line.
 
     The measurement costs most of the time, and both sides of a comparison see the same noise anyway.
     """

@@ -62,7 +62,7 @@ def _every_level(epsilon: Fraction, levels: int) -> Geometric:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
+    """Draw a panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
     style = arm_looks([arm.label for arm in ARMS])
@@ -94,7 +94,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claim with either noise on every data set, what the artefact does, and the printed numbers."""
+    """Judge the claim with either noise on every data set, what the artefact does, and the printed numbers."""
     errors = level_errors(frame, "emd")
     return [*_claims(errors), *_artefact(errors), *_printed(errors)]
 
@@ -128,7 +128,7 @@ def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
-    """Whether printed Taxi numbers come out."""
+    """Judge whether printed Taxi numbers come out."""
     taxi = errors.where(data=TAXI.name, epsilon=1)
     if not taxi:
         words = "needs the real data: set PGSR_DATA and run K8 again"

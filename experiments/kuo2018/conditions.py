@@ -39,7 +39,7 @@ NEGLIGIBLE = 1e-6
 
 
 def counted(trial: Trial) -> Record:
-    """How often each condition fails: cells, cells, (region, size) pairs, regions."""
+    """Count how often each condition fails: cells, cells, (region, size) pairs, regions."""
     post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
     if isinstance(post, Method):
         assert trial.arm.problem is not None
@@ -59,7 +59,7 @@ def counted(trial: Trial) -> Record:
 
 
 def broken_conditions(truth: CountOfCounts, estimate: Estimate) -> dict[str, int]:
-    """One region after the other, so that large tables stay sparse."""
+    """Count one region after the other, so that large tables stay sparse."""
     tree, table = truth.hierarchy, estimate.as_counts
     row = (lambda r: table[[r]].toarray()[0]) if sparse.issparse(table) else (lambda r: table[r])
     broken: dict[str, int] = {kind: 0 for kind in CONDITIONS}  # noqa: C420
@@ -78,7 +78,7 @@ def broken_conditions(truth: CountOfCounts, estimate: Estimate) -> dict[str, int
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Mean number of violations per release by method, a colour per condition; 0 lies on the axis."""
+    """Draw mean number of violations per release by method, a colour per condition; 0 lies on the axis."""
     figure = new_figure(9.5, 0.5 + 0.55 * len(ARMS) + 1.0)
     axes = figure.subplots()
     for i, (kind, look) in enumerate(zip(CONDITIONS, CONDITION_LOOKS, strict=True)):
@@ -106,7 +106,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Whether any release violates anything, and whether the rejected ones do."""
+    """Judge whether any release violates anything, and whether the rejected ones do."""
     return [*_releases(frame), *_rejected(frame)]
 
 

@@ -27,20 +27,20 @@ WEST_COAST = (("California", "Oregon", "Washington"), ("06", "41", "53"))
 
 
 def root(truth: CountOfCounts) -> CountOfCounts:
-    """The first level alone."""
+    """Keep the first level alone."""
     tree = Hierarchy.from_parents([truth.hierarchy.paths[0][-1]], [-1])
     return CountOfCounts(tree, truth.rows(0, 1), f"{truth.name}/root")
 
 
 def two_levels(truth: CountOfCounts) -> CountOfCounts:
-    """The first two levels alone."""
+    """Keep the first two levels alone."""
     tree, level = truth.hierarchy, truth.hierarchy.level(1)
     upper = Hierarchy.from_paths([tree.paths[r] for r in range(tree.n_regions)[level]])
     return CountOfCounts(upper, truth.rows(level.start, level.stop), f"{truth.name}/two levels")
 
 
 def part_of(truth: CountOfCounts, name: str, states: Sequence[str]) -> CountOfCounts:
-    """Some regions of the second level, with all below them, under a root of another name."""
+    """Keep some regions of the second level, with all below them, under a root of another name."""
     tree = truth.hierarchy
     kept = [leaf for leaf in range(tree.n_regions)[tree.leaves] if tree.paths[leaf][1] in states]
     part = Hierarchy.from_paths([(name, *tree.paths[leaf][1:]) for leaf in kept])

@@ -33,7 +33,7 @@ STATISTICS = ("groups", "entities", "distinct sizes", "largest size", "groups of
 
 
 def statistics(trial: Trial) -> Record:
-    """Numbers of the top level, and groups and entities by region of the second."""
+    """Count the numbers of the top level, and groups and entities by region of the second."""
     truth = trial.truth
     row = truth.rows(0, 1)[0]
     sizes = np.flatnonzero(row)
@@ -56,7 +56,7 @@ def statistics(trial: Trial) -> Record:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per statistic: ours by data set, printed numbers as dashes."""
+    """Draw a panel per statistic: ours by data set, printed numbers as dashes."""
     rows = frame.sort_values("data").to_dict("records")
     figure = new_figure(max(7.2, 2.7 * len(STATISTICS)), 3.6)
     panels = figure.subplots(1, len(STATISTICS), sharey=True, squeeze=False)[0]
@@ -88,7 +88,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Every printed number against ours, exactly, and the text's other number of taxi trips."""
+    """Judge every printed number against ours, exactly, and the text's other number of taxi trips."""
     found = []
     rows = {str(row["data"]): row for row in frame.to_dict("records")}
     for (name, row), printed in product(rows.items(), kuo.K1):

@@ -32,7 +32,7 @@ class Line:
 
 
 def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
-    """A column per data set, a row per level, root first: error against epsilon per level, both axes logarithmic."""
+    """Draw a column per data set, a row per level, root first: error against epsilon per level, both log."""
     names = list(dict.fromkeys(name for line in lines for name in line.errors.values_of("data")))
     n_levels = max((line.errors.n_levels for line in lines), default=1) or 1
     figure = new_figure(max(6.4, 0.6 + 3.1 * len(names)), 1.3 + 2.3 * n_levels)
@@ -58,7 +58,7 @@ def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
 
 
 def titled(name: str, lines: Sequence[Line]) -> str:
-    """The data set in two lines, and whether it is real."""
+    """Title a panel: the data set in two lines, and whether it is real."""
     real = all(row.real for line in lines for row in line.errors.where(data=name))
     first, _, rest = name.partition(", ")
     return f"{first}\n{rest or 'all levels'} ({'real data' if real else 'not real data'})"
@@ -75,12 +75,12 @@ def number(value: float) -> str:
 
 
 def measured(row: LevelError) -> str:
-    """The mean with its standard error."""
+    """Write the mean with its standard error."""
     return f"{number(row.mean)} ± {number(row.standard_error)}"
 
 
 def ratio(ours: LevelError, other: LevelError) -> str:
-    """Ours over the other, from pairs that share their noise, with a standard error."""
+    """Write ours over the other, from pairs that share their noise, with a standard error."""
     pairs = [ours.values[r] / other.values[r] for r in ours.values.keys() & other.values.keys() if other.values[r]]
     if not pairs:
         return "x ?"
@@ -93,7 +93,7 @@ def compared_words(name: str, ours: LevelError, other_name: str, other: LevelErr
 
 
 def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str = "") -> Verdict:
-    """Whether a printed number comes out; on stand-ins it is shown beside ours and not judged."""
+    """Judge whether a printed number comes out; on stand-ins it is shown beside ours and not judged."""
     quotient = ours.mean / printed.value
     words = f"ours {measured(ours)}, printed {number(printed.value)}: x {quotient:.3g}{remark}"
     where = f"{ours.data}, epsilon {ours.epsilon:g}"
@@ -104,7 +104,7 @@ def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str 
 
 
 def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
-    """One verdict that says so where no data set has printed numbers."""
+    """Give one verdict that says so where no data set has printed numbers."""
     if not any(paper_name(name) for name in errors.values_of("data")):
         words = "no data set of the paper among the results: set PGSR_DATA, and run the profile quick"
         yield Verdict(claim, "", not_judged("no data set of the paper"), words)

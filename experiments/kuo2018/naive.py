@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClippedAtZero:
-    """Negative counts become 0, and nothing else happens: at epsilon 1 an empty size gains 0.96 groups on average."""
+    """A post-process that only makes negative counts 0: at epsilon 1 an empty size gains 0.96 groups on average."""
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
@@ -51,7 +51,7 @@ class ClippedAtZero:
 
 
 def clip_sizes(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCounts:
-    """Sizes above K count as K."""
+    """Count sizes above K as K."""
     size = int(parameters["K"])
     if size >= truth.max_size:
         return truth
@@ -61,7 +61,7 @@ def clip_sizes(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCo
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per K at epsilon 1: error by data set, printed numbers as dashes."""
+    """Draw a panel per K at epsilon 1: error by data set, printed numbers as dashes."""
     errors = level_errors(frame, "cumulative_l1", ["K"]).where(epsilon=1)
     grid, names = errors.values_of("parameters"), sorted(errors.values_of("data"))
     style = arm_looks([arm.label for arm in ARMS])
@@ -94,7 +94,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Naive against Hc, and which reading gives the printed numbers."""
+    """Judge naive against Hc, and which reading gives the printed numbers."""
     errors = level_errors(frame, "cumulative_l1", ["K"])
     return [*_worse(errors), *_printed(errors)]
 

@@ -53,7 +53,7 @@ def fitted(trial: Trial) -> Record:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Left the error, right the part of fitted values that are whole, by data set at epsilon 1."""
+    """Draw the error and the part of fitted values that are whole, by data set at epsilon 1."""
     figure = new_figure(10.5, 4.6)
     panels = figure.subplots(1, 2)
     style = arm_looks([arm.label for arm in ARMS])
@@ -89,7 +89,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """L1 against L2 for Hc and for Hg, how much of it is whole, and the printed numbers."""
+    """Judge L1 against L2 for Hc and for Hg, how much of it is whole, and the printed numbers."""
     errors, whole = level_errors(frame, "emd"), level_errors(frame, "whole")
     return [*_better(errors), *_whole(whole), *_printed(errors)]
 

@@ -36,7 +36,7 @@ MARKED = (10, 100, 1_000)
 
 
 def by_position(trial: Trial) -> Record:
-    """Mean error per group by position, and its parts at small sizes and at the others.
+    """Measure the mean error per group by position, and its parts at small sizes and at the others.
 
     Small sizes are the lower half of the sizes that occur; they hold most groups, in long runs of equal sizes. Ranks of
     bins are those of their middle.
@@ -67,7 +67,7 @@ def by_position(trial: Trial) -> Record:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Hg above, Hc below, a column per data set: mean error per group against its rank from the largest."""
+    """Draw Hg above Hc, a column per data set: the mean error per group against its rank from the largest."""
     part: Any = frame[frame["epsilon"] == 1]
     names = sorted(part["data"].unique())
     style = arm_looks([arm.label for arm in ARMS])
@@ -106,7 +106,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """How much of the error lies at small sizes."""
+    """Judge how much of the error lies at small sizes."""
     small = level_errors(frame, "small")
     facts = {str(row["data"]): row for row in frame.to_dict("records")}
     return list(_claims(small, facts))

@@ -56,7 +56,7 @@ class Release(Arm):
 
 
 def released(trial: Trial) -> Record:
-    """One release, what was chosen, and the loss in truth over the epsilon of the cell."""
+    """Measure one release, what was chosen, and the loss in truth over the epsilon of the cell."""
     arm, epsilon = trial.arm, trial.cell.epsilon
     assert isinstance(arm, Release)
     assert epsilon is not None
@@ -72,7 +72,7 @@ def released(trial: Trial) -> Record:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A row per release, a column per data set: error by level over that of the default, at total epsilon 1."""
+    """Draw a row per release, a column per data set: error by level over that of the default, at total epsilon 1."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names = sorted(errors.values_of("data"))
     figure = new_figure(max(8.0, 3.0 + 2.9 * len(names)), 6.0)
@@ -106,7 +106,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Whether the default is good, whether Hg is better on sparse data, whether an honest choice pays, and its cost."""
+    """Judge the default, Hg on sparse data, whether an honest choice pays, and what it costs."""
     errors = level_errors(frame, "emd")
     return [*_default(errors), *_sparse(errors), *_choices(errors, frame), *_cost(frame)]
 

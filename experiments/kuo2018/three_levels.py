@@ -42,7 +42,7 @@ CHEAP = 1.1
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Error against epsilon per level: with consistency drawn through, without it dotted."""
+    """Draw error against epsilon per level: with consistency drawn through, without it dotted."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {words}", level_errors(frame, metric).where(arm=label), look, dashes)
@@ -53,7 +53,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """What consistency costs, Hc against Hg by level, and over all levels."""
+    """Judge what consistency costs, Hc against Hg by level, and over all levels."""
     return [*_cost(frame), *_better(frame), *_overall(frame)]
 
 

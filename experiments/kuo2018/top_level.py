@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Error at epsilon 1 by data set, printed numbers as dashes."""
+    """Draw error at epsilon 1 by data set, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
     names, style = sorted(errors.values_of("data")), arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 1.9 * len(names)), 4.4)
@@ -56,7 +56,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Which of both is better on which data, and the printed numbers."""
+    """Judge which of both is better on which data, and the printed numbers."""
     errors = level_errors(frame, "emd")
     return [*_better(errors), *_printed(errors)]
 

@@ -48,7 +48,7 @@ COMPARABLE = 3.0
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Error against epsilon per level, the omniscient line dashed."""
+    """Draw error against epsilon per level, the omniscient line dashed."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [Line(label, level_errors(frame, CONSISTENT).where(arm=label), look) for label, look in style.items()]
     omniscient = level_errors(frame, OMNISCIENT).where(arm=ARMS[0].label)
@@ -57,7 +57,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The better of both against the reference, and which is better on which data."""
+    """Judge the better of both against the reference, and which is better on which data."""
     return [*_as_good(frame), *_none_dominates(frame)]
 
 

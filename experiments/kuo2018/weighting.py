@@ -40,7 +40,7 @@ WEIGHTED, AVERAGE = "weighted", "average"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Error against epsilon per level: weighted merging drawn through, plain averaging dashed."""
+    """Draw error against epsilon per level: weighted merging drawn through, plain averaging dashed."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {merge}", level_errors(frame, merge).where(arm=label), look, dashes)
@@ -51,7 +51,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Weighted against average by data set, epsilon, combination and level, and which combination is worst."""
+    """Judge weighted against average by data set, epsilon, combination and level, and which combination is worst."""
     return [*_weighting(frame), *_worst(frame)]
 
 

@@ -93,7 +93,7 @@ PERSONS = Competitor(
 
 
 def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, most: int) -> int:
-    """T, from public numbers alone.
+    """Compute T, the number of rounds, from public numbers alone.
 
     With alpha = 1/2 a measurement has noise of standard deviation Delta sqrt(T / rho). T = rho (tau / Delta)^2 makes
     that tau = `NOISE_ALLOWED`; it is kept between `FEWEST_ROUNDS` and `most`, and one query is measured once.
@@ -152,7 +152,7 @@ OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: 
 
 
 def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:
-    """The trial's method on its population and its noise.
+    """Fit the trial's method to its population with its noise.
 
     Raises:
         TorchMissingError: torch is needed, and absent.
@@ -176,6 +176,6 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 
 
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Peak bytes: libraries with torch, tables with their gradients and moments, and answers in blocks."""
+    """Estimate peak bytes: libraries with torch, tables with their gradients and moments, and answers in blocks."""
     del arm
     return 900_000_000 + 400_000 * int(parameters["components"]) + 500 * data.groups

@@ -14,7 +14,7 @@ from pgsr.synthesis.simulators import households, referrals, related_households
 
 
 def only(population: Population, group: tuple[str, ...], individual: tuple[str, ...]) -> Population:
-    """The same groups with some of their attributes.
+    """Keep some of the attributes of the same groups.
 
     Example:
         >>> few = only(households(10), ("tenure",), ("age", "sex"))
@@ -32,7 +32,7 @@ def only(population: Population, group: tuple[str, ...], individual: tuple[str, 
 
 
 def up_to(population: Population, max_size: int) -> Population:
-    """Without households larger than `max_size`, over the domain of that size."""
+    """Drop households larger than `max_size`, over the domain of that size."""
     domain = population.domain
     kept = population.sizes <= max_size
     persons = kept[population.group_of]
@@ -47,7 +47,7 @@ def up_to(population: Population, max_size: int) -> Population:
 
 
 def few_attributes(n_groups: int, max_size: int, seed: int = 0) -> Population:
-    """`households` with area, tenure, age and sex only: so few kinds of households that all can be listed."""
+    """Simulate `households` with area, tenure, age and sex only: so few kinds of households that all can be listed."""
     return only(households(n_groups, max_size, seed), ("area", "tenure"), ("age", "sex"))
 
 
@@ -55,7 +55,7 @@ Load = Callable[[], Population]
 
 
 def few_related(n_groups: int, max_children: int, seed: int = 0) -> Population:
-    """`related_households` with the same few attributes."""
+    """Simulate `related_households` with the same few attributes."""
     return only(related_households(n_groups, max_children, seed), ("area", "tenure"), ("age", "sex"))
 
 

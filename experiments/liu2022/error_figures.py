@@ -21,7 +21,7 @@ CLOSE = 0.25
 
 
 def errors_of(frame: "pd.DataFrame", metric: str) -> LevelErrors:
-    """One number per cell, by data set, epsilon, arm and set of queries."""
+    """Collect one number per cell, by data set, epsilon, arm and set of queries."""
     if metric not in frame.columns or "queries" not in frame.columns:
         return LevelErrors([])
     return level_errors(frame.rename(columns={metric: f"{metric}_level0"}), metric, ["queries"])
@@ -32,7 +32,7 @@ def queries_of(row: LevelError) -> str:
 
 
 def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], title: str) -> "Figure":
-    """A panel per data set and set of queries: error against epsilon, both log."""
+    """Draw a panel per data set and set of queries: error against epsilon, both log."""
     found = errors_of(frame, metric)
     panels = list(dict.fromkeys((row.data, row.real, row.parameters) for row in found))
     figure = new_figure(max(6.4, 4.2 * len(panels)), 4.6)
@@ -57,13 +57,13 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
 
 
 def smaller_than(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
-    """Whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
+    """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
         yield Verdict(claim, where, compared(theirs.less(ours)), _words(ours, theirs))
 
 
 def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
-    """Whether the means of both arms differ by at most `CLOSE`."""
+    """Judge whether the means of both arms differ by at most `CLOSE`."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
         low, high = sorted((ours, theirs), key=lambda row: row.mean)
         both = sorted(low.values.keys() & high.values.keys())

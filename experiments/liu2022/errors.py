@@ -29,12 +29,12 @@ ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """A panel per data set: the largest error against epsilon."""
+    """Draw a panel per data set: the largest error against epsilon."""
     return error_figure(frame, LARGEST, ARMS, "HP1: largest error of a 3-way query of groups or persons")
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims on figure 2, and whether HPD-Fixed is worth its trouble."""
+    """Judge the claims on figure 2, and whether HPD-Fixed is worth its trouble."""
     found = errors_of(frame, LARGEST)
     return [
         *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN),
@@ -45,12 +45,12 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """The same with the mean error."""
+    """Draw the same with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3: mean error of the 3-way queries of groups and persons")
 
 
 def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claim on figure 4, and the same of ours."""
+    """Judge the claim on figure 4, and the same of ours."""
     found = errors_of(frame, MEAN)
     return [*close(found, liu.CLAIMS["figure 4"], HPD_FIXED, HPD_GEN), *_beats_baselines(found, "mean error")]
 

@@ -21,12 +21,12 @@ RELATIONS, ALL = "Q_R", "Q_G + Q_I + Q_R"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Left: queries of relations alone. Right: of groups, persons and relations."""
+    """Draw a panel for queries of relations alone, and one for those of groups, persons and relations."""
     return error_figure(frame, LARGEST, ARMS, "HP2: largest error of a 3-way query, with relations")
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims on figure 3."""
+    """Judge the claims on figure 3."""
     found = errors_of(frame, LARGEST)
     return [
         *close(found, liu.CLAIMS["figure 3a"], HPD_FIXED, HPD_GEN),
@@ -35,12 +35,12 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """The same with the mean error."""
+    """Draw the same with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3b: mean error of the 3-way queries, with relations")
 
 
 def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
-    """The claims on figure 5."""
+    """Judge the claims on figure 5."""
     found = errors_of(frame, MEAN)
     alone, together = (LevelErrors([row for row in found if queries_of(row) == name]) for name in (RELATIONS, ALL))
     return [

@@ -82,7 +82,7 @@ class Step:
 
 
 def growth(trial: Trial) -> "Record":
-    """One cell: fits on populations that grow along the axis, in its order; a refusal ends no climb.
+    """Measure one cell: fits on populations that grow along the axis, in its order; a refusal ends no climb.
 
     Free parameters: "axis"; "climb", text like "1 2 3"; "rounds"; "components".
 
@@ -128,7 +128,7 @@ def _largest(population: Population, axis: str) -> int:
 
 
 def along(population: Population, axis: str, x: int) -> Population:
-    """The population up to size x with age, sex and tenure, or up to size 2 with the first x attributes.
+    """Cut the population: up to size x with age, sex and tenure, or up to size 2 with the first x attributes.
 
     Example:
         >>> from pgsr.synthesis.simulators import households
@@ -142,7 +142,7 @@ def along(population: Population, axis: str, x: int) -> Population:
 
 
 def n_parameters(method: Any, domain: Domain) -> int | None:
-    """Counted in the model itself; None for methods without parameters."""
+    """Count the parameters in the model itself; None for methods without parameters."""
     if isinstance(method, HPDFixed):
         model: Any = FixedLogits(domain, method.components, 0, "cpu")
     elif isinstance(method, HPDGen):
@@ -158,7 +158,7 @@ def _kinds(domain: Domain) -> int:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Columns: the two axes. Above what is kept, below seconds of a fit."""
+    """Draw a column per axis of growth: what is kept, and below it seconds of a fit."""
     steps = steps_of(frame)
     figure = new_figure(9, 7)
     grid = figure.subplots(2, 2, squeeze=False)
@@ -182,7 +182,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Exponential and linear growth, exactly; and how seconds grow."""
+    """Judge exponential and linear growth, exactly; and how seconds grow."""
     steps = steps_of(frame)
     return [*_counted(steps), *_timed(steps)]
 
@@ -253,7 +253,7 @@ def _timed(steps: list[Step]) -> Iterator[Verdict]:
 
 
 def exponent(x: Any, y: Any) -> float:
-    """p of the power law y = c x^p that fits best, by least squares on logarithms.
+    """Fit the exponent p of the power law y = c x^p, by least squares on logarithms.
 
     Example:
         >>> round(exponent([1, 2, 4], [3.0, 12.0, 48.0]), 6)
@@ -263,7 +263,7 @@ def exponent(x: Any, y: Any) -> float:
 
 
 def growth_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Libraries with torch, and the largest universe that `MWEM` builds."""
+    """Estimate peak bytes: libraries with torch, and the largest universe that `MWEM` builds."""
     del data, arm, parameters
     return 1_500_000_000
 

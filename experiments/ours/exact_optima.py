@@ -90,7 +90,7 @@ METRICS = {"l1": "L1 of a level (groups), log", "cumulative_l1": "EMD or cum. L1
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Rows: error by arm at every epsilon, then M_c^dp over M_c. Columns: data sets. Marks: levels."""
+    """Draw a column per data set: errors by arm at every epsilon, a mark per level, then M_c^dp over M_c."""
     errors = {metric: level_errors(frame, metric) for metric in METRICS}
     names, epsilons = (errors["l1"].values_of(name) for name in ("data", "epsilon"))
     rows = [(metric, epsilon) for epsilon in sorted(epsilons, reverse=True) for metric in METRICS]
@@ -117,7 +117,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """How far M_c^dp is from M_c, whether M_c is near its bound, and the best arm by level."""
+    """Judge how far M_c^dp is from M_c, whether M_c is near its bound, and the best arm by level."""
     found = {metric: level_errors(frame, metric) for metric in METRICS}
     return [*_objectives(frame), *_proofs(frame), *_price(found), *_best(found), *_totals(found)]
 
@@ -205,7 +205,7 @@ def _certificates(frame: "pd.DataFrame") -> dict[tuple[str, float, str], dict[in
 
 
 def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
-    """Whether M_c is nearer to the truth than M_c^dp, by level."""
+    """Judge whether M_c is nearer to the truth than M_c^dp, by level."""
     for metric, title in {"l1": "L1", "cumulative_l1": "cumulative L1"}.items():
         for data, epsilon in found[metric].values_of("data", "epsilon"):
             part = found[metric].where(data=data, epsilon=epsilon)
@@ -220,7 +220,7 @@ def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
 
 
 def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
-    """Whether a two-stage release has the smallest earth mover's distance; who has it by level."""
+    """Judge whether a two-stage release has the smallest earth mover's distance; who has it by level."""
     errors = found["cumulative_l1"]
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)

@@ -47,7 +47,7 @@ UNITS = {
 
 
 def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
-    """The whole report."""
+    """Compose the whole report."""
     blocks: list[Block] = [
         Heading(1, "Differentially private group size release: experiments"),
         *_warning(profile),
@@ -355,7 +355,7 @@ def decimal(value: Fraction) -> str:
 
 
 def number(value: float) -> str:
-    """About four digits, as people read them.
+    """Write about four digits, as people read them.
 
     Example:
         >>> [number(x) for x in (360872, 20731.42, 772.84, 1.049, 0.000123456, 0)]
@@ -367,7 +367,7 @@ def number(value: float) -> str:
 
 
 def as_printed(value: float) -> str:
-    """All digits.
+    """Write all digits.
 
     Example:
         >>> as_printed(208977518.4), as_printed(78459.0)

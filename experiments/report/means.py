@@ -14,7 +14,7 @@ from experiments.engine.verdicts import FEWEST, half_width
 
 @dataclass(frozen=True)
 class Mean:
-    """One number by data set, epsilon, arm, free parameters, level and metric.
+    """A number by data set, epsilon, arm, free parameters, level and metric.
 
     Attributes:
         level: 0 is the root; None for numbers that are not of a level.
@@ -49,17 +49,17 @@ class Mean:
 
     @property
     def standard_error(self) -> float | None:
-        """None from a single replicate."""
+        """The standard error of the mean; None from a single replicate."""
         return stdev(self.values) / self.n**0.5 if self.n > 1 else None
 
     @property
     def ratio(self) -> float | None:
-        """Ours over theirs."""
+        """The ratio of ours over theirs."""
         return self.mean / self.printed.value if self.printed is not None and self.printed.value else None
 
     @property
     def words(self) -> str:
-        """How it compares with what is printed.
+        """The comparison with what is printed, in words.
 
         Example:
             >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
@@ -87,7 +87,7 @@ class Mean:
 
 
 def means(entries: Iterable[Entry]) -> list[Mean]:
-    """Every number that finished cells recorded. Lists other than levels belong to figures."""
+    """Collect every number that finished cells recorded. Lists other than levels belong to figures."""
     found: dict[tuple, tuple[Entry, list[float]]] = {}
     for entry in entries:
         cell = entry.cell
@@ -101,7 +101,7 @@ def means(entries: Iterable[Entry]) -> list[Mean]:
 
 
 def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
-    """The same means, with the first printed number that fits."""
+    """Give every mean the first printed number that fits."""
     fitting = ((row, next((each for each in printed if row.stands_beside(each)), None)) for row in rows)
     return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
 

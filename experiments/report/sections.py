@@ -39,7 +39,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Section:
-    """What there is to report on one experiment.
+    """The material to report on one experiment.
 
     Attributes:
         planned: False where the experiment has no such profile.
@@ -73,24 +73,24 @@ class Section:
 
     @property
     def seconds(self) -> float:
-        """Of all stored cells, each in a process of its own."""
+        """The seconds of all stored cells."""
         return sum(entry.seconds for entry in self.entries)
 
     @property
     def unfinished(self) -> bool:
-        """Whether running it in this profile would compute something."""
+        """Tell whether running it in this profile would compute something."""
         again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
         return self.planned and (not self.entries or any(self.condition[each] for each in again))
 
     @property
     def command(self) -> str:
-        """What runs it, or runs what is left of it."""
+        """The command that runs it, or what is left of it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
         return f"python -m experiments run {self.experiment.called} --profile {profile}"
 
 
 def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:
-    """Everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
+    """Collect everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
     return [_section(experiment, profile, store, draw) for experiment in experiments]
 
 
