@@ -91,7 +91,7 @@ def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
     axes.set_ylim(-2, None)
     axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
     axes.set_xlim(-0.5, len(epsilons) - 0.5)
-    finish(axes, "epsilon", "violated pairs, log above 10", "violations")
+    finish(axes, "epsilon", "violations (pairs), log above 10", "violations")
 
 
 def _totals(totals: LevelErrors) -> Iterator[Verdict]:
