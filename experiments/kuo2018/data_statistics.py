@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure, wrapped
 from experiments.engine.looks import GENERATED, PRINTED, REAL
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.release_record import Record
@@ -78,7 +78,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_xscale("log")
         axes.set_xlim(min(values, default=1) / 5, max(values, default=1) * 5)
         _few_labels(axes, bool(values))
-        axes.set_yticks(range(len(rows)), [str(row["data"]).replace(", states", "") for row in rows], fontsize="small")
+        axes.set_yticks(range(len(rows)), [wrapped(str(row["data"]), 24) for row in rows], fontsize="small")
         axes.set_ylim(len(rows) - 0.5, -0.5)
         finish(axes, f"{_unit(name)}, log", "", name)
         axes.grid(axis="x", color="#e5e5e5")
@@ -125,8 +125,8 @@ def _entities(row: np.ndarray) -> int:
 
 
 def _unit(name: str) -> str:
-    return {"entities": "entities", "groups": "groups", "groups of size 0": "groups"}.get(
-        name, "sizes" if name.startswith("distinct") else "entities per group"
+    return {"groups": "groups", "groups of size 0": "groups", "entities": "entities", "distinct sizes": "sizes"}.get(
+        name, "entities per group"
     )
 
 

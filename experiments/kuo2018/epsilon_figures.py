@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, level_name, new_figure
+from experiments.engine.figures import (
+    epsilon_axis,
+    error_axis,
+    finish,
+    head,
+    legend_below,
+    level_name,
+    new_figure,
+    wrapped,
+)
 from experiments.engine.looks import Look
 from experiments.engine.printed import Printed
 from experiments.engine.summary import LevelError, LevelErrors
@@ -58,10 +67,9 @@ def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
 
 
 def titled(name: str, lines: Sequence[Line]) -> str:
-    """Title a panel: the data set in two lines, and whether it is real."""
+    """Title a panel: the data set, and whether it is real."""
     real = all(row.real for line in lines for row in line.errors.where(data=name))
-    first, _, rest = name.partition(", ")
-    return f"{first}\n{rest or 'all levels'} ({'real data' if real else 'not real data'})"
+    return wrapped(f"{name} ({'real data' if real else 'not real data'})", 28)
 
 
 def number(value: float) -> str:
@@ -79,13 +87,18 @@ def measured(row: LevelError) -> str:
     return f"{number(row.mean)} ± {number(row.standard_error)}"
 
 
-def ratio(ours: LevelError, other: LevelError) -> str:
-    """Write ours over the other, from pairs that share their noise, with a standard error."""
+def ratio_of(ours: LevelError, other: LevelError) -> tuple[float, float] | None:
+    """Divide ours by the other, over pairs that share their noise: mean and standard error; None without pairs."""
     pairs = [ours.values[r] / other.values[r] for r in ours.values.keys() & other.values.keys() if other.values[r]]
     if not pairs:
-        return "x ?"
-    error = stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
-    return f"x {fmean(pairs):.2f} ± {error:.2f}"
+        return None
+    return fmean(pairs), stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
+
+
+def ratio(ours: LevelError, other: LevelError) -> str:
+    """Write ours over the other, with a standard error."""
+    found = ratio_of(ours, other)
+    return "x ?" if found is None else f"x {found[0]:.2f} ± {found[1]:.2f}"
 
 
 def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
@@ -83,7 +83,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         )  # fmt: skip
         axes.set_yscale("log")
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
-        axes.set_xticks(range(len(names)), [_short(name) for name in names], fontsize="small")
+        axes.set_xticks(range(len(names)), [wrapped(name) for name in names], fontsize="small")
         left = axes is panels[0]
         label = "cumulative L1 distance at the root (entities), log\nEMD where the total is right" if left else ""
         finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
@@ -97,10 +97,6 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge naive against Hc, and which reading gives the printed numbers."""
     errors = level_errors(frame, "cumulative_l1", ["K"])
     return [*_worse(errors), *_printed(errors)]
-
-
-def _short(name: str) -> str:
-    return name.removesuffix(", root").replace(" by block", "\nby block").replace(" generated", "\ngenerated")
 
 
 def _worse(errors: LevelErrors) -> Iterator[Verdict]:

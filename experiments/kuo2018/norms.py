@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
@@ -70,10 +70,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 label=label, linestyle="", **look.marks, markersize=6, capsize=3,
             )  # fmt: skip
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
-        ticks = [
-            name.removesuffix(", root").replace(" by block", "\nby block").replace(" at 1", "\nat 1") for name in names
-        ]
-        axes.set_xticks(range(len(names)), ticks, fontsize="small")
+        axes.set_xticks(range(len(names)), [wrapped(name) for name in names], fontsize="small")
         finish(axes, "", unit, "error" if metric == "emd" else "whole numbers before rounding")
     for place, name in enumerate(names):
         for printed, shift in ((p, {"Hc": -0.26, "Hg": 0.13}[p.arm]) for p in kuo.K3 if p.data == paper_name(name)):

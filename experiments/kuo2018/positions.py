@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, new_figure, plain_number
+from experiments.engine.figures import finish, head, new_figure, plain_number, wrapped
 from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -94,7 +94,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             axes,
             "rank from the largest group, log" if row else "",
             f"{label}: mean error per group\n(entities), log" if column == 0 else "",
-            "" if row else f"{name.removesuffix(', root')}\n({kind})",
+            "" if row else f"{wrapped(name, 30)}\n({kind})",
         )
     for axes in panels.flat:
         axes.set_ylim(bottom=0)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, level_name, new_figure
+from experiments.engine.figures import finish, head, legend_below, level_name, new_figure, wrapped
 from experiments.engine.looks import LEVELS as LEVEL_LOOKS
 from experiments.engine.release_record import Record, result_record
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
@@ -28,7 +28,7 @@ from experiments.kuo2018.data import (
     WHITE_WEST,
     paper_name,
 )
-from experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio
+from experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
 
@@ -98,7 +98,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.set_yticks(range(len(labels)), labels, fontsize="small")
         axes.set_ylim(len(labels) - 0.5, -0.5)
         kind = "real data" if all(row.real for row in part) else "not real data"
-        finish(axes, "EMD over that of Hc x Hc x Hc (ratio), log", "", f"{name.replace(', ', chr(10))}\n({kind})")
+        finish(axes, "EMD over that of Hc x Hc x Hc (ratio), log", "", f"{wrapped(name, 26)}\n({kind})")
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
     head(figure, f"K8b: combinations and private choices, total epsilon 1\n{BARS}")
@@ -170,10 +170,7 @@ def _place(row: LevelError) -> str:
 
 def _relative(part: LevelErrors, label: str, level: int) -> tuple[float, float] | None:
     ours, default = part.one(arm=label, level=level), part.one(arm=DEFAULT, level=level)
-    if ours is None or default is None:
-        return None
-    _, mean, _, error = ratio(ours, default).split()
-    return float(mean), float(error)
+    return None if ours is None or default is None else ratio_of(ours, default)
 
 
 def _mechanism(fit: IsotonicFit, epsilon: Fraction, views: tuple[View, ...]) -> Mechanism:

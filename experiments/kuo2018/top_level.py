@@ -5,7 +5,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, finish, legend_below, new_figure
+from experiments.engine.figures import error_axis, finish, legend_below, new_figure, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
@@ -48,7 +48,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     error_axis(axes)
     axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
     kinds = {name: all(row.real for row in errors.where(data=name)) for name in names}
-    ticks = [f"{name.replace(', ', chr(10))}\n({'' if kinds[name] else 'not '}real data)" for name in names]
+    ticks = [f"{wrapped(name)}\n({'' if kinds[name] else 'not '}real data)" for name in names]
     axes.set_xticks(range(len(names)), ticks, fontsize="small")
     finish(axes, "", "EMD at the root (entities), log", f"K3: Hc (L1) and Hg (L2) at the top level, epsilon 1\n{BARS}")
     legend_below(figure, [axes], 3)

@@ -48,8 +48,10 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
                 [row.standard_error for row in rows], label=label, **look.marks, capsize=3,
             )  # fmt: skip
         epsilon_axis(axes, sorted(part.values_of("epsilon")))
-        kind = "" if real or "generated" in data else " (generated)"
-        finish(axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data}{kind}\n{_of(parameters)}")
+        kind = "real data" if real else "not real data"
+        finish(
+            axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data} ({kind})\n{_of(parameters)}"
+        )
     error_axis(axes_of[0])  # all share it
     legend_below(figure, axes_of, 5)
     head(figure, f"{title}\nbars: one standard error")
