@@ -160,7 +160,7 @@ def test_short_cells_share_a_process(tmp_path):
         return {"pid": os.getpid()}
 
     shared, alone = Store(tmp_path / "shared"), Store(tmp_path / "alone")
-    run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=2, say=quiet)
+    run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=1, say=quiet)
     frame = shared.frame("T1", SMOKE)
     assert len(frame) == 36
     assert all(frame.groupby("pid")["arm"].nunique() == 1), "a process serves one arm"

@@ -11,7 +11,7 @@ import contextlib
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -196,14 +196,16 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
         try:
             while (first := queue.next()) is not None:
                 task, needed = first
-                with gate.hold(needed, task.cell.key), contextlib.closing(Worker()) as worker:
-                    workers.add(worker)
-                    while task is not None and not queue.stopped:
-                        entry = compute_entry(task, worker)
-                        results.put(entry)
-                        short = share and worker.reusable and worker.seconds < SHORT
-                        task = queue.alike(task) if short else None
-                    workers.discard(worker)
+                with gate.hold(needed, task.cell.key):
+                    if queue.stopped:
+                        break
+                    with contextlib.closing(Worker()) as worker:
+                        workers.add(worker)
+                        while task is not None and not queue.stopped:
+                            results.put(compute_entry(task, worker))
+                            short = share and worker.reusable and worker.seconds < SHORT
+                            task = queue.alike(task) if short else None
+                        workers.discard(worker)
         except BaseException as error:  # told to the thread that waits for results
             results.put(error)
         results.put(None)
@@ -234,18 +236,29 @@ class _Queue:
     """Cells that wait, for several threads: in their order, or the next one that the same worker can take."""
 
     def __init__(self, tasks: list[tuple[Task, int]]) -> None:
-        self._tasks = dict(enumerate(tasks))
+        self._waiting = dict(enumerate(tasks))
+        self._in_order = deque(self._waiting)
+        self._of_kind: dict[tuple, deque[int]] = {}
+        for place, (task, _) in self._waiting.items():
+            self._of_kind.setdefault(_kind(task), deque()).append(place)
         self._lock = threading.Lock()
         self.stopped = False
 
     def next(self) -> tuple[Task, int] | None:
-        with self._lock:
-            return None if self.stopped or not self._tasks else self._tasks.pop(next(iter(self._tasks)))
+        return self._taken(self._in_order)
 
     def alike(self, task: Task) -> Task | None:
+        found = self._taken(self._of_kind[_kind(task)])
+        return None if found is None else found[0]
+
+    def _taken(self, places: "deque[int]") -> tuple[Task, int] | None:
+        """The first that nobody took through the other way."""
         with self._lock:
-            found = next((place for place, (other, _) in self._tasks.items() if _kind(other) == _kind(task)), None)
-            return None if found is None else self._tasks.pop(found)[0]
+            while places and not self.stopped:
+                found = self._waiting.pop(places.popleft(), None)
+                if found is not None:
+                    return found
+        return None
 
 
 def _kind(task: Task) -> tuple:

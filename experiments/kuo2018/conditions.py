@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, legend_below, new_figure, plain_number
+from experiments.engine.figures import finish, legend_below, new_figure, short_number
 from experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, in_every_replicate
@@ -89,7 +89,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             label=kind, clip_on=False,
         )  # fmt: skip
     axes.set_xscale("symlog", linthresh=1)
-    axes.xaxis.set_major_formatter(lambda value, _: plain_number(value))
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.set_xlim(left=0)
     axes.set_yticks(range(len(ARMS)), [arm.label for arm in ARMS], fontsize="small")
     axes.set_ylim(len(ARMS) - 0.5, -0.5)

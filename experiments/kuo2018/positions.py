@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, new_figure, plain_number, wrapped
+from experiments.engine.figures import finish, head, new_figure, plain_number, short_number, wrapped
 from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -85,8 +85,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
         axes.set_yscale("symlog", linthresh=1e-3)
         axes.set_xscale("log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda value, _: plain_number(value))
+        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+        axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
         axes.set_xlim(x[-1] * 1.5, 0.7)
         _mark_sizes(axes, first)
         kind = "real data" if first["real"] else "not real data"
