@@ -31,8 +31,8 @@ from experiments.published import coco
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
 from pgsr.comparison_view import new_figure
-from pgsr.conditions import judged_release
 from pgsr.method import Seconds
+from pgsr.solving import judged_release
 
 if TYPE_CHECKING:
     import pandas as pd

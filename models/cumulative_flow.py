@@ -8,8 +8,8 @@ from models.adapter import Refused
 from models.optional import load, not_installed
 from models.top_down import Deadline, integers_top_down
 from pgsr import memory
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
-from pgsr.certificate import certify
+from pgsr.algorithms.m_c import CumulativeProjection
+from pgsr.certificates import certify
 from pgsr.checks import checked_limit, require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals

@@ -9,7 +9,7 @@ import numpy as np
 
 from models.formulate import children_sums
 from models.optional import load, not_installed
-from pgsr.certificate import certify, objective
+from pgsr.certificates import certify, objective
 from pgsr.checks import checked_limit, require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals

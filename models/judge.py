@@ -8,7 +8,7 @@ import numpy as np
 
 from models.formulate import multipliers
 from models.program import Program
-from pgsr.certificate import MULTIPLIERS, Certificate, certify, is_decided
+from pgsr.certificates import MULTIPLIERS, Certificate, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
 from pgsr.problem import Problem

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from models.optional import load, not_installed
-from pgsr.algorithms.cost_table_steps import Combined, Deadline, Stopped, Tables
+from pgsr.algorithms.cost_tables import Combined, Deadline, Stopped, Tables
 from pgsr.method import Result, Status
 
 LARGEST = 2_000_000

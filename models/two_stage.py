@@ -11,15 +11,15 @@ from models.adapter import Refused
 from models.cumulative_flow import integer_root
 from models.optional import load, not_installed
 from models.top_down import Deadline, integers_top_down
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
+from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.checks import checked_limit, require_kind
-from pgsr.conditions import judged_release
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
 from pgsr.problem import Problem, precision_weights
+from pgsr.solving import judged_release
 from pgsr.views import View
 
 

@@ -2,7 +2,7 @@
 
 from pgsr import metrics
 from pgsr.budget import Budget, Ledger
-from pgsr.certificate import Certificate, certify
+from pgsr.certificates import Certificate, certify
 from pgsr.comparison import Comparison, compare
 from pgsr.errors import PgsrError, ProblemError
 from pgsr.estimate import Estimate

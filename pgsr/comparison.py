@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
-from pgsr.certificate import certify, is_decided
+from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy

@@ -65,7 +65,7 @@ class DoubleGeometric:
 
     def add_to(self, values: np.ndarray, stream: ByteStream) -> None:
         """Add an independent draw to every entry of a contiguous int64 array, in place."""
-        from pgsr.kernels.noise import add_noise
+        from pgsr.double_geometric_kernel import add_noise
 
         if not values.size:
             return

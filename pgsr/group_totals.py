@@ -44,7 +44,7 @@ def noisy_consistent(
     Returns:
         shape (regions,), int64.
     """
-    from pgsr.algorithms.tree_projection import TreeProjection
+    from pgsr.algorithms.m_h import TreeProjection
     from pgsr.problem import Problem
 
     tree = truth.hierarchy

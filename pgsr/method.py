@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from pgsr.certificate import Certificate, Multipliers
+from pgsr.certificates import Certificate, Multipliers
 from pgsr.errors import NoEstimateError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement

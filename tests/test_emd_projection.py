@@ -10,9 +10,9 @@ from test_cumulative_projection import TOTALS, random_problem
 from models import Scipy
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, EmdProjection
-from pgsr.algorithms.cumulative_ascent import maximise
-from pgsr.algorithms.cumulative_dual import SquaresDual
-from pgsr.algorithms.emd_dual import ProximalDual
+from pgsr.algorithms.m_c.ascent import maximise
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.errors import MethodError
 
 

@@ -37,7 +37,7 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
-from pgsr.certificate import Multipliers, is_decided, lagrangian_bound, violations
+from pgsr.certificates import Multipliers, is_decided, lagrangian_bound, violations
 from pgsr.entities import entity_totals, noisy_entities
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
 from pgsr.algorithms import Isotonic, IsotonicTreeProjection, RegionTotalsProjection, SimplexProjection
-from pgsr.certificate import certify
+from pgsr.certificates import certify
 from pgsr.errors import ProblemError
 
 

@@ -1,22 +1,16 @@
 """Specialised exact algorithms. None of them needs a solver."""
 
-from pgsr.algorithms.cost_table_steps import SlopeGreedy, SlopeMerge
-from pgsr.algorithms.cost_tables import CostTables
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
-from pgsr.algorithms.emd_projection import EmdProjection
-from pgsr.algorithms.entity_totals import EntityTotalsProjection
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic_fit import IsotonicFit
-from pgsr.algorithms.isotonic_method import Isotonic
+from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
+from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
+from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.mapping import DaskMap, Mapper, Threads
+from pgsr.algorithms.m_c import CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
+from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.algorithms.region_totals import RegionTotalsProjection
-from pgsr.algorithms.selection import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.simplex import SimplexProjection
-from pgsr.algorithms.streaming import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection
-from pgsr.algorithms.tree_projection import TreeProjection
+from pgsr.parallel import DaskMap, Mapper, Threads
 
 __all__ = [
     "BottomUp",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr import memory
-from pgsr.bounds import BLOCK_CELLS
-from pgsr.certificate import Multipliers, certify
+from pgsr.blocks import BLOCK_CELLS
+from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.method import Result, Seconds, Status

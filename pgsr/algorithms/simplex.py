@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr import memory
-from pgsr.bounds import is_simplex_problem, row_blocks
-from pgsr.certificate import certify
+from pgsr.blocks import row_blocks
+from pgsr.certificates import certify, is_simplex_problem
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem

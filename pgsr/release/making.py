@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr.conditions import broken_conditions
+from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
