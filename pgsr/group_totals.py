@@ -6,9 +6,8 @@ import numpy as np
 
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals
+from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
-from pgsr.views import View
 
 
 def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
@@ -31,7 +30,7 @@ def noisy_consistent(
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
 
-    are found exactly by `TreeProjection` with a single "size".
+    are found exactly by `nearest_integers`, with a single "size".
 
     Args:
         truth: whose regions these are.
@@ -44,9 +43,6 @@ def noisy_consistent(
     Returns:
         shape (regions,), int64.
     """
-    from pgsr.algorithms.m_h import TreeProjection
-    from pgsr.problem import Problem
-
     tree = truth.hierarchy
     law = DoubleGeometric(tree.n_levels / epsilon)
     noisy = numbers.astype(np.int64, copy=True).reshape(-1, 1)
@@ -54,8 +50,4 @@ def noisy_consistent(
         identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
         law.add_to(noisy[region], source.stream(identity))
     noisy[tree.padded] = 0
-    levels = (epsilon / tree.n_levels,) * tree.n_levels
-    public, totals = (noisy[:1, 0], None) if total is None else (np.array([total]), Totals.ROOT)
-    measured = Measurement(tree, View.COUNTS, noisy, 0, levels, Totals.ROOT, public, source.secure, truth.name)
-    result = TreeProjection().solve(Problem("numbers of regions", measured, totals=totals))
-    return result.estimate.values[:, 0].copy()
+    return nearest_integers(tree, noisy, (~tree.padded).astype(np.int64), total)[:, 0].copy()

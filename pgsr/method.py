@@ -26,6 +26,10 @@ class Status(Enum):
     FAILED = "the answer failed our own checks, or the solver gave none"
 
 
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
+"""The statuses whose answer is shown, and measured against the truth where there is one."""
+
+
 @dataclass(frozen=True)
 class Seconds:
     """Wall time of the three parts of a solve, in seconds."""

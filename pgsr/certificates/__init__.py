@@ -12,7 +12,7 @@ from pgsr.certificates.certificate import (
     violations,
 )
 from pgsr.certificates.conditions import broken_conditions
-from pgsr.certificates.exchange import exchange_prices, is_exchange_optimal
+from pgsr.certificates.exchange import is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import (
@@ -32,7 +32,6 @@ __all__ = [
     "Multipliers",
     "broken_conditions",
     "certify",
-    "exchange_prices",
     "is_decided",
     "is_exchange_optimal",
     "is_region_exchange_optimal",

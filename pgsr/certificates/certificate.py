@@ -24,6 +24,7 @@ from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.problem import Problem
+from pgsr.tolerances import CONDITION, RELATIVE
 from pgsr.views import View, ranked
 
 EXCHANGE_TEST = "exchange test"
@@ -151,10 +152,10 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """
     x, tree = estimate.values, problem.hierarchy
     exact = x.dtype.kind == "i"
-    near = 0.0 if exact else 1e-6 * max(1.0, _distance(problem, estimate))
+    near = 0.0 if exact else CONDITION * max(1.0, _distance(problem, estimate))
 
     def differs(a: np.ndarray, b: np.ndarray | float) -> np.ndarray:
-        return (a != b) if exact else np.abs(a - b) > near + 1e-9 * np.abs(a)
+        return (a != b) if exact else np.abs(a - b) > near + RELATIVE * np.abs(a)
 
     counts: dict[str, int] = {}
     if problem.integer:

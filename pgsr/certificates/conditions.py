@@ -5,6 +5,7 @@ from scipy import sparse
 
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
+from pgsr.tolerances import CONDITION
 
 
 def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str, int]:
@@ -18,18 +19,18 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
     values = table.data if sparse.issparse(table) else table
     rounded = np.rint(values)
     broken = {
-        "integrality": int((np.abs(values - rounded) > 1e-6).sum()),
-        "sign": int((values < -1e-6).sum()),
+        "integrality": int((np.abs(values - rounded) > CONDITION).sum()),
+        "sign": int((values < -CONDITION).sum()),
         "consistency": 0,
     }
     for region in range(tree.n_inner):
         children = tree.children(region)
         difference = table[children.start : children.stop].sum(axis=0) - _row(table, region)
-        broken["consistency"] += int((np.abs(difference) > 1e-6).sum())
+        broken["consistency"] += int((np.abs(difference) > CONDITION).sum())
     wanted = measurement.totals
     have = np.asarray(table.sum(axis=1)).ravel()
     checked = 1 if measurement.public is Totals.ROOT else tree.n_regions
-    broken["totals"] = int((np.abs(have[:checked] - wanted[:checked]) > 1e-6).sum())
+    broken["totals"] = int((np.abs(have[:checked] - wanted[:checked]) > CONDITION).sum())
     return broken
 
 

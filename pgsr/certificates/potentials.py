@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.blocks import row_blocks
-from pgsr.certificates.exchange import require_small_slopes
 from pgsr.certificates.lagrangian import prices_of
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import is_region_exchange_optimal
-from pgsr.errors import ProblemError
+from pgsr.errors import TooLargeError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
+from pgsr.nearest_tree.exchange import require_small_slopes
 from pgsr.problem import Problem
 from pgsr.views import View
 
@@ -53,7 +53,7 @@ def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Mult
     an inner region.
 
     Raises:
-        ProblemError: weights times differences exceed 64-bit arithmetic.
+        TooLargeError: weights times differences exceed 64-bit arithmetic.
 
     Shown against exhaustive search by `tests/test_certificate_bounds.py::test_potentials_equal_brute_force`.
     """
@@ -86,7 +86,7 @@ class Potentials:
         from pgsr.certificates.potentials_kernel import NEVER
 
         tree, y = problem.hierarchy, problem.target
-        require_small_slopes(problem, x, y)
+        require_small_slopes(tree, problem.w, x, y)
         leaf = np.full(tree.n_regions - tree.n_inner, NEVER)
         offered = None if multipliers is None else _offered(problem, multipliers)
         if offered is not None:
@@ -106,7 +106,7 @@ class Potentials:
         fixed = np.ascontiguousarray(x), np.ascontiguousarray(problem.target), w, parent
         state, sweeps = kernels.settle(*fixed, problem.hierarchy.n_inner, self.top, self.inner, self.leaf)
         if state == kernels.TOO_LARGE:
-            raise ProblemError("weights times differences exceed 64-bit arithmetic; scale the weights down")
+            raise TooLargeError("weights times differences exceed 64-bit arithmetic; scale the weights down")
         return state == kernels.SETTLED, sweeps
 
     def hold(self, problem: Problem, x: np.ndarray) -> bool:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from pgsr.blocks import row_blocks
-from pgsr.errors import ProblemError
+from pgsr.errors import ProblemError, TooLargeError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
+from pgsr.nearest_tree.exchange import NEVER
 from pgsr.problem import Problem
+from pgsr.tolerances import CONDITION, RELATIVE
 from pgsr.views import View
-
-NEVER = -(2**61)
-"""Stands for minus infinity: the saving of one unit less where there is none to take away."""
 
 _LARGEST_MULTIPLIER = 2**60
 
@@ -144,7 +143,7 @@ def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: 
     difference = x - y
     if norm == 2:
         if int(np.abs(difference).max()) * 3 * len(x) > _LARGEST_MULTIPLIER:
-            raise ProblemError("differences times cells exceed 64-bit arithmetic; use fewer sizes")
+            raise TooLargeError("differences times cells exceed 64-bit arithmetic; use fewer sizes")
         low, high = 2 * difference - 1, 2 * difference + 1
     else:
         low, high = np.where(difference > 0, 1, -1), np.where(difference < 0, -1, 1)
@@ -172,7 +171,7 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
             terms.append(float(problem.w[region]) * float(upper - int(problem.target[region, -1])) ** 2 * (1 - 1e-15))
         if not len(x) or not problem.w[region]:
             continue
-        near = 1e-6 + 1e-9 * float(np.abs(x).max())  # as close as a solver gets to equal numbers
+        near = CONDITION + RELATIVE * float(np.abs(x).max())  # as close as a solver gets to equal numbers
         slopes = 2.0 * (x - y)
         # mu falls by the gradients of the cells at the lower bound and has to stay non-negative.
         start = 0.0 if lower is None else float(np.cumsum(slopes[x <= lower + near]).max(initial=0.0))

@@ -28,11 +28,9 @@ from pgsr.errors import MethodError, PgsrError, ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
-from pgsr.method import PostProcess, Result, Status
+from pgsr.method import ANSWERED, PostProcess, Result, Status
 from pgsr.random import Source, StreamId
 from pgsr.views import View
-
-_ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 
 
 def by_public_totals(measurement: Measurement) -> PostProcess:
@@ -249,9 +247,9 @@ class ChosenByScore:
         failures = []
         for i, candidate in enumerate(self.candidates):
             result = _released(candidate, truth, Branch(source, i), time_limit)
-            error = score(truth, result.answer) if result.answer is not None and result.status in _ANSWERED else None
+            error = score(truth, result.answer) if result.answer is not None and result.status in ANSWERED else None
             if error is None:
-                why = result.reason if result.status not in _ANSWERED else "not finite, or of other regions or sizes"
+                why = result.reason if result.status not in ANSWERED else "not finite, or of other regions or sizes"
                 failures.append(f"candidate {i + 1} ({label(candidate)}): {result.status.value}, {why}")
                 continue
             noisy = error + draw(law, source, StreamId(truth.name, "selection score", 0, (str(i),)))

@@ -1,20 +1,20 @@
 """M_H^dp as printed: the dynamic program on cost tables of windows around the noisy counts."""
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pgsr import memory
-from pgsr.algorithms.cost_tables.steps import Combined, Deadline, SlopeMerge, Step, Stopped, Tables
+from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, SlopeMerge, Step, Tables
 from pgsr.algorithms.cost_tables.windows import Domains, Window, checked_window, domains
 from pgsr.certificates import certify
-from pgsr.checks import checked_limit, require_kind
+from pgsr.checks import require_kind
 from pgsr.errors import MemoryNeededError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
 
 _LARGEST_COST = 2.0**62
@@ -23,7 +23,7 @@ _BYTES_PER_ENTRY = 40  # of a table while it is combined: costs, slopes, order a
 
 
 @dataclass(frozen=True)
-class CostTables:
+class CostTables(GatedMethod):
     """M_H by the published dynamic program: one table of costs for every region and size.
 
         tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),                              v in D[r, s]
@@ -81,30 +81,25 @@ class CostTables:
             return "CostTables knows no numbers of entities; its tables are of numbers of groups"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        deadline = Deadline(checked_limit(time_limit), time.perf_counter())
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        missing = self.step.unavailable()
-        if missing is not None:
-            return missing
+    def unavailable(self) -> Result | None:
+        return self.step.unavailable()
+
+    def exceeds(self, problem: Problem) -> str | None:
         if max(int(np.abs(problem.target).max()), problem.measurement.root_total) > _LARGEST_COUNT:
-            return Result(Status.TOO_LARGE, "counts exceed 2^40, beyond any table")
+            return "counts exceed 2^40, beyond any table"
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 24 * problem.n_unknowns  # of the domains; tables are asked about once these are known
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         within = domains(problem, self.window)
         reason = _too_large(problem, within)
         if reason is not None:
             return Result(Status.TOO_LARGE, reason)
-        formulated = time.perf_counter()
-        try:
-            x = _optimum(problem, within, self.step, deadline)
-        except Stopped as stopped:
-            seconds = Seconds(formulated - deadline.start, time.perf_counter() - formulated)
-            return Result(stopped.status, stopped.reason, seconds=seconds)
-        seconds = Seconds(formulated - deadline.start, time.perf_counter() - formulated)
-        return self._judged(problem, within, x, seconds)
+        formulated = deadline.spent
+        x = _optimum(problem, within, self.step, deadline)
+        return self._judged(problem, within, x, Seconds(formulated, deadline.spent - formulated))
 
     def _judged(self, problem: Problem, within: Domains, x: np.ndarray, seconds: Seconds) -> Result:
         estimate = Estimate(problem.hierarchy, View.COUNTS, x)
@@ -142,7 +137,7 @@ def _optimum(problem: Problem, within: Domains, step: Step, deadline: Deadline) 
     x = np.empty(problem.target.shape, np.int64)
     x[0] = step.combine(Tables.of(within.low[0], roots), total, total, deadline).split(total)
     for size, split in enumerate(splits):
-        _ = deadline.seconds_left
+        deadline.check(UNFINISHED)
         for region, combined in enumerate(split):
             children = tree.children(region)
             x[children.start : children.stop, size] = combined(int(x[region, size]))

@@ -1,47 +1,18 @@
 """One step of the dynamic program on cost tables: from the children's tables to the cheapest split of every value."""
 
 import heapq
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr.method import Result, Status
+from pgsr.method import Result
+from pgsr.solving import Deadline
 
+UNFINISHED = "the cost tables were not finished"
 _CHECK_EVERY = 4096
 _NO_SLOPE = np.iinfo(np.int64).max  # from the end of one table to the start of the next; it sorts last
-
-
-class Stopped(Exception):
-    """A step cannot go on; the method answers with this status and reason."""
-
-    def __init__(self, status: Status, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When `limit` seconds have passed since `start` (of `time.perf_counter`); None is no limit."""
-
-    limit: float | None = None
-    start: float = 0.0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds left, above 0, or None without a limit.
-
-        Raises:
-            Stopped: there are none.
-        """
-        if self.limit is None:
-            return None
-        left = self.start + self.limit - time.perf_counter()
-        if left <= 0:
-            raise Stopped(Status.TIMED_OUT, f"the cost tables were not finished within {self.limit:g} s")
-        return left
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +124,7 @@ class SlopeMerge:
         return None
 
     def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
-        _ = deadline.seconds_left
+        deadline.check(UNFINISHED)
         first = tables.costs[tables.start[:-1]]
         slopes = np.diff(tables.costs)
         slopes[tables.start[1:-1] - 1] = _NO_SLOPE
@@ -208,7 +179,7 @@ def _walk(
     moved, paid = np.zeros((2, max(0, n_steps)), np.int64)
     for step in range(n_steps):
         if step % _CHECK_EVERY == 0:
-            _ = deadline.seconds_left
+            deadline.check(UNFINISHED)
         cost, key = heapq.heappop(heap)
         child = sign * key
         position[child] += sign

@@ -1,7 +1,6 @@
 """Isotonic problems, solved and certified region by region."""
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,13 +14,15 @@ from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View, counts_of_ranked
 
 _UNBOUNDED = 2**61
 
 
 @dataclass(frozen=True)
-class Isotonic:
+class Isotonic(GatedMethod):
     """Solves `Problem.isotonic`: every region alone, the nearest non-decreasing vector (H_c and H_g).
 
         minimise    sum_i |x[i] - y[i]|^norm
@@ -56,12 +57,15 @@ class Isotonic:
             return "ranked sizes are fitted in integers; state the problem without .relaxed()"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        del time_limit  # one pass; there is nothing to stop in between
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        start = time.perf_counter()
+    def exceeds(self, problem: Problem) -> str | None:
+        del problem  # every regression asks for itself
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 8 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        # One pass; there is nothing to stop in between.
         measurement, regions = problem.measurement, range(problem.hierarchy.n_regions)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             rows = list(pool.map(lambda region: self._row(problem, region), regions))
@@ -73,9 +77,9 @@ class Isotonic:
             )
         else:
             estimate = Estimate(problem.hierarchy, problem.view, np.stack(rows))
-        seconds = Seconds(solve=time.perf_counter() - start)
+        seconds = Seconds(solve=deadline.spent)
         certificate = certify(problem, estimate)
-        proved = certificate.optimal or (certificate.gap is not None and certificate.gap <= 1e-9)
+        proved = certificate.optimal or (certificate.gap is not None and certificate.gap <= PROVED_GAP)
         return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
 
     def _row(self, problem: Problem, region: int) -> np.ndarray:

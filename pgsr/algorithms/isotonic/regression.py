@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from pgsr.errors import ProblemError
+from pgsr.errors import ProblemError, TooLargeError
 from pgsr.histogram import checked_counts
 from pgsr.parallel import threads_for
 
@@ -95,7 +95,7 @@ def _check_pooled(y: np.ndarray) -> None:
     step = 1 << 20
     largest = sum(float(np.abs(y[start : start + step]).sum(dtype=np.float64)) for start in range(0, len(y), step))
     if largest * len(y) >= 2**62:
-        raise ProblemError("sums times counts exceed 2^62, so means cannot be compared in 64 bits; use fewer cells")
+        raise TooLargeError("sums times counts exceed 2^62, so means cannot be compared in 64 bits; use fewer cells")
 
 
 def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
     if rows.ndim != 2 or lower.shape != (len(rows),) or upper.shape != (len(rows),) or (lower > upper).any():
         raise ProblemError("give a matrix of rows, and per row one lower and one upper bound, lower <= upper")
     if rows.size and int(np.abs(rows).max()) * rows.shape[1] ** 2 >= 2**62:
-        raise ProblemError(
+        raise TooLargeError(
             "values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes"
         )
     out = np.empty_like(rows)

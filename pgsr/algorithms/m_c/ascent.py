@@ -1,7 +1,6 @@
 """Two ways up the dual of joint least squares: Newton's method, and accelerated gradients as a check on it."""
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from pgsr.algorithms.m_c.dual import Point, SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.parallel import threads_for
+from pgsr.solving import Deadline
 
 _NEWTON_PATIENCE = 200
 _GRADIENT_PATIENCE = 20_000
@@ -26,7 +26,7 @@ class Answer:
 
 
 def maximise(
-    dual: SquaresDual, gap: float, deadline: float | None, start: np.ndarray | None = None, accelerated: bool = False
+    dual: SquaresDual, gap: float, deadline: Deadline, start: np.ndarray | None = None, accelerated: bool = False
 ) -> Answer:
     """Ascend until a feasible point is within the relative gap, time is up, or there is no progress.
 
@@ -38,7 +38,7 @@ def maximise(
     point, steps, stuck = dual.at(np.zeros(dual.shape) if start is None else start), 0, False
     best, since = math.inf, 0
     while True:
-        late = deadline is not None and time.perf_counter() > deadline
+        late = deadline.passed
         estimated = dual.estimated_gap(point)
         if late or stuck or estimated <= gap:
             x = dual.feasible(point)

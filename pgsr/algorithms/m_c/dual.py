@@ -14,6 +14,7 @@ from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.views import View
 
+_LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
 
@@ -256,6 +257,13 @@ class SquaresDual(TreeDual):
         if self.cells is None:
             return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
         return float((self.cells * (x - self.problem.target) ** 2).sum())
+
+
+def cumulative_counts_exceed(problem: Problem) -> str | None:
+    """Why cumulative counts this large cannot be worked on in floating point, or None."""
+    if max(int(np.abs(problem.target).max()), int(problem.measurement.totals.max())) > _LARGEST_VALUE:
+        return "cumulative counts exceed 2^45, so their fractions have too few digits"
+    return None
 
 
 def _contracted(tree: Hierarchy, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

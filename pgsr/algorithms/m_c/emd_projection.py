@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual
+from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual, cumulative_counts_exceed
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.certificates import Certificate, Multipliers, certify, lagrangian_bound, objective
 from pgsr.errors import MethodError
@@ -17,10 +16,10 @@ from pgsr.method import Result, Seconds, Status
 from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import ACCEPTED_GAP
 from pgsr.views import View
 
-_LARGEST_VALUE = 2**45
-_OPTIMAL = 1e-6
 _ROUNDS = 60
 _WARM_UP = 4
 _WARM_UP_GAP = 1e-3
@@ -33,7 +32,7 @@ _STEPS = 150
 
 
 @dataclass(frozen=True)
-class EmdProjection:
+class EmdProjection(GatedMethod):
     """Projects noisy cumulative counts onto consistent monotone ones in the L1 norm: M_c for the noise's likelihood.
 
         minimise    sum over regions r, sizes s of  w[r] |x[r, s] - y[r, s]|
@@ -78,7 +77,7 @@ class EmdProjection:
     """
 
     rounds: int = _ROUNDS
-    gap: float = _OPTIMAL
+    gap: float = ACCEPTED_GAP
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
@@ -95,25 +94,21 @@ class EmdProjection:
             return f"EmdProjection needs consistency, order and signs, which {problem.label} does not all state"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        start = time.perf_counter()
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        largest = max(int(np.abs(problem.target).max()), int(problem.measurement.totals.max()))
-        if largest > _LARGEST_VALUE:
-            return Result(Status.TOO_LARGE, "cumulative counts exceed 2^45, so their fractions have too few digits")
-        memory.require(90 * problem.n_unknowns, repr(problem))
+    def exceeds(self, problem: Problem) -> str | None:
+        return cumulative_counts_exceed(problem)
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 90 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         with threads_for(problem.n_unknowns):
             best = _Best(problem.relaxed())
-            _search(best, self.rounds, self.gap, math.inf if time_limit is None else start + time_limit)
-        return _judged(problem, best, time.perf_counter() - start)
+            _search(best, self.rounds, self.gap, deadline)
+        return _judged(problem, best, deadline.spent)
 
     def __repr__(self) -> str:
         rounds = [f"rounds={self.rounds}"] if self.rounds != _ROUNDS else []
-        gap = [f"gap={self.gap:g}"] if self.gap != _OPTIMAL else []
+        gap = [f"gap={self.gap:g}"] if self.gap != ACCEPTED_GAP else []
         return f"EmdProjection({', '.join(rounds + gap)})"
 
 
@@ -143,14 +138,14 @@ class _Best:
         return (self.objective - self.bound) / max(1.0, self.bound)
 
 
-def _search(best: _Best, rounds: int, gap: float, deadline: float) -> None:
+def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
     """Both stages, until the gap is proved or time is up."""
     problem = best.problem
     x, prices = _reweighted(best, deadline)
     dual, rho, share = ProximalDual(problem), _RHO, 0.1
     for _ in range(rounds):
         before = best.gap
-        if before <= gap or time.perf_counter() > deadline:
+        if before <= gap or deadline.passed:
             return
         dual.towards(x, rho)
         enough = share * gap * max(1.0, best.objective)
@@ -161,9 +156,9 @@ def _search(best: _Best, rounds: int, gap: float, deadline: float) -> None:
             share /= 2
 
 
-def _reweighted(best: _Best, deadline: float) -> tuple[np.ndarray, np.ndarray]:
+def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
     """The first stage: a feasible point, and prices, shape (nodes, cells)."""
-    problem, limit = best.problem, deadline if deadline < math.inf else None
+    problem = best.problem
     y, w = problem.target, problem.w[:, None].astype(float)
     x, prices, width, dual = None, None, _WIDEST, SquaresDual(problem)
     for _ in range(_WARM_UP):
@@ -172,7 +167,7 @@ def _reweighted(best: _Best, deadline: float) -> tuple[np.ndarray, np.ndarray]:
             cells = w / (2.0 * np.maximum(np.abs(x - y), width))
             width /= 2.0
         dual = SquaresDual(problem, np.ascontiguousarray(cells))
-        answer = maximise(dual, _WARM_UP_GAP, limit, start=prices)
+        answer = maximise(dual, _WARM_UP_GAP, deadline, start=prices)
         x, prices = best.offer(dual, answer.point), answer.point.prices
         if answer.timed_out:
             break
@@ -194,12 +189,12 @@ def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
     return prices
 
 
-def _proximal_step(dual: ProximalDual, prices: np.ndarray, enough: float, deadline: float) -> Point:
+def _proximal_step(dual: ProximalDual, prices: np.ndarray, enough: float, deadline: Deadline) -> Point:
     """Newton's method until the step's error is small beside its movement, or small enough for the gap asked for."""
     point = dual.at(prices)
     for _ in range(_STEPS):
         accuracy = dual.accuracy(point)
-        if accuracy.error <= max(_STEP_ERROR * accuracy.moved, enough) or time.perf_counter() > deadline:
+        if accuracy.error <= max(_STEP_ERROR * accuracy.moved, enough) or deadline.passed:
             break
         following = dual.better(point)
         if following is None:
@@ -219,7 +214,7 @@ def _judged(problem: Problem, best: _Best, spent: float) -> Result:
         return Result(status, reason, estimate if certificate.feasible else None, certificate, seconds)
     reached = f"proven relative gap {certificate.gap:.1e}"
     if not problem.integer:
-        if certificate.gap <= _OPTIMAL:
+        if certificate.gap <= ACCEPTED_GAP:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
         return Result(Status.FEASIBLE, reached, estimate, certificate, seconds, multipliers=best.prices)
     start = time.perf_counter()

@@ -1,14 +1,10 @@
 """The relaxed optimum of M_c, proved: Newton's method on the prices of consistency."""
 
 import math
-import time
 from dataclasses import dataclass
 
-import numpy as np
-
-from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import certify
 from pgsr.errors import MethodError
@@ -17,14 +13,13 @@ from pgsr.method import Result, Seconds, Status
 from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
-
-_LARGEST_VALUE = 2**45
-_GAP = 1e-9
 
 
 @dataclass(frozen=True)
-class CumulativeProjection:
+class CumulativeProjection(GatedMethod):
     """Projects noisy cumulative counts onto consistent monotone ones: the relaxed M_c, globally, without a solver.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -76,7 +71,7 @@ class CumulativeProjection:
     `tests/test_cumulative_projection.py::test_equals_clarabel`.
     """
 
-    gap: float = _GAP
+    gap: float = PROVED_GAP
     method: str = "newton"
 
     def __post_init__(self) -> None:
@@ -94,47 +89,45 @@ class CumulativeProjection:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        start = time.perf_counter()
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        largest = max(int(np.abs(problem.target).max()), int(problem.measurement.totals.max()))
-        if largest > _LARGEST_VALUE:
-            return Result(Status.TOO_LARGE, "cumulative counts exceed 2^45, so their fractions have too few digits")
+    def exceeds(self, problem: Problem) -> str | None:
+        return cumulative_counts_exceed(problem)
+
+    def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
-        memory.require(140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense, repr(problem))
-        with threads_for(problem.n_unknowns):
-            return self._solve(problem, time_limit, start)
+        return 140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense
 
-    def _solve(self, problem: Problem, time_limit: float | None, start: float) -> Result:
-        dual, deadline = SquaresDual(problem), None if time_limit is None else start + time_limit
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        with threads_for(problem.n_unknowns):
+            return self._answer(problem, deadline)
+
+    def _answer(self, problem: Problem, deadline: Deadline) -> Result:
+        dual = SquaresDual(problem)
         answer = maximise(dual, self.gap / 2, deadline, accelerated=self.method == "accelerated")
-        solved = time.perf_counter()
+        solved = deadline.spent
         prices = dual.multipliers(answer.point)
         estimate = Estimate(problem.hierarchy, View.CUMULATIVE, answer.x)
         certificate = certify(problem.relaxed(), estimate, prices)
-        seconds = Seconds(solve=solved - start)
+        seconds = Seconds(solve=solved)
         reached = f"relative gap {certificate.gap:.1e}" if certificate.gap is not None else repr(certificate)
         if certificate.gap is None:
             return Result(Status.FAILED, f"the answer misses our tolerances: {reached}", None, certificate, seconds)
         if certificate.gap > self.gap and answer.timed_out:
-            reason = f"{reached} after {time_limit:g} s and {answer.steps} steps, {self.gap:g} was asked for"
+            reason = f"{reached} after {deadline.limit:g} s and {answer.steps} steps, {self.gap:g} was asked for"
             return Result(Status.TIMED_OUT, reason, None, certificate, seconds)
         if not problem.integer:
             if certificate.gap <= self.gap:
                 return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=prices)
             return Result(Status.FEASIBLE, f"the ascent stopped at a {reached}", estimate, certificate, seconds)
-        certified = time.perf_counter()
+        certified = deadline.spent
         rounded = Estimate(problem.hierarchy, View.CUMULATIVE, nearest(answer.x))
-        seconds = Seconds(solve=solved - start, round=time.perf_counter() - certified)
+        seconds = Seconds(solve=solved, round=deadline.spent - certified)
         reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
         certificate = certify(problem, rounded, prices)
         return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=prices)
 
     def __repr__(self) -> str:
-        arguments = [f"gap={self.gap:g}"] * (self.gap != _GAP) + [f"method={self.method!r}"] * (self.method != "newton")
+        arguments = [f"gap={self.gap:g}"] * (self.gap != PROVED_GAP) + [f"method={self.method!r}"] * (
+            self.method != "newton"
+        )
         return f"CumulativeProjection({', '.join(arguments)})"

@@ -1,31 +1,23 @@
 """The exact optimum of M_H, in integers or relaxed."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
-from pgsr.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
+from pgsr.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
+from pgsr.nearest_tree.size_trees import SizeTrees
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
-
-RELATIVE_GAP = 1e-9
-"""A relaxed answer with a larger proven gap is reported as failed."""
-
-SLACK = 0.25
-"""How far, in groups, the windows of the integers may lie off at the root, so that the last prices can be spared."""
-
-WIDEST = 10_000
-"""Windows beyond which the method gives up."""
 
 
 @dataclass(frozen=True)
-class TreeProjection:
+class TreeProjection(GatedMethod):
     """Projects noisy counts onto consistent non-negative ones: M_H exactly, without a solver.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -71,68 +63,34 @@ class TreeProjection:
             return "TreeProjection knows no numbers of entities; EntityTotalsProjection() does, with every total"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = problem.exceeds_arithmetic
-        if reason is not None:
-            return Result(Status.TOO_LARGE, reason)
-        memory.require(48 * problem.n_unknowns, repr(problem))
-        return _solve(problem, time_limit)
+    def bytes_needed(self, problem: Problem) -> int:
+        return 48 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        trees = SizeTrees.of(problem.hierarchy, problem.target, problem.w)
+        total = problem.measurement.root_total if problem.totals is not None else None
+        root, below = optimal_prices(trees, total, SLACK if problem.integer else 0.0)
+        if not problem.integer:
+            return _judged_relaxation(problem, trees, root, below, deadline)
+        solved = deadline.spent
+        for x in widening(trees, below, total):
+            estimate = None if x is None else Estimate(problem.hierarchy, View.COUNTS, x)
+            certificate = None if estimate is None else certify(problem, estimate)
+            if certificate is not None and certificate.optimal:
+                seconds = Seconds(solve=solved, round=deadline.spent - solved)
+                return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
+            deadline.check("no certified optimum")
+        return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
 
 
-def _solve(problem: Problem, time_limit: float | None) -> Result:
-    start = time.perf_counter()
-    trees = SizeTrees.of(problem.hierarchy, problem.target, problem.w)
-    total = problem.measurement.root_total if problem.totals is not None else None
-    root, below = _prices(trees, total, SLACK if problem.integer else 0.0)
-    if not problem.integer:
-        return _judged_relaxation(problem, trees, root, below, start)
-    solved = time.perf_counter()
-    width = 1
-    while True:
-        merged = trees.merge(below, width)
-        roots = merged.root.cheapest(total)
-        estimate = None if roots is None else Estimate(problem.hierarchy, View.COUNTS, merged.distribute(roots))
-        certificate = None if estimate is None else certify(problem, estimate)
-        seconds = Seconds(solve=solved - start, round=time.perf_counter() - solved)
-        if certificate is not None and certificate.optimal:
-            return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-        if time_limit is not None and seconds.total > time_limit:
-            return Result(Status.TIMED_OUT, f"no certified optimum within {time_limit:g} s", seconds=seconds)
-        if width > WIDEST:
-            return Result(Status.FAILED, f"no certified optimum in windows of {width:,} counts", seconds=seconds)
-        width = 2 * width + 1
-
-
-def _prices(trees: SizeTrees, total: int | None, slack: float) -> tuple[float, np.ndarray]:
-    """What the root is paid, and what every inner region pays its children; `slack` as in `root_price`."""
-    if total == 0:  # nobody may take anything
-        return trees.lowest_prices()
-    below, last = trees.highest_prices(), np.inf
-
-    def ask(root: float) -> RootDemand:
-        nonlocal last
-        if root > last:  # prices so far are those of a lower root price; start again from above
-            below.fill(np.inf)
-        last = root
-        return trees.settle(root, below)
-
-    if total is None:
-        ask(0.0)
-        return 0.0, below
-    return root_price(ask, total, slack), below
-
-
-def _judged_relaxation(problem: Problem, trees: SizeTrees, root: float, below: np.ndarray, start: float) -> Result:
+def _judged_relaxation(
+    problem: Problem, trees: SizeTrees, root: float, below: np.ndarray, deadline: Deadline
+) -> Result:
     estimate = Estimate(problem.hierarchy, View.COUNTS, trees.continuous(below))
-    seconds = Seconds(solve=time.perf_counter() - start)
+    seconds = Seconds(solve=deadline.spent)
     multipliers = Multipliers(below[: problem.hierarchy.n_inner], np.array([root]))
     certificate = certify(problem, estimate, multipliers)
-    if certificate.gap is not None and certificate.gap <= RELATIVE_GAP:
+    if certificate.gap is not None and certificate.gap <= PROVED_GAP:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
     reason = f"the answer misses our tolerances: relative gap {certificate.gap}, {certificate!r}"
     return Result(Status.FAILED, reason, None, certificate, seconds)

@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.algorithms.m_h.projection import SLACK, WIDEST
-from pgsr.certificates import EXCHANGE_TEST, exchange_prices, objective, violations
+from pgsr.algorithms.m_h.projection import TreeProjection
+from pgsr.certificates import EXCHANGE_TEST, objective, violations
+from pgsr.checks import checked_limit
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Status
+from pgsr.nearest_tree.exchange import exchange_prices
+from pgsr.nearest_tree.integers import SLACK, WIDEST
 from pgsr.nearest_tree.size_trees import MergedTrees, RootDemand, SizeTrees, Windows, root_price
 from pgsr.parallel import Mapper, Threads, spans
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, Stopped
 from pgsr.views import View
 
 Read = Callable[[int, int], np.ndarray]
@@ -55,8 +59,11 @@ class SizeBlocks:
     @classmethod
     def of(cls, problem: Problem) -> "SizeBlocks":
         """An M_H problem in memory."""
-        if problem.label != "M_H" or problem.totals is not Totals.ROOT:
-            raise ProblemError(f"streams are of M_H with the root's total, not of {problem!r}")
+        reason = TreeProjection().supports(problem)
+        if reason is None and not (problem.integer and problem.totals is Totals.ROOT):
+            reason = f"{problem.label} is relaxed or has no total"
+        if reason is not None:
+            raise ProblemError(f"streams are of M_H in integers with the root's total, not of {problem!r}: {reason}")
         target = problem.target
         return cls(
             problem.hierarchy, target.shape[1], problem.measurement.root_total, partial(_columns, target), problem.w
@@ -178,11 +185,11 @@ class StreamedTreeProjection:
         """
         start = time.perf_counter()
         stream = _Stream(_Part.of(problem), problem.total, self.map, spans(problem.n_sizes, self._block(problem)))
-        deadline = None if time_limit is None else start + time_limit
+        deadline = Deadline(checked_limit(time_limit), start)
         try:
             result = stream.solve(sink, deadline)
-        except _Ended as end:
-            result = StreamedResult(*end.args)
+        except Stopped as stopped:
+            result = StreamedResult(stopped.status, stopped.reason)
         seconds = time.perf_counter() - start
         return replace(result, passes=stream.passes, seconds=seconds, peak_bytes=peak_memory())
 
@@ -192,10 +199,6 @@ class StreamedTreeProjection:
         if self.block is not None and self.block < 1:
             raise ProblemError(f"blocks of {self.block} sizes; give 1 or more, or None")
         return self.block or CHUNK * max(1, _BLOCK_CELLS // (CHUNK * problem.hierarchy.n_regions))
-
-
-class _Ended(Exception):
-    """Status and reason of a solve that cannot go on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +230,7 @@ class _Stream:
     passes: int = 0
     windows: Windows | None = None
 
-    def solve(self, sink: Write | None, deadline: float | None) -> StreamedResult:
+    def solve(self, sink: Write | None, deadline: Deadline) -> StreamedResult:
         if self.total < 0:
             return StreamedResult(Status.INFEASIBLE, "no non-negative counts add up to a negative public total")
         root, width = None, 1
@@ -246,13 +249,12 @@ class _Stream:
             assert root is not None
             self._ask(width, deadline, root)
 
-    def _ask(self, width: int, deadline: float | None, root: float) -> RootDemand:
-        if deadline is not None and time.perf_counter() > deadline:
-            raise _Ended(Status.TIMED_OUT, "no certified optimum within the time limit")
+    def _ask(self, width: int, deadline: Deadline, root: float) -> RootDemand:
+        deadline.check("no certified optimum")
         parts = self._map(partial(self.part.price, root, width), self.spans)
         reason = next((part.too_large for part in parts if part.too_large), None)
         if reason is not None:
-            raise _Ended(Status.TOO_LARGE, reason)
+            raise Stopped(Status.TOO_LARGE, reason)
         self.windows = None
         if np.isfinite(root):
             self.windows = Windows.joined(part.windows for part in parts if part.windows is not None)
@@ -326,7 +328,7 @@ class _Part:
 def _judged(problem: Problem, x: np.ndarray) -> _Judged:
     """Recomputed from data and answer alone, as `certify` does."""
     estimate = Estimate(problem.hierarchy, View.COUNTS, x)
-    ends = exchange_prices(problem, x, problem.target)
+    ends = exchange_prices(problem.hierarchy, problem.w, x, problem.target)
     return _Judged(int(objective(problem, estimate)), violations(problem, estimate), ends)
 
 

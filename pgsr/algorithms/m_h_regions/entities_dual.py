@@ -1,6 +1,5 @@
 """The dual of M_H with every region's total and number of entities, and its maximum by Newton's method."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from pgsr.algorithms.m_h_regions.totals_dual import conjugate_gradients
 from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem
+from pgsr.solving import NO_LIMIT, Deadline
 from pgsr.views import View
 
 _FORCING = 0.1
@@ -86,15 +86,14 @@ class EntityDual:
         nothing = np.zeros(len(self.totals))
         return self.at(np.zeros((len(self.forest.y), self.forest.n_inner)), nothing, nothing)
 
-    def maximum(self, point: Point, tolerance: float, deadline: float | None = None) -> Point | None:
-        """The maximum; None if the deadline passed before.
+    def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
+        """The maximum.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value, or when rounding hides
         every ascent.
         """
         for _ in range(_MOST_STEPS):
-            if deadline is not None and time.perf_counter() > deadline:
-                return None
+            deadline.check("no proved optimum")
             enough = tolerance * max(1.0, abs(point.value))
             below, mu, nu = self._direction(point, 1e-2 * enough)
             promised = 0.5 * self._slope(point, below)

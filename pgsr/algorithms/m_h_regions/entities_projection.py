@@ -1,24 +1,23 @@
 """M_H with the public total and the number of entities of every region: the continuous optimum."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr import memory
 from pgsr.algorithms.m_h_regions.entities_dual import EntityDual
 from pgsr.algorithms.m_h_regions.projection import solved_by_dual
 from pgsr.measurement import Totals
-from pgsr.method import Result, Status
+from pgsr.method import Result
 from pgsr.parallel import threads_for
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
 
 _LARGEST_SUM = 2**61
 
 
 @dataclass(frozen=True)
-class EntityTotalsProjection:
+class EntityTotalsProjection(GatedMethod):
     """Projects noisy counts onto consistent non-negative ones with every region's number of groups and of entities.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -73,19 +72,15 @@ class EntityTotalsProjection:
             )
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = problem.exceeds_arithmetic
-        largest = int(np.abs(problem.target).max()) * problem.target.shape[1] ** 2
-        if reason is None and largest > _LARGEST_SUM:
+    def exceeds(self, problem: Problem) -> str | None:
+        reason = super().exceeds(problem)
+        if reason is None and int(np.abs(problem.target).max()) * problem.target.shape[1] ** 2 > _LARGEST_SUM:
             reason = "counts times sizes exceed 2^61, so numbers of entities would not be exact; use fewer sizes"
-        if reason is not None:
-            return Result(Status.TOO_LARGE, reason)
-        memory.require(56 * problem.n_unknowns, repr(problem))
-        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        return reason
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 56 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         with threads_for(problem.n_unknowns):
-            return solved_by_dual(problem, EntityDual.of, time_limit, deadline)
+            return solved_by_dual(problem, EntityDual.of, deadline)

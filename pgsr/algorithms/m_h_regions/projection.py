@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pgsr import memory
-from pgsr.algorithms.m_h.projection import RELATIVE_GAP
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
 from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
@@ -15,6 +13,8 @@ from pgsr.method import Result, Seconds, Status
 from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
 _LOOSEST, _TIGHTEST = 1e-11, 1e-19
@@ -22,7 +22,7 @@ _LOOSEST, _TIGHTEST = 1e-11, 1e-19
 
 
 @dataclass(frozen=True)
-class RegionTotalsProjection:
+class RegionTotalsProjection(GatedMethod):
     """Projects noisy counts onto consistent non-negative ones in which every region has its public total.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -73,37 +73,25 @@ class RegionTotalsProjection:
             return "RegionTotalsProjection knows no numbers of entities; EntityTotalsProjection() does"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        reason = problem.exceeds_arithmetic
-        if reason is not None:
-            return Result(Status.TOO_LARGE, reason)
-        memory.require(48 * problem.n_unknowns, repr(problem))
-        deadline = None if time_limit is None else time.perf_counter() + time_limit
+    def bytes_needed(self, problem: Problem) -> int:
+        return 48 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         with threads_for(problem.n_unknowns):
-            return solved_by_dual(problem, Dual.of, time_limit, deadline)
+            return solved_by_dual(problem, Dual.of, deadline)
 
 
 class Maximisable(Protocol):
     """A dual whose maximum gives the relaxed optimum."""
 
     def start(self) -> Any: ...
-    def maximum(self, point: Any, tolerance: float, deadline: float | None = None) -> Any: ...
+    def maximum(self, point: Any, tolerance: float, deadline: Deadline) -> Any: ...
     def estimate(self, point: Any) -> Estimate: ...
     def multipliers(self, point: Any) -> Multipliers: ...
 
 
-def solved_by_dual(
-    problem: Problem,
-    dual_of: Callable[[Problem], Maximisable],
-    time_limit: float | None,
-    deadline: float | None,
-) -> Result:
-    """The relaxed optimum by its dual, proved to `RELATIVE_GAP`; rounded where the problem is in integers."""
+def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
+    """The relaxed optimum by its dual, proved to `PROVED_GAP`; rounded where the problem is in integers."""
     start = time.perf_counter()
     relaxed = problem.relaxed()
     dual, tolerance = dual_of(relaxed), _LOOSEST
@@ -111,11 +99,9 @@ def solved_by_dual(
     while True:
         point = dual.maximum(point, tolerance, deadline)
         seconds = Seconds(solve=time.perf_counter() - start)
-        if point is None:
-            return Result(Status.TIMED_OUT, f"no proved optimum within {time_limit:g} s", seconds=seconds)
         estimate, multipliers = dual.estimate(point), dual.multipliers(point)
         certificate = certify(relaxed, estimate, multipliers)
-        if certificate.gap is not None and certificate.gap <= RELATIVE_GAP:
+        if certificate.gap is not None and certificate.gap <= PROVED_GAP:
             break
         # Where weights differ by orders of magnitude a small error of the dual is a large one of the answer.
         tolerance *= 1e-3

@@ -1,6 +1,5 @@
 """The dual of M_H with every region's total, and its maximum by Newton's method."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from pgsr.algorithms.m_h_regions.forest import Forest, Prices
 from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem
+from pgsr.solving import NO_LIMIT, Deadline
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -80,14 +80,13 @@ class Dual:
         below = np.zeros((len(self.forest.y), self.forest.n_inner))
         return self._settle(self.at(below, self._with_all_sizes(below)))
 
-    def maximum(self, point: Point, tolerance: float, deadline: float | None = None) -> Point | None:
-        """The maximum, where every leaf has its total at these prices; None if the deadline passed before.
+    def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
+        """The maximum, where every leaf has its total at these prices.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value.
         """
         for _ in range(_MOST_STEPS):
-            if deadline is not None and time.perf_counter() > deadline:
-                return None
+            deadline.check("no proved optimum")
             enough = tolerance * max(1.0, abs(point.value))
             below, mu = self._direction(point, 1e-2 * enough)
             promised = 0.5 * self._slope(point, below, mu)
