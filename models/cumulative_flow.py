@@ -83,6 +83,10 @@ class CumulativeFlow(GatedMethod):
     def unavailable(self) -> Result | None:
         return not_installed("ortools") if load("ortools.graph.python.min_cost_flow") is None else None
 
+    def exceeds(self, problem: Problem) -> str | None:
+        del problem  # `around` asks for itself, flows scale their costs
+        return None
+
     def bytes_needed(self, problem: Problem) -> int:
         return _BYTES_PER_CELL * problem.n_unknowns
 

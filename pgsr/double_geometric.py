@@ -76,7 +76,7 @@ class DoubleGeometric:
         for start in range(0, len(flat), _CHUNK):
             chunk = flat[start : start + _CHUNK]
             words = stream.words(len(chunk))
-            n_undecided = add_noise(words, table.thresholds, table.guide, chunk, undecided)
+            n_undecided = add_noise(words, _BITS, _GUIDE_SHIFT, table.thresholds, table.guide, chunk, undecided)
             for i in undecided[:n_undecided]:
                 word = int(words[i])
                 size = self.decide(word & (2**_BITS - 1), stream)
