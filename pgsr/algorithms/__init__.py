@@ -1,4 +1,20 @@
-"""Specialised exact algorithms. None of them needs a solver."""
+"""Specialised exact algorithms, one room per problem. None of them needs a solver.
+
+| room                          | what it solves                                                               |
+|-------------------------------|------------------------------------------------------------------------------|
+| `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
+| `m_h_regions`                 | M_H with every region's total, with or without numbers of entities           |
+| `m_c`                         | M_c, squares and absolute values, relaxed                                    |
+| `isotonic`                    | every region's nearest non-decreasing vector                                 |
+| `matching`                    | regions alone, then matched and merged from the root down                    |
+| `cost_tables`                 | M_H by the published dynamic program                                         |
+| `choosing`                    | choosing among mechanisms, with an honest ledger                             |
+| `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
+| `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
+
+The docstring of a room states its problem and derives what its code computes. A method is a value with `supports` and
+`solve`; a new one is a subclass of `pgsr.solving.GatedMethod`.
+"""
 
 from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge

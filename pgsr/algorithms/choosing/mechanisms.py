@@ -1,15 +1,4 @@
-"""Choosing among candidate mechanisms, with a ledger that holds. Three ways, by what the choice looks at:
-
-| the choice looks at                    | value               | privacy loss                            |
-|----------------------------------------|---------------------|-----------------------------------------|
-| the noisy measurement                  | `ChosenByNoise`     | that of the measurement, no more        |
-| one noisy statistic of the truth       | `ChosenByStatistic` | the largest candidate's epsilon + eps2  |
-| every candidate's error, with noise    | `ChosenByScore`     | the sum of all candidates' + eps2       |
-
-Kuo et al. 2018 describe the third and state eps + eps2 for it. That does not hold (see `ChosenByScore`). Their
-practical advice costs nothing: cumulative counts on every level, `Mechanism(Geometric(View.CUMULATIVE, epsilon),
-Matching())`, and ranked sizes where the data are known to be sparse.
-"""
+"""Three ways to choose among mechanisms: by noise, by a statistic, by scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
