@@ -104,8 +104,7 @@ def fit_l1_rows(y, w, net, lower, upper, x):
     growth = np.empty(n + 1, np.int64)
     for r in range(y.shape[0]):
         low, high = lower[r], upper[r]
-        size = 0
-        right = np.int64(0)
+        size, right = np.int64(0), np.int64(0)
         for i in range(n):
             size = _push(place, growth, size, min(max(y[r, i], low), high), 2 * w[r])
             right += w[r] + net[r, i]

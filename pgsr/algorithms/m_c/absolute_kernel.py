@@ -160,11 +160,12 @@ def fit_chain(
     """
     place, jump, bend, x, values = work[0], work[1], work[2], work[3], work[4]
     fresh, budget = known == n, n // 2
+    none = np.int64(0)  # a literal 0 would compile `solve_section` once more
     blocks = 0
     for k in range(known):
         if fresh:
             break
-        start, stop = edges[k], edges[k + 1]
+        start, stop = np.int64(edges[k]), np.int64(edges[k + 1])
         cells = slice(start, stop)
         v, found = block_root(y[cells], centre[cells], price[cells], weight, rho * weight, level[k])
         kept = found >= 0 and (blocks == 0 or value[blocks - 1] <= v)
@@ -193,7 +194,7 @@ def fit_chain(
             blocks += 1
     if fresh:
         parts = solve_section(
-            y, centre, price, weight, rho, 0, n, place, jump, bend, x, flags[0], marks, values, flags[1]
+            y, centre, price, weight, rho, none, n, place, jump, bend, x, flags[0], marks, values, flags[1]
         )  # fmt: skip
         blocks = 0
         for part in range(parts - 1, -1, -1):
@@ -241,7 +242,8 @@ def fit_leaves(
                     squares += w * step * step
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        change[k] = moved
+        for i in range(n):
+            change[k, i] = moved[i]
         cost[k, 0], cost[k, 1] = absolute, 0.5 * rho * squares
 
 

@@ -89,7 +89,8 @@ def fit_leaves(
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
             spent += weight[l] * squares
-        change[k] = moved
+        for i in range(n):
+            change[k, i] = moved[i]
         cost[k] = spent
 
 
@@ -168,7 +169,8 @@ def fit_weighted_leaves(
                     spent += w[i] * d * d
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        change[k] = moved
+        for i in range(n):
+            change[k, i] = moved[i]
         cost[k] = spent
 
 

@@ -34,6 +34,16 @@ def coarse_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, star
 
 @nb.njit(inline="always")
 def add_block(start, stop, gain, starts, aggregate_of, squares):
+    """Add gain (1_b . v)^2 of the block of cells start:stop, as a quadratic form in V, to `squares`.
+
+    v is constant on aggregates, so its sum over all cells before i is linear inside an aggregate:
+    V[p] + f (V[p + 1] - V[p]) at the share f of aggregate p. With shares `first` at the start of the block, in p, and
+    `last` at its end, in q,
+
+        1_b . v  =  (last V[q + 1] + (1 - last) V[q])  -  (first V[p + 1] + (1 - first) V[p]),
+
+    four numbers times entries of V, at p, p + 1, q and q + 1, some of which may coincide.
+    """
     p, q = aggregate_of[start], aggregate_of[stop - 1]
     first = (start - starts[p]) / (starts[p + 1] - starts[p])
     last = (stop - starts[q]) / (starts[q + 1] - starts[q])
@@ -51,6 +61,7 @@ def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest
     The root's first `fixed` aggregates have no price.
     """
     n_parts = matrix.shape[1]
+    none = np.int64(0)  # not a literal, for which `invert` would be compiled once more
     ridge = 0.0
     for depth in range(len(levels) - 2, -1, -1):
         for r in nb.prange(levels[depth], levels[depth + 1]):
@@ -65,7 +76,7 @@ def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest
             if r > 0:
                 for p in range(n_parts):
                     a[p, p] += ties[r, p]
-                invert(a, 0)
+                invert(a, none)
     root = matrix[0]
     for p in range(n_parts - held):
         root[p, p] += ties[0, p]
@@ -169,7 +180,8 @@ def solve_coarse(inverse, ties, levels, child_from, child, parent, sums):
                 for p in range(n_parts):
                     sums[r, p] += ties[j, p] * partial[j, p]
             times(inverse[r], sums[r], partial[r])
-    sums[0] = partial[0]
+    for p in range(n_parts):
+        sums[0, p] = partial[0, p]
     for depth in range(1, len(levels) - 1):
         for r in nb.prange(levels[depth], levels[depth + 1]):
             above = parent[r]

@@ -59,9 +59,9 @@ def project(y, q, total, entities, a, b, now):
     for step in range(_MOST_STEPS):
         a = fit_total(y, q, total, a, b, now)
         n, first, second, groups, people, extra, extra_people = sums(y, q, now)
-        if newton and (now == before).all():
+        changed = update(before, now)
+        if newton and not changed:
             break
-        before[:] = now
         only = np.int64(first)  # the size, where there is one
         short = float(entities - only * total)
         if n > 1.0:
@@ -86,6 +86,16 @@ def project(y, q, total, entities, a, b, now):
             break
         a, b = a - (target - b) * mean, target
     return a, b
+
+
+@nb.njit(cache=True, nogil=True)
+def update(before, now):
+    """before = now; returns whether anything changed."""
+    changed = False
+    for s in range(len(now)):
+        changed |= before[s] != now[s]
+        before[s] = now[s]
+    return changed
 
 
 @nb.njit(cache=True, nogil=True)
