@@ -283,7 +283,11 @@ def _upper(problem: Problem, level: int, block: slice) -> np.ndarray:
 
 
 def _safe_factor(problem: Problem, prices: _Prices) -> float:
-    """At multipliers this much smaller no cell or chain of norm 1 falls for ever or to a bound that is implied only."""
+    """The largest factor, 1 at most, such that multipliers times it leave every inner minimum at an explicit bound.
+
+    With norm 1 a cell whose net price exceeds its weight has its minimum at a bound, or none at all if there is no
+    bound; with order the same holds of every end of a chain. Where the bound is implied only, it is far away.
+    """
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     measured = problem.w > 0
     factor = 1.0

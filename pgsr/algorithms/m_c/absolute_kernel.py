@@ -1,7 +1,4 @@
-"""The compiled loops of absolute values with a proximal term, see `pgsr.algorithms.m_c.emd_dual`.
-
-Arrays as in `pgsr.algorithms.m_c.tree_kernel`.
-"""
+"""The loops of absolute values with a proximal term, see `emd_dual`. Arrays as in `tree_kernel`."""
 
 import numba as nb
 import numpy as np

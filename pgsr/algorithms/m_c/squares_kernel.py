@@ -1,6 +1,7 @@
-"""The compiled loops of squares: isotonic regressions of the leaves, closed forms of the nodes.
+"""The loops of squares: isotonic regressions of the leaves, closed forms of the nodes.
 
-Arrays as in `pgsr.algorithms.m_c.tree_kernel`. The weights of the leaves are one number per leaf or one per cell.
+Arrays as in `tree_kernel`; `level[l, b]` is the value of a block. The weights of the leaves are one number per leaf or
+one per cell.
 """
 
 import numba as nb

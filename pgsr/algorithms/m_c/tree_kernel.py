@@ -1,19 +1,24 @@
-"""The compiled loops over the tree of prices, shared by every dual of `pgsr.algorithms.m_c.dual`.
+"""The loops over the tree of prices, shared by every dual of M_c.
 
-Nodes are the inner regions that have a price, level by level: levels[d]:levels[d + 1] are of one, and children of a
-node lie in later ones. Their arrays are nodes x cells. Leaves lie in chunks of one node each;
-`chunk_start[k]:chunk_stop[k]` are the leaves of chunk k, and `chunk_from[r]:chunk_from[r + 1]` the chunks of node r.
-Sums are formed chunk by chunk and node by node, so that results do not depend on the number of threads.
+Nodes are the inner regions that have a price, in level order; arrays of them are nodes x cells.
 
-Block b of leaf l is edges[l, b]:edges[l, b + 1]. Those with inside[l, 0] <= b < inside[l, 1] may move: gain[l, b] is by
-how much the block's value rises per unit of price on any of its cells, 0 where it is stuck. rate[r, i] is the same of a
-node's own value. Minus the generalised Hessian of the dual is
+    levels[d]               nodes levels[d] .. levels[d + 1] - 1 are of one level, children lie in later ones
+    parent[r]               the node above r
+    child, child_from       the children of r are child[child_from[r] : child_from[r + 1]]
+    chunk_from[r]           leaves lie in chunks of one node each, those of r: chunk_from[r] .. chunk_from[r + 1] - 1
+    chunk_start, chunk_stop    chunk k holds the leaves chunk_start[k] .. chunk_stop[k] - 1
+    edges[l, b]             block b of leaf l is the cells edges[l, b] .. edges[l, b + 1] - 1, int32
+    inside[l]               blocks inside[l, 0] .. inside[l, 1] - 1 may move, inside[l, 2] is their number in all
+    gain[l, b]              by how much the block's value rises per unit of price on any of its cells, 0 where stuck
+    rate[r, i]              the same of a node's own value
+    first_free              the root's price is 0 before this cell, and an unknown from it on
+    held                    whether the root's last cell is its public total, so that it has no curvature of its own
+
+Sums are formed chunk by chunk and node by node, so that results do not depend on the number of threads. Minus the
+generalised Hessian of the dual, which the docstring of this room derives, is
 
     (H v)[r] = rate[r] (v[r] - v[parent]) + sum over child nodes j of rate[j] (v[r] - v[j])
              + sum over leaves l below r, blocks b of  gain[l, b] 1_b (1_b . v[r]).
-
-The root's row is an unknown from cell `first_free` on; before it the price is 0. Where the root's last cell is `held`
-at the public total it has no curvature of its own.
 """
 
 import numba as nb

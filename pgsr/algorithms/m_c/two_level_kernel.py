@@ -1,6 +1,6 @@
-"""The compiled loops of the two-level preconditioner, see `pgsr.algorithms.m_c.preconditioner.TwoLevel`.
+"""The loops of the two-level preconditioner, see `preconditioner.TwoLevel`.
 
-Arrays as in `pgsr.algorithms.m_c.tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
+Arrays as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
 the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 """
 
@@ -56,7 +56,11 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
 
 @nb.njit(cache=True, nogil=True, parallel=True)
 def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest, least, matrix):
-    """Eliminate the tree upwards: matrix[r] becomes the inverse of its pivot. Returns the ridge of the held cell.
+    """Eliminate the tree upwards: matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
+
+        pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]).
+
+    Returns the ridge of the root's held cell.
 
     The root's first `fixed` aggregates have no price.
     """

@@ -50,7 +50,7 @@ class EntityDual:
 
     On a fixed set of positive cells the joint dual is a quadratic. Given mu and nu its best prices follow from one pass
     up and down the trees; what is left is a system S (dmu, dnu) = r of two unknowns per leaf, solved by conjugate
-    gradients as in `region_totals_dual.Dual`: S times a vector is such a pass, too. In network terms S^-1 says what it
+    gradients as in `totals_dual.Dual`: S times a vector is such a pass, too. In network terms S^-1 says what it
     costs to send r[l] = (groups, entities) more through leaf l. If they were spread as evenly as they can be over the
     sizes at which a region is free to take some, that would be
 

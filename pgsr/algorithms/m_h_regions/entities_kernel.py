@@ -1,8 +1,13 @@
-"""The compiled loops of `EntityTotalsProjection`.
+"""The dual of M_H with every region's totals and entities and its derivatives: loops of `entities_dual.EntityDual`.
 
-Arrays are sizes x regions as in `tree_kernel`; arrays of leaves leave out the n_inner inner regions. Leaf c is
-paid mu[c] + s nu[c] for a group of size s, besides the price of the region above. Sums over sizes are taken in `CHUNKS`
-parts that do not depend on the number of threads, so that results do not either.
+Arrays are those of `tree_kernel` but for `shift`, and
+
+    mu[c], nu[c]            leaf c is paid mu[c] + s nu[c] for a group of size s, besides the price of the region above;
+                            arrays of leaves leave out the inner regions
+    active[s, c]            1 where leaf c is positive at size s, uint8
+    paid[i, 0 or 1, c]      sums over the active sizes of chunk i, one of `CHUNKS`, of prices and of s times prices
+
+Chunks of sizes do not depend on the number of threads, so neither do sums.
 """
 
 import numba as nb

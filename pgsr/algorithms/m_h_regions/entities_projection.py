@@ -27,7 +27,7 @@ class EntityTotalsProjection(GatedMethod):
     What holds at the leaves holds above them. Every inner region pays its children a price p[r, s] per group, the dual
     of its consistency condition, and every leaf is paid mu[l] + s nu[l] besides, the duals of its two conditions: it
     takes max(0, y + (p + mu + s nu) / 2w). The dual is maximised in p by Newton's method, mu and nu of every leaf
-    following exactly, see `entity_totals_dual`. So the answer is feasible up to rounding.
+    following exactly, see `entities_dual`. So the answer is feasible up to rounding.
 
     What is exact: the relaxation, at any scale. In integers the conditions are no network, so nothing like
     `TreeProjection` is known. Branch and bound (`models.MathOpt("GSCIP")`, `Gurobi`) is exact on tiny problems,

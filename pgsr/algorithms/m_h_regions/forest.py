@@ -1,4 +1,4 @@
-"""The trees of all sizes as the kernels of `RegionTotalsProjection` want them."""
+"""The trees of all sizes in the layout of the loops of this room: sizes x regions."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Prices:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The trees of all sizes as the kernels want them: values by size and region, all regions but leaves first.
+    """The trees of all sizes, and passes over them.
 
     Attributes:
         y: noisy counts, shape (sizes, regions); a lone region stands below an added one without weight.

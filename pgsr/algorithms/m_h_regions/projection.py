@@ -35,7 +35,7 @@ class RegionTotalsProjection(GatedMethod):
         sum over leaves, sizes of  min over x >= 0 of  w (x - y)^2 - (p + mu) x     + sum over leaves of mu G
         + sum over inner r, s of   min over x of       w (x - y)^2 + (p[r, s] - p[parent, s]) x,
 
-    and is maximised by Newton's method, see `region_totals_dual`. At the final prices every leaf is projected onto its
+    and is maximised by Newton's method, see `totals_dual`. At the final prices every leaf is projected onto its
     total, so the answer is feasible up to rounding.
 
     An integer problem gets its relaxation rounded to the nearest integers, as the paper's M_H^r: RELAXED, because

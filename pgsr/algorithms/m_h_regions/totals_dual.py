@@ -233,27 +233,28 @@ class Dual:
 def conjugate_gradients(
     curvature: Operator, precondition: Operator, residual: np.ndarray, reduction: float, enough: float
 ) -> np.ndarray:
-    """x with curvature(x) near `residual`, for a symmetric positive definite curvature.
+    """x with curvature(x) near `residual`, for a symmetric positive definite curvature, by preconditioned steps.
 
-    The energy of the error, residual times its preconditioned self, falls by `reduction`^2 or to `enough`.
+    With r the residual, z = M^-1 r and p the direction: alpha = r.z / p.Ap, x += alpha p, r -= alpha Ap, and the next
+    p is z + (new r.z / r.z) p. It ends when r.z has fallen by `reduction`^2, or to `enough`.
 
     Example:
         >>> conjugate_gradients(lambda x: np.array([2.0, 3.0]) * x, lambda x: x, np.array([2.0, 6.0]), 1e-9, 0.0)
         array([1., 2.])
     """
     x = np.zeros(len(residual))
-    scaled = precondition(residual)
-    step = scaled
-    norm = float(residual @ scaled)
-    end = max(reduction**2 * norm, enough)
+    z = precondition(residual)
+    p = z
+    energy = float(residual @ z)
+    end = max(reduction**2 * energy, enough)
     for _ in range(_MOST_CONJUGATE_STEPS):
-        if norm <= end:
+        if energy <= end:
             break
-        bent = curvature(step)
-        length = norm / float(step @ bent)
-        x = x + length * step
-        residual = residual - length * bent
-        scaled = precondition(residual)
-        before, norm = norm, float(residual @ scaled)
-        step = scaled + norm / before * step
+        product = curvature(p)
+        alpha = energy / float(p @ product)
+        x = x + alpha * p
+        residual = residual - alpha * product
+        z = precondition(residual)
+        before, energy = energy, float(residual @ z)
+        p = z + energy / before * p
     return x

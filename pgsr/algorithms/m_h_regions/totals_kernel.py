@@ -1,7 +1,11 @@
-"""The compiled loops of `RegionTotalsProjection`.
+"""The dual of M_H with every region's total and its derivatives: loops of `totals_dual.Dual`.
 
-Arrays are sizes x regions as in `tree_kernel`; arrays of leaves leave out the n_inner inner regions. Sums over
-sizes are taken in `CHUNKS` parts that do not depend on the number of threads, so that results do not either.
+Arrays are those of `tree_kernel`, and
+
+    active[s, c]            1 where leaf c is positive at size s, uint8; arrays of leaves leave out the inner regions
+    number, count, paid     [i, c]: sums over the active sizes of chunk i, one of `CHUNKS`
+
+Chunks of sizes do not depend on the number of threads, so neither do sums.
 """
 
 import numba as nb

@@ -1,7 +1,16 @@
-"""Passes over the trees of all sizes, for `RegionTotalsProjection`; those of `TreeProjection` are in `size_trees`.
+"""Passes of Newton's method over the trees of all sizes, where leaves are paid a multiplier besides the price.
 
-Arrays are sizes x regions, so that one size is contiguous and sizes run in parallel. Regions are in level order, the
-first n_inner of them have children; a downward loop over indices visits children before parents.
+The recursion is that of `pgsr.nearest_tree`; its own loops have another layout and no multipliers. Here arrays are
+sizes x regions, so that one size is contiguous and sizes run in parallel:
+
+    y[s, r]                 noisy counts, int64
+    w[r]                    weights, int64
+    parent[r]               the region above, -1 at the root
+    first_child[r]          the children of r are first_child[r] .. first_child[r + 1] - 1
+    n_inner                 regions are in level order, the first n_inner have children: a downward loop over indices
+                            visits children before parents
+    prices[s, r]            what inner region r pays its children
+    shift[r]                what leaf r is paid besides, 0 at inner regions
 """
 
 import numba as nb
