@@ -69,7 +69,7 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> t
         if root > last:  # prices so far are those of a lower root price; start again from above
             below.fill(np.inf)
         last = root
-        return trees.settle(root, below)
+        return trees.find_prices(root, below)
 
     if total is None:
         ask(0.0)

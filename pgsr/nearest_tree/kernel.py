@@ -32,7 +32,7 @@ _NEVER = 2**62
 
 
 @nb.njit(cache=True, nogil=True)
-def settle(y, start, stop, w, parent, first_child, n_inner, root, below, slope, intercept, active):
+def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, slope, intercept, active):
     """Newton's method for the prices of every size, given the price that the root is paid.
 
     `below[r, s]` is what inner region r pays its children. On the set of leaves that are positive at these prices

@@ -1,4 +1,4 @@
-"""The trees of all sizes below one root total: what `TreeProjection` and its streamed twin have in common."""
+"""The trees of some sizes, one per size, and the passes over them; see the docstring of this package."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -118,14 +118,19 @@ class SizeTrees:
         """Prices above all others, from which Newton's method may start."""
         return np.full((self.n_inner, self.n_sizes), np.inf)
 
-    def settle(self, root: float, below: np.ndarray) -> RootDemand:
-        """The prices below this root price, from prices not below them, in place; with infinity see the kernel."""
+    def find_prices(self, root: float, below: np.ndarray) -> RootDemand:
+        """Newton's method for the prices below this root price, in place, and what the roots then take.
+
+        Args:
+            root: what the root is paid; with infinity the demand is that of all leaves positive, and prices stay.
+            below: prices to start from, none of them below the solution; `highest_prices()` are always right.
+        """
         from pgsr.nearest_tree import kernel as kernels
 
         slope, intercept = np.empty((2, self.n_sizes))
         active = np.empty(self.n_sizes, np.int64)
         fixed = self.w, self.parent, self.first_child, self.n_inner, root, below, slope, intercept, active
-        self._each(lambda span: kernels.settle(self.y, *span, *fixed))
+        self._each(lambda span: kernels.find_prices(self.y, *span, *fixed))
         return RootDemand(slope, intercept, int(self.y[0].sum()))
 
     def lowest_prices(self) -> tuple[float, np.ndarray]:

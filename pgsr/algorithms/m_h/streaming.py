@@ -297,7 +297,7 @@ class _Part:
             return _Priced(RootDemand(np.empty(0), np.empty(0), 0), None, reason)
         trees = SizeTrees.of(self.tree, y, self.weights, map)
         below = trees.highest_prices()
-        demand = trees.settle(root, below)
+        demand = trees.find_prices(root, below)
         return _Priced(demand, trees.merge(below, width).root if np.isfinite(root) else None, None)
 
     def finish(self, root: float | None, width: int, sink: Write | None, item: tuple[int, int, np.ndarray]) -> _Judged:
@@ -312,7 +312,7 @@ class _Part:
     def _merged(self, y: np.ndarray, root: float, width: int) -> MergedTrees:
         trees = SizeTrees.of(self.tree, y, self.weights, map)
         below = trees.highest_prices()
-        trees.settle(root, below)
+        trees.find_prices(root, below)
         return trees.merge(below, width)
 
     def _counts(self, start: int, stop: int) -> np.ndarray:

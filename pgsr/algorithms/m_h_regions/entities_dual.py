@@ -59,9 +59,9 @@ class EntityDual:
     where N is the 2 x 2 matrix of the sums of 1, s and s^2 over these sizes; it preconditions. With all leaves positive
     at all sizes P is the inverse of S.
 
-    N is singular where a leaf has all its groups at one size. Leaves are settled at every point, so residuals lie in
+    N is singular where a leaf has all its groups at one size. Leaves are projected at every point, so residuals lie in
     the range of S, conjugate gradients stay there, and N^-1 may be the pseudo-inverse. Armijo's rule shortens steps in
-    p, and leaves are settled anew at each.
+    p, and leaves are projected anew at each.
 
     Complexity: O(regions x sizes) per step of either kind.
     """
@@ -124,7 +124,7 @@ class EntityDual:
         return Multipliers(point.below.T[: tree.n_inner], totals, entities)
 
     def at(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray) -> Point:
-        """The dual at these prices, leaves settled from these multipliers on."""
+        """The dual at these prices, leaves projected onto their totals from these multipliers on."""
         from pgsr.algorithms.m_h_regions import entities_kernel as kernels
 
         forest, n_leaves = self.forest, len(self.totals)
@@ -132,7 +132,7 @@ class EntityDual:
         active = np.empty((len(below), n_leaves), np.uint8)
         number, missing = np.empty((3, n_leaves)), np.empty((2, n_leaves), np.int64)
         start = forest.y, forest.w, forest.parent, forest.n_inner, below
-        kernels.settle(*start, self.totals, self.entities, mu, nu, active, number, missing)
+        kernels.project_leaves(*start, self.totals, self.entities, mu, nu, active, number, missing)
         kernels.evaluate(*self._tree, below, mu, nu, active, value)
         return Point(below, mu, nu, active, number, missing, float(value.sum() + mu @ missing[0] + nu @ missing[1]))
 

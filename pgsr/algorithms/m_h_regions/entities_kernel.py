@@ -19,7 +19,7 @@ _MOST_STEPS = 200
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def settle(y, w, parent, n_inner, prices, totals, entities, mu, nu, active, number, missing):
+def project_leaves(y, w, parent, n_inner, prices, totals, entities, mu, nu, active, number, missing):
     """Project every leaf onto its totals at these prices: the best mu and nu, and the sizes at which it is positive.
 
     `number[i, c]` adds s^i over these sizes, i = 0, 1, 2; `missing[0, c]` is G - sum of y over them and `missing[1, c]`
@@ -199,7 +199,7 @@ def evaluate(y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
 
 @nb.njit(cache=True, nogil=True, parallel=True)
 def slope(y, w, parent, first_child, n_inner, prices, mu, nu, active, step, value):
-    """The derivative of the dual along a step of the prices, size by size; settled leaves have none of their own."""
+    """The derivative of the dual along a step of the prices, size by size; projected leaves have none of their own."""
     for s in nb.prange(y.shape[0]):
         total = 0.0
         for r in range(n_inner):

@@ -10,14 +10,6 @@ from pgsr.views import View
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
-    """What every inner region pays its children, shape (sizes, inner regions), and what the root is paid."""
-
-    below: np.ndarray
-    root: float
-
-
-@dataclass(frozen=True, eq=False)
 class Forest:
     """The trees of all sizes, and passes over them.
 
@@ -55,12 +47,12 @@ class Forest:
 
         kernels.newton_pass(self.y, self.w, self.first_child, self.n_inner, self.shift, below, *out)
 
-    def continuous(self, prices: Prices) -> Estimate:
-        """The relaxed optimum."""
+    def continuous(self, below: np.ndarray) -> Estimate:
+        """What leaves take at these prices, shape (sizes, inner regions), and their sums."""
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         x = np.empty(self.y.shape)
-        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, self.shift, prices.below, x)
+        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, self.shift, below, x)
         return self._estimate(x)
 
     def _estimate(self, x: np.ndarray) -> Estimate:

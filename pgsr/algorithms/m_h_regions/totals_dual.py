@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgsr.algorithms.m_h_regions.forest import Forest, Prices
+from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem
@@ -78,7 +78,7 @@ class Dual:
     def start(self) -> Point:
         """Every leaf alone, projected onto its total."""
         below = np.zeros((len(self.forest.y), self.forest.n_inner))
-        return self._settle(self.at(below, self._with_all_sizes(below)))
+        return self._projected(self.at(below, self._with_all_sizes(below)))
 
     def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
         """The maximum, where every leaf has its total at these prices.
@@ -93,11 +93,11 @@ class Dual:
             point = self._ascend(point, below, mu, promised)
             if promised <= enough:
                 break
-        return self._settle(point)
+        return self._projected(point)
 
     def estimate(self, point: Point) -> Estimate:
         """What leaves take at a point, and their sums."""
-        return self._forest(point.mu).continuous(Prices(point.below, 0.0))
+        return self._forest(point.mu).continuous(point.below)
 
     def multipliers(self, point: Point) -> Multipliers:
         """The same prices for the public; a leaf without groups gets the highest mu at which it takes none."""
@@ -123,7 +123,7 @@ class Dual:
         gradient = missing - (paid.sum(axis=0) + n * self._finite(mu)) * 0.5 / self.weights
         return Point(below, mu, active, n, missing, gradient, float(value.sum() + self._finite(mu) @ missing))
 
-    def _settle(self, point: Point) -> Point:
+    def _projected(self, point: Point) -> Point:
         """The best mu at these prices: leaf by leaf Newton's method, monotone after its first step.
 
         Then the sizes at which a leaf is positive only become fewer; where they do not, it is done. Where no size is
@@ -138,9 +138,9 @@ class Dual:
         busy = np.ones(len(lost), bool)
         while busy.any():
             step = 2.0 * self.weights / np.maximum(point.number, 1) * point.gradient
-            settled = self.at(point.below, np.where(busy, point.mu + step, point.mu))
-            busy &= settled.number < point.number
-            point = settled
+            following = self.at(point.below, np.where(busy, point.mu + step, point.mu))
+            busy &= following.number < point.number
+            point = following
         return point
 
     def _with_all_sizes(self, below: np.ndarray) -> np.ndarray:
@@ -210,7 +210,7 @@ class Dual:
             reached = self.at(point.below + length * below, point.mu + length * mu)
             if reached.value >= point.value + 1e-4 * length * promised - _ROUNDING * abs(point.value):
                 lost = (reached.number == 0) & (self.totals > 0)
-                return self._settle(reached) if lost.any() else reached
+                return self._projected(reached) if lost.any() else reached
             length *= 0.5
         return point
 
