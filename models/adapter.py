@@ -1,7 +1,6 @@
 """What all solver models have in common: an adapter only translates a program and a solver's words."""
 
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -11,11 +10,10 @@ from models.formulate import formulate
 from models.judge import Answer, Claim, judged
 from models.program import Kind, Program, SolverProgram, quadratic, scaled
 from models.unit_steps import absolute_values, unit_steps
-from pgsr import memory
-from pgsr.checks import checked_limit
 from pgsr.errors import ProblemError
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 
 BYTES_PER_UNKNOWN = 400
@@ -33,21 +31,13 @@ class Route(Enum):
     RELAXED = "relaxation, then every cell rounded to the nearest integer"
 
 
-class Refused(Exception):
-    """Raised inside an adapter by a solver that does not run; becomes a result."""
-
-    def __init__(self, status: Status, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
-
-
-class SolverModel(ABC):
+class SolverModel(GatedMethod):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
     A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here and in `models.judge`. `run` gets a `SolverProgram` and returns a `Run`
-    with an `Answer` (its docstring has the sign of duals); solvers of LP and QP cannot pass without duals, which prove
-    them. Exceptions in `run` become FAILED.
+    problems, limits and answers is said here, in `models.judge` and, before a solve, in `pgsr.solving`. `run` gets a
+    `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
+    cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
     """
 
     @abstractmethod
@@ -65,7 +55,7 @@ class SolverModel(ABC):
 
     @abstractmethod
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
-        """Solve within the limit. May raise `Refused`."""
+        """Solve within the limit. May raise `Stopped`."""
 
     @property
     def name(self) -> str:
@@ -100,52 +90,43 @@ class SolverModel(ABC):
             return Route.STEPS
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        time_limit = checked_limit(time_limit)
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        missing = self.unavailable()
-        if missing is not None:
-            return missing
-        if problem.exceeds_arithmetic is not None:
-            return Result(Status.TOO_LARGE, problem.exceeds_arithmetic)
+    def bytes_needed(self, problem: Problem) -> int:
+        size = BYTES_PER_STEPPED_UNKNOWN if self.route(problem) is Route.STEPS else BYTES_PER_UNKNOWN
+        return size * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         route = self.route(problem)
         assert route is not None
-        size = BYTES_PER_STEPPED_UNKNOWN if route is Route.STEPS else BYTES_PER_UNKNOWN
-        memory.require(size * problem.n_unknowns, repr(problem))
-        start = time.perf_counter()
+        before = deadline.spent
         program = formulate(problem if route is not Route.RELAXED else problem.relaxed())
-        clock = _Clock(start, time_limit, formulate=time.perf_counter() - start)
+        clock = _Clock(deadline, Seconds(formulate=deadline.spent - before))
         try:
             if route is Route.STEPS:
                 answer = self._by_steps(program, clock)
             else:
                 answer = self._once(absolute_values(program) if program.norm == 1 else quadratic(program), clock)
-        except Refused as refused:
+        except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=clock.seconds)
         answer = answer.of_cells(program)
-        before = time.perf_counter()
-        result = judged(self.name, problem, program, answer, time_limit)
-        return replace(result, seconds=replace(clock.seconds, round=time.perf_counter() - before))
+        before = deadline.spent
+        result = judged(self.name, problem, program, answer, deadline.limit)
+        return replace(result, seconds=replace(clock.seconds, round=deadline.spent - before))
 
     def _once(self, program: SolverProgram, clock: "_Clock") -> Answer:
         if not program.n:  # ranked sizes of no groups at all; solvers stumble over it
             return Answer(Claim.OPTIMAL, "", *(np.zeros(0) for _ in range(3)), bound=program.constant)
         reason = self.too_large(program)
         if reason is not None:
-            raise Refused(Status.TOO_LARGE, reason)
+            raise Stopped(Status.TOO_LARGE, reason)
         handed, unit = (program, 1.0) if program.is_integer else scaled(program)
         try:
             run = self.run(handed, clock.left)
-        except Refused:
+        except Stopped:
             raise
         except Exception as error:  # whatever a solver's interface throws; its name tells which
             lines = str(error).splitlines() or [""]
             what = f"{self.name} stopped with an error: {type(error).__name__}: {lines[0]}"
-            raise Refused(Status.FAILED, what) from error
+            raise Stopped(Status.FAILED, what) from error
         clock.add(run)
         return _checked(self.name, run.answer, program, unit)
 
@@ -178,22 +159,23 @@ class Run:
 
 
 class _Clock:
-    """Seconds spent so far and left."""
+    """Seconds spent by part so far, and seconds left for a solver."""
 
-    def __init__(self, start: float, limit: float | None, formulate: float) -> None:
-        self.start, self.limit = start, limit
-        self.seconds = Seconds(formulate=formulate)
+    def __init__(self, deadline: Deadline, seconds: Seconds) -> None:
+        self.deadline, self.seconds = deadline, seconds
 
     def add(self, run: Run) -> None:
         self.seconds = Seconds(self.seconds.formulate + run.formulate, self.seconds.solve + run.solve)
 
     @property
     def left(self) -> float | None:
-        return None if self.limit is None else max(0.01, self.limit - (time.perf_counter() - self.start))
+        """At least a little, because solvers read 0 as no limit."""
+        left = self.deadline.left
+        return None if left is None else max(0.01, left)
 
     @property
     def expired(self) -> bool:
-        return self.limit is not None and time.perf_counter() - self.start >= self.limit
+        return self.deadline.passed
 
 
 def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> Answer:
@@ -205,7 +187,7 @@ def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> 
     )
     for array, n in shapes:
         if array is not None and np.shape(array) != (n,):
-            raise Refused(Status.FAILED, f"{name} returned {np.shape(array)} numbers instead of ({n},)")
+            raise Stopped(Status.FAILED, f"{name} returned {np.shape(array)} numbers instead of ({n},)")
     back = unit if program.is_quadratic else 1.0
     times = lambda array, factor: None if array is None else np.asarray(array, float) * factor  # noqa: E731
     return replace(

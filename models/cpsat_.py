@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from models.adapter import Refused, Run, SolverModel
+from models.adapter import Run, SolverModel
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
+from pgsr.solving import Stopped
 
 LARGEST = 300_000
 """Most unknowns, steps included: the model is built one Python object per unknown and row."""
@@ -76,7 +77,7 @@ class CpSat(SolverModel):
         status = solver.solve(model)
         spent = time.perf_counter() - formulated
         if status == cp_model.MODEL_INVALID:
-            raise Refused(Status.TOO_LARGE, "CP-SAT refuses the model, most likely because its numbers are too large")
+            raise Stopped(Status.TOO_LARGE, "CP-SAT refuses the model, most likely because its numbers are too large")
         claims = {
             cp_model.OPTIMAL: Claim.OPTIMAL,
             cp_model.FEASIBLE: Claim.STOPPED,

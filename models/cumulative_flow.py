@@ -4,18 +4,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.adapter import Refused
 from models.optional import load, not_installed
-from models.top_down import Deadline, integers_top_down
-from pgsr import memory
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
-from pgsr.certificate import certify
-from pgsr.checks import checked_limit, require_kind
+from models.top_down import integers_top_down
+from pgsr.algorithms.m_c import CumulativeProjection
+from pgsr.certificates import certify
+from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 
 _BYTES_PER_CELL = 50
@@ -23,7 +22,7 @@ _BYTES_PER_CELL = 50
 
 
 @dataclass(frozen=True)
-class CumulativeFlow:
+class CumulativeFlow(GatedMethod):
     """Consistent monotone integers next to noisy cumulative counts: the integer M_c, with a proven gap.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -81,17 +80,18 @@ class CumulativeFlow:
             return f"CumulativeFlow needs consistency, order and signs, which {problem.label} does not all state"
         return self.around.supports(problem.relaxed())
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        deadline = Deadline(checked_limit(time_limit))
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        if load("ortools.graph.python.min_cost_flow") is None:
-            return not_installed("ortools")
-        memory.require(_BYTES_PER_CELL * problem.n_unknowns, repr(problem))
-        relaxed = self.around.solve(problem.relaxed(), time_limit)
+    def unavailable(self) -> Result | None:
+        return not_installed("ortools") if load("ortools.graph.python.min_cost_flow") is None else None
+
+    def exceeds(self, problem: Problem) -> str | None:
+        del problem  # `around` asks for itself, flows scale their costs
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return _BYTES_PER_CELL * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        relaxed = self.around.solve(problem.relaxed(), deadline.left)
         if relaxed.answer is None:
             reason = f"no relaxed optimum to start from: {relaxed.reason}"
             return Result(relaxed.status, reason, seconds=relaxed.seconds)
@@ -111,7 +111,7 @@ class CumulativeFlow:
                 deadline,
                 self.exact,
             )
-        except Refused as refused:
+        except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=Seconds(0.0, solved, deadline.spent - solved))
         estimate = Estimate(problem.hierarchy, View.CUMULATIVE, x)
         seconds = Seconds(0.0, solved, deadline.spent - solved)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from models.adapter import Refused, Run, SolverModel
+from models.adapter import Run, SolverModel
 from models.gurobi_ import REMEDY, Gurobi
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
+from pgsr.solving import Stopped
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
 _LINEAR = frozenset({Kind.LP})
@@ -111,7 +112,7 @@ class Cvxpy(SolverModel):
             raw = chain.solve_via_data(model, data, solver_opts=options)
         except Exception as error:
             if type(error).__name__ == "GurobiError" and "icense" in str(error):
-                raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+                raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
             raise
         solved = time.perf_counter()
         with warnings.catch_warnings():

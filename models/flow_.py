@@ -1,6 +1,5 @@
 """Separable integer squares on networks as min-cost flows, by OR-tools."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +8,13 @@ import numpy as np
 
 from models.formulate import children_sums
 from models.optional import load, not_installed
-from pgsr.certificate import certify, objective
-from pgsr.checks import checked_limit, require_kind
+from pgsr.certificates import certify, objective
+from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
 
 LARGEST = 500_000
@@ -22,6 +22,9 @@ LARGEST = 500_000
 
 LARGEST_AROUND = 10_000_000
 """Most unknowns around a continuous optimum: one arc per fractional unknown."""
+
+_BYTES_PER_UNKNOWN = 400
+"""Of the network from scratch, a few arcs each way per unknown; around an optimum it is smaller."""
 
 _REACH = 3
 """Steps each way around the current flow."""
@@ -31,7 +34,7 @@ _NEAR = 1e-7
 
 
 @dataclass(frozen=True)
-class Flow:
+class Flow(GatedMethod):
     """The integer optimum of M_H or of the naive problem by min-cost flow with convex costs.
 
     The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r.
@@ -76,45 +79,41 @@ class Flow:
             )
         return None if self.around is None else self.around.supports(problem.relaxed())
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        time_limit = checked_limit(time_limit)
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        if problem.exceeds_arithmetic is not None:
-            return Result(Status.TOO_LARGE, problem.exceeds_arithmetic)
+    def unavailable(self) -> Result | None:
+        return not_installed("ortools") if load("ortools.graph.python.min_cost_flow") is None else None
+
+    def exceeds(self, problem: Problem) -> str | None:
         largest = LARGEST if self.around is None else LARGEST_AROUND
         if problem.n_unknowns > largest:
-            reason = f"{problem.n_unknowns:,} unknowns; {self!r} builds networks for up to {largest:,}"
-            return Result(Status.TOO_LARGE, reason)
+            return f"{problem.n_unknowns:,} unknowns; {self!r} builds networks for up to {largest:,}"
+        return super().exceeds(problem)
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return _BYTES_PER_UNKNOWN * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         min_cost_flow = load("ortools.graph.python.min_cost_flow")
-        if min_cost_flow is None:
-            return not_installed("ortools")
-        start = time.perf_counter()
         network, multipliers, formulated = _Network(min_cost_flow, problem), None, 0.0
         if self.around is None:
             flows = network.scaled()
         else:
-            relaxed = self.around.solve(problem.relaxed(), time_limit)
+            relaxed = self.around.solve(problem.relaxed(), deadline.left)
             if relaxed.answer is None:
                 return Result(relaxed.status, f"no relaxed optimum to start from: {relaxed.reason}")
             flows, multipliers = network.around(relaxed.answer.values), relaxed.multipliers
-            formulated = time.perf_counter() - start
+            formulated = deadline.spent
         certificate = None
         for x, claimed in flows:
-            seconds = Seconds(formulated, time.perf_counter() - start - formulated)
+            seconds = Seconds(formulated, deadline.spent - formulated)
             if x is None:
                 return Result(Status.FAILED, "OR-tools' min-cost flow gave no optimal flow", seconds=seconds)
             if claimed:
                 estimate = Estimate(problem.hierarchy, problem.view, x)
                 certificate = certify(problem, estimate, multipliers)
-                seconds = Seconds(formulated, time.perf_counter() - start - formulated)
+                seconds = Seconds(formulated, deadline.spent - formulated)
                 if certificate.optimal:
                     return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-            if time_limit is not None and seconds.total > time_limit:
-                return Result(Status.TIMED_OUT, f"no optimal flow within {time_limit:g} s", seconds=seconds)
+            deadline.check("no optimal flow")
         return Result(Status.FAILED, "our exact test refutes this flow", None, certificate)
 
     def __repr__(self) -> str:

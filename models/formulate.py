@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from models.program import Program
-from pgsr.certificate import Multipliers
+from pgsr.certificates import Multipliers
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.problem import Problem

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from models.adapter import Refused, Run, SolverModel
+from models.adapter import Run, SolverModel
 from models.judge import Answer, Claim
 from models.optional import load, not_installed
 from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
+from pgsr.solving import Stopped
 
 BUNDLED_QUADRATIC_LIMIT = 200
 """Most variables with a quadratic objective under the licence that comes with the PyPI package."""
@@ -61,7 +62,7 @@ class Gurobi(SolverModel):
         try:
             environment = gp.Env(params={"OutputFlag": 0})
         except gp.GurobiError as error:
-            raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
         try:
             with environment as env, gp.Model(env=env) as model:
                 kinds = np.where(program.integer, gp.GRB.INTEGER, gp.GRB.CONTINUOUS)
@@ -86,10 +87,10 @@ class Gurobi(SolverModel):
         except gp.GurobiError as error:
             if error.errno == SIZE_LIMIT_EXCEEDED:
                 reason = _too_large(f"{program.n:,} unknowns", "less")
-                raise Refused(Status.TOO_LARGE, reason) from None
+                raise Stopped(Status.TOO_LARGE, reason) from None
             if error.errno == gp.GRB.ERROR_NO_LICENSE:
-                raise Refused(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
-            raise Refused(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
+                raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            raise Stopped(Status.FAILED, f"Gurobi stopped with an error: {error}") from None
 
     def __repr__(self) -> str:
         return "Gurobi()" if self.threads is None else f"Gurobi(threads={self.threads})"

@@ -8,18 +8,16 @@ import numpy as np
 
 from models.formulate import multipliers
 from models.program import Program
-from pgsr.certificate import MULTIPLIERS, Certificate, certify, is_decided
+from pgsr.certificates import MULTIPLIERS, Certificate, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.tolerances import ACCEPTED_GAP
 from pgsr.views import View, counts_of_ranked
 
 RESIDUAL = 1e-6
 """Largest violated condition of a continuous answer, relative to the largest right-hand side of an equality."""
-
-RELATIVE_GAP = 1e-6
-"""Largest proven relative gap of an answer that calls itself optimal."""
 
 
 class Claim(Enum):
@@ -93,7 +91,7 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
-    The answer passes if its own residuals are within `RESIDUAL` and its objective is within `RELATIVE_GAP` of the
+    The answer passes if its own residuals are within `RESIDUAL` and its objective is within `ACCEPTED_GAP` of the
     Lagrangian bound of its duals. Otherwise the result is FAILED and says by how much.
     """
     z = answer.values
@@ -108,12 +106,12 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         reason = f"{solver} gave no duals{_noted(answer)}, and without them nothing can be proved of its answer"
         return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
     feasible = certificate is None or certificate.feasible or problem.integer
-    if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > RELATIVE_GAP:
+    if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > ACCEPTED_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
         says = "says it solved the program" if answer.claim is Claim.OPTIMAL else f"{answer.claim.value}"
         reason = (
             f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
-            f"{RESIDUAL:g}) and its gap {gap} (allowed {RELATIVE_GAP:g}); tighten its tolerances"
+            f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); tighten its tolerances"
         )
         return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
     if not problem.integer:
@@ -157,9 +155,9 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         return Result(Status.FAILED, reason, None, certificate)
     own = answer.bound
     if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
-        own = math.ceil(own - min(0.5, RELATIVE_GAP + 1e-9 * abs(own)))
+        own = math.ceil(own - min(0.5, ACCEPTED_GAP + 1e-9 * abs(own)))
     if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
-        if own > certificate.objective * (1 + RELATIVE_GAP) + RELATIVE_GAP:  # pyright: ignore[reportOptionalOperand]
+        if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
             return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)
         certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
     if not proved:

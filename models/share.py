@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from models.adapter import Refused
 from pgsr.method import Status
+from pgsr.solving import Stopped
 
 LARGEST = 20_000_000
 """Most arcs of one region's network, about 3 GB; far more than values that nearly add up ever need."""
@@ -41,7 +41,7 @@ class Share:
         grows = np.diff(parent, prepend=0)
         if (last is not None and last.sum() != parent[-1]) or (grows < 0).any():
             reason = "public totals of siblings do not add up to their parent's last value, or the root decreases"
-            raise Refused(Status.INFEASIBLE, reason)
+            raise Stopped(Status.INFEASIBLE, reason)
         self.start = np.flatnonzero(grows)
         self.size = parent.shape
         self.length = np.diff(np.append(self.start, len(parent)))
@@ -124,7 +124,7 @@ class Share:
         if status == network.INFEASIBLE:
             return None
         if status != network.OPTIMAL:
-            raise Refused(Status.FAILED, f"OR-tools' min-cost flow ended as {status.name}")
+            raise Stopped(Status.FAILED, f"OR-tools' min-cost flow ended as {status.name}")
         above = np.bincount(of, network.flows(arcs), minlength=len(block)).astype(np.int64)
         return low + np.repeat(above, np.diff(np.append(block, m * n))).reshape(m, n)
 
@@ -135,7 +135,7 @@ class Share:
         offered = (high - low).ravel()[block]
         if float(offered.sum(dtype=float)) > LARGEST:
             reason = f"a region's children need more than {LARGEST:,} arcs; its values are far from adding up"
-            raise Refused(Status.TOO_LARGE, reason)
+            raise Stopped(Status.TOO_LARGE, reason)
         of = np.repeat(np.arange(len(block)), offered)
         u = np.arange(len(of)) - np.repeat(np.cumsum(offered) - offered, offered)
         # v sum over the block of (low + u + 1 - t)^2 - (low + u - t)^2: differences first, so that no digit is lost.

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from models.optional import load, not_installed
-from pgsr.algorithms.cost_table_steps import Combined, Deadline, Stopped, Tables
+from pgsr.algorithms.cost_tables import UNFINISHED, Combined, Tables
 from pgsr.method import Result, Status
+from pgsr.solving import Deadline, Stopped
 
 LARGEST = 2_000_000
 """Most table entries in one constraint program: each becomes a pair of Python numbers."""
@@ -75,13 +76,14 @@ def _solve(cp_model: Any, model: Any, x: list[int], value: int, deadline: Deadli
     program.add(cp_model.LinearExpr.sum(unknowns) == value)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    left = deadline.seconds_left
+    deadline.check(UNFINISHED)
+    left = deadline.left
     if left is not None:
         solver.parameters.max_time_in_seconds = left
     status = solver.solve(program)
     if status != cp_model.OPTIMAL:
-        _ = deadline.seconds_left  # it ran out: the usual reason
+        deadline.check(UNFINISHED)  # it ran out: the usual reason
         if left is not None and status in (cp_model.FEASIBLE, cp_model.UNKNOWN):
-            raise Stopped(Status.TIMED_OUT, f"the cost tables were not finished within {deadline.limit:g} s")
+            raise Stopped(Status.TIMED_OUT, f"{UNFINISHED} after {deadline.limit:g} s")
         raise Stopped(Status.FAILED, f"CP-SAT ended a feasible constraint program as {solver.status_name(status)}")
     return [solver.value(unknown) for unknown in unknowns]

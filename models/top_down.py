@@ -1,15 +1,11 @@
 """Integers for a whole hierarchy of cumulative counts, from the root down, one min-cost flow per inner region."""
 
-import time
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from models.adapter import Refused
 from models.optional import load, not_installed
 from models.share import Share
 from pgsr.hierarchy import Hierarchy
-from pgsr.method import Status
+from pgsr.solving import NO_LIMIT, Deadline, Stopped
 
 
 def integers_top_down(
@@ -19,7 +15,7 @@ def integers_top_down(
     weights: np.ndarray,
     target: np.ndarray | None = None,
     totals: np.ndarray | None = None,
-    deadline: "Deadline | None" = None,
+    deadline: Deadline = NO_LIMIT,
     exact: bool = False,
 ) -> np.ndarray:
     """Integer cumulative counts close to real ones, consistent and monotone, below a given integer root.
@@ -65,7 +61,7 @@ def integers_top_down(
     solved one after the other: OR-tools keeps Python's lock, so threads gain nothing.
 
     Raises:
-        Refused: out of time, OR-tools missing, a network beyond `models.share.LARGEST`, totals that contradict each
+        Stopped: out of time, OR-tools missing, a network beyond `models.share.LARGEST`, totals that contradict each
             other; its status and reason say which.
 
     Example:
@@ -82,46 +78,18 @@ def integers_top_down(
     solver = load("ortools.graph.python.min_cost_flow")
     if solver is None:
         missing = not_installed("ortools")
-        raise Refused(missing.status, missing.reason)
-    deadline = deadline or Deadline(None)
+        raise Stopped(missing.status, missing.reason)
     out = np.zeros((tree.n_regions, len(root)), np.int64)
     out[0] = root
     v = _moving_weights(tree, weights)
     for region in range(tree.n_inner):
-        deadline.check(f"region {region:,} of {tree.n_inner:,} inner ones")
+        deadline.check(f"region {region:,} of {tree.n_inner:,} inner ones reached")
         below = slice(tree.children(region).start, tree.children(region).stop)
         last = None if totals is None else totals[below]
         leaves = tree.level_of[region] == tree.n_levels - 2
         aims = target if leaves and target is not None else values
         out[below] = Share(out[region], values[below], aims[below], v[below], last, int(leaves)).solve(solver, exact)
     return out
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A time limit that counts from `start`.
-
-    Example:
-        >>> Deadline(None).left is None
-        True
-    """
-
-    limit: float | None
-    start: float = field(default_factory=time.perf_counter)
-
-    @property
-    def spent(self) -> float:
-        return time.perf_counter() - self.start
-
-    @property
-    def left(self) -> float | None:
-        return None if self.limit is None else self.limit - self.spent
-
-    def check(self, reached: str) -> None:
-        """Raise `Refused` if time is up."""
-        left = self.left
-        if left is not None and left <= 0:
-            raise Refused(Status.TIMED_OUT, f"{reached} reached after {self.limit:g} s")
 
 
 def _moving_weights(tree: Hierarchy, weights: np.ndarray) -> np.ndarray:

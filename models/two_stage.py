@@ -7,19 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from models.adapter import Refused
 from models.cumulative_flow import integer_root
 from models.optional import load, not_installed
-from models.top_down import Deadline, integers_top_down
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
+from models.top_down import integers_top_down
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
+from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.checks import checked_limit, require_kind
-from pgsr.conditions import judged_release
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
 from pgsr.problem import Problem, precision_weights
+from pgsr.solving import Deadline, Stopped, judged_release
 from pgsr.views import View
 
 
@@ -97,7 +96,7 @@ class TwoStage:
         totals = Totals.ROOT if measurement.public is Totals.ROOT else Totals.REGIONS
         joint = replace(Problem.m_c(doubled, totals=totals), weights=precision_weights(measurement)).relaxed()
         try:
-            deadline.check("the joint projection")
+            deadline.check("the joint projection reached")
             together = self.projection.solve(joint, deadline.left)
             if together.answer is None:
                 reason = f"no joint projection: {together.reason}"
@@ -114,7 +113,7 @@ class TwoStage:
                 totals=None if totals is Totals.ROOT else measurement.region_totals,
                 deadline=deadline,
             )
-        except Refused as refused:
+        except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=Seconds(solve=deadline.spent))
         seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(tree, View.CUMULATIVE, x), seconds)

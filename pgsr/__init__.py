@@ -2,8 +2,9 @@
 
 from pgsr import metrics
 from pgsr.budget import Budget, Ledger
-from pgsr.certificate import Certificate, certify
-from pgsr.comparison import Comparison, compare
+from pgsr.certificates import Certificate, certify
+from pgsr.comparison import compare
+from pgsr.comparison_view import Comparison
 from pgsr.errors import PgsrError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy

@@ -1,106 +1,31 @@
 """Methods side by side on the same noisy hierarchy."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
-from pgsr.certificate import certify, is_decided
+from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
+from pgsr.comparison_view import Comparison, Row
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.isolation import run_isolated
 from pgsr.measurement import Measurement
-from pgsr.method import Method, PostProcess, Result, Status
+from pgsr.method import ANSWERED, Method, PostProcess, Result, Status
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.random import Seeded
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+from pgsr.tolerances import ACCEPTED_GAP
 
 Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
 
-ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
-"""The statuses whose answer is shown and measured against the truth."""
-
-
-RELATIVE_GAP = 1e-6
-"""Largest gap at which a continuous answer may call itself optimal."""
-
 SOLVER_SHARE = 0.9
 """Part of an arm's time that its solver is told, so that it can hand over its best answer before it is killed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One arm of a comparison.
-
-    Attributes:
-        method: label of the method.
-        problem: label of the problem or view it worked on; objectives compare only within one problem.
-        result: its result; failures are results too.
-        peak_bytes: most memory its process held.
-        errors: per kind ("l1", "emd", "cumulative_l1", "total_error") one number per level, root first; empty without
-            a truth or an estimate. "l1" and "total_error" are sums of magnitudes over a level's regions, the others
-            means; "emd" is there only if every region's total is right.
-    """
-
-    method: str
-    problem: str
-    result: Result
-    peak_bytes: int
-    errors: dict[str, list[float]] = field(default_factory=dict)
-
-    @property
-    def status(self) -> Status:
-        return self.result.status
-
-    @property
-    def reason(self) -> str:
-        return self.result.reason
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The rows of a comparison, as text, data frame, HTML or figure."""
-
-    rows: list[Row]
-    title: str
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row per arm, numbers as numbers: seconds, megabytes, groups and entities.
-
-        `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column.
-        """
-        from pgsr.comparison_view import frame
-
-        return frame(self)
-
-    def plot(self) -> "Figure":
-        """Time by method, and error by level if a truth was given."""
-        from pgsr.comparison_view import plot
-
-        return plot(self)
-
-    def __str__(self) -> str:
-        from pgsr.comparison_view import text
-
-        return text(self)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        from pgsr.comparison_view import html
-
-        return html(self)
 
 
 def compare(
@@ -207,7 +132,7 @@ def judged(target: Measurement | Problem, value: object) -> Result:
     theirs = value.certificate
     if theirs is not None and theirs.bound is not None and not ours.optimal:
         ours = ours.with_bound(theirs.bound, theirs.bound_by)  # a bound stays under the name of who gave it
-    if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > RELATIVE_GAP):
+    if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > ACCEPTED_GAP):
         return Result(Status.FAILED, f"says OPTIMAL, but its relative gap is {ours.gap}", None, ours, value.seconds)
     return replace(value, certificate=ours)
 

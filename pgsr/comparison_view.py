@@ -1,17 +1,18 @@
-"""How a comparison looks: data frame, text, HTML and figure."""
+"""The rows of a comparison, and how they look as data frame, text, HTML and figure."""
 
 import textwrap
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgsr.comparison import ANSWERED, Comparison, Row
-from pgsr.method import Status
+from pgsr.method import ANSWERED, Result, Status
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = ("integrality", "sign", "consistency", "totals", "monotone")
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
+"""Of conditions, in the order of columns."""
 
 # Okabe and Ito's palette, distinguishable with any colour vision, and a marker each for print in black and white.
 _LOOKS: dict[Status | None, tuple[str, str, str]] = {
@@ -28,6 +29,63 @@ _LEVEL_LOOKS = (
     ("#56B4E9", "v"),
     ("#D55E00", "P"),
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One arm of a comparison.
+
+    Attributes:
+        method: label of the method.
+        problem: label of the problem or view it worked on; objectives compare only within one problem.
+        result: its result; failures are results too.
+        peak_bytes: most memory its process held.
+        errors: per kind ("l1", "emd", "cumulative_l1", "total_error") one number per level, root first; empty without
+            a truth or an estimate. "l1" and "total_error" are sums of magnitudes over a level's regions, the others
+            means; "emd" is there only if every region's total is right.
+    """
+
+    method: str
+    problem: str
+    result: Result
+    peak_bytes: int
+    errors: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        return self.result.status
+
+    @property
+    def reason(self) -> str:
+        return self.result.reason
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The rows of a comparison, as text, data frame, HTML or figure."""
+
+    rows: list[Row]
+    title: str
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per arm, numbers as numbers: seconds, megabytes, groups and entities.
+
+        `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column.
+        """
+        return frame(self)
+
+    def plot(self) -> "Figure":
+        """Time by method, and error by level if a truth was given."""
+        return plot(self)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def frame(table: Comparison) -> "pd.DataFrame":

@@ -65,7 +65,7 @@ class DoubleGeometric:
 
     def add_to(self, values: np.ndarray, stream: ByteStream) -> None:
         """Add an independent draw to every entry of a contiguous int64 array, in place."""
-        from pgsr.kernels.noise import add_noise
+        from pgsr.double_geometric_kernel import add_noise
 
         if not values.size:
             return
@@ -76,7 +76,7 @@ class DoubleGeometric:
         for start in range(0, len(flat), _CHUNK):
             chunk = flat[start : start + _CHUNK]
             words = stream.words(len(chunk))
-            n_undecided = add_noise(words, table.thresholds, table.guide, chunk, undecided)
+            n_undecided = add_noise(words, _BITS, _GUIDE_SHIFT, table.thresholds, table.guide, chunk, undecided)
             for i in undecided[:n_undecided]:
                 word = int(words[i])
                 size = self.decide(word & (2**_BITS - 1), stream)

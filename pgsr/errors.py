@@ -29,6 +29,10 @@ class ProblemError(PgsrError, ValueError):
     """A problem is stated on a measurement that does not fit it."""
 
 
+class TooLargeError(ProblemError):
+    """Numbers exceed what exact arithmetic in 64 bits can hold."""
+
+
 class DataError(PgsrError, ValueError):
     """A data set is absent or is not what it should be."""
 

@@ -1,6 +1,5 @@
 """Noisy numbers of regions, consistent and exact: of groups where their table is private, and of entities."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
+from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
 from pgsr.views import View
 
@@ -69,7 +69,7 @@ def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarra
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
 
-    exactly, by `TreeProjection` with a single "size".
+    exactly, by `nearest_integers` with a single "size".
 
     Args:
         noisy: what `noisy_numbers` returned.
@@ -85,10 +85,5 @@ def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarra
         >>> nearest_consistent(noisy), nearest_consistent(noisy, root=30)
         (array([29, 14, 15]), array([30, 14, 16]))
     """
-    from pgsr.algorithms.tree_projection import TreeProjection
-    from pgsr.problem import Problem
-
-    if root is not None:
-        noisy = replace(noisy, public=Totals.ROOT, totals=np.array([root]))
-    problem = Problem("numbers of regions", noisy, totals=None if root is None else Totals.ROOT)
-    return TreeProjection().solve(problem).estimate.values[:, 0].copy()
+    weights = noisy.measured.astype(np.int64)
+    return nearest_integers(noisy.hierarchy, noisy.matrix, weights, root)[:, 0].copy()

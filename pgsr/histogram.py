@@ -16,6 +16,10 @@ LARGEST_TOTAL = 2**62
 """Most groups a hierarchy may hold, so that no sum of counts can wrap in 64 bits."""
 
 
+LARGEST_DENSE = 500_000_000
+"""Bytes up to which readers hand out tables of counts as dense arrays; larger ones stay sparse."""
+
+
 class CountOfCounts:
     """`counts[r, s]` groups of size s = 0..K in region r: integers, non-negative, adding up over the hierarchy.
 

@@ -64,11 +64,21 @@ class Mechanism:
         """
         self.check(truth, source)
         limit = checked_limit(time_limit)
-        measurement = self.noise.measure(truth, source, ledger)
+        return self.post_process(self.noise.measure(truth, source, ledger), limit)
+
+    def post_process(self, measurement: Measurement, time_limit: float | None = None) -> Result:
+        """What `release` makes of a measurement, its own or a published one; the result holds the measurement.
+
+        Costs no privacy, needs no truth, and gives the same answer for the same measurement, so that anybody can
+        repeat it.
+
+        Raises:
+            ProblemError: the post-process does not work on this measurement.
+        """
         if isinstance(self.post, Method):
-            result = self.post.solve(self._stated(measurement), limit)
+            result = self.post.solve(self._stated(measurement), time_limit)
         else:
-            result = self.post.apply(measurement, limit)
+            result = self.post.apply(measurement, time_limit)
         return replace(result, measurement=measurement)
 
     def check(self, truth: CountOfCounts, source: Source) -> None:

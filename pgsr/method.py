@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from pgsr.certificate import Certificate, Multipliers
+from pgsr.certificates import Certificate, Multipliers
 from pgsr.errors import NoEstimateError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
@@ -24,6 +24,10 @@ class Status(Enum):
     TOO_LARGE = "the problem exceeds the licence or the method"
     TIMED_OUT = "the time limit was reached without an answer"
     FAILED = "the answer failed our own checks, or the solver gave none"
+
+
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
+"""The statuses whose answer is shown, and measured against the truth where there is one."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from instances import random_tree, scale
 
 from pgsr import Estimate, Hierarchy, PgsrError, View, certify
 from pgsr.algorithms import TreeProjection
-from pgsr.certificate import Multipliers, is_exchange_optimal, lagrangian_bound
+from pgsr.certificates import Multipliers, is_exchange_optimal, lagrangian_bound
 
 
 def test_exchange_test_equals_brute_force():

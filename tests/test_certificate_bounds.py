@@ -8,9 +8,9 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Estimate, Hierarchy, PgsrError, Problem, Totals, View, certify
-from pgsr.certificate import Multipliers, is_decided, lagrangian_bound
-from pgsr.kernels.priced_chain import NONE, bound_l2_rows, fit_l1_rows
-from pgsr.potentials import Potentials, is_potential_optimal
+from pgsr.certificates import Multipliers, is_decided, lagrangian_bound
+from pgsr.certificates.potentials import Potentials, is_potential_optimal
+from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
 
 KINDS = [
     (view, norm, integer, totals, monotone)

@@ -13,9 +13,9 @@ from instances import random_tree, random_truth, scale
 from models import TableConstraints
 from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
-from pgsr.algorithms.cost_table_steps import Deadline, Stopped, Tables
-from pgsr.algorithms.cost_windows import domains, half_widths
+from pgsr.algorithms.cost_tables import Tables, domains, half_widths
 from pgsr.errors import MethodError
+from pgsr.solving import Deadline, Stopped
 
 STEPS = [SlopeMerge(), SlopeGreedy()]
 ALL_STEPS = [*STEPS, TableConstraints()]

@@ -9,11 +9,11 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from models import CumulativeFlow, Cvxpy, Scipy
-from models.adapter import Refused
-from models.top_down import Deadline, integers_top_down
+from models.top_down import integers_top_down
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection
 from pgsr.errors import ArgumentError
+from pgsr.solving import Deadline, Stopped
 
 pytest.importorskip("ortools")
 
@@ -181,9 +181,9 @@ def test_what_is_not_solved_says_why(monkeypatch):
     assert CumulativeFlow().solve(Problem.m_c(wrong, totals="regions")).status is Status.INFEASIBLE
     late = CumulativeFlow().solve(Problem.m_c(steps), time_limit=1e-9)
     assert late.status is Status.TIMED_OUT
-    with pytest.raises(Refused, match="inner ones reached after"):
+    with pytest.raises(Stopped, match="inner ones reached after"):
         integers_top_down(tree, np.ones((3, 1)), np.ones(1, int), np.ones(3), deadline=Deadline(1e-9))
-    with pytest.raises(Refused, match="totals"):
+    with pytest.raises(Stopped, match="totals"):
         integers_top_down(tree, np.ones((3, 1)), np.ones(1, int), np.ones(3), totals=np.array([1, 2, 2]))
     with pytest.raises(ArgumentError, match="CumulativeProjection"):
         CumulativeFlow(around=CumulativeProjection)

@@ -10,10 +10,11 @@ from test_cumulative_projection import TOTALS, random_problem
 from models import Scipy
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, EmdProjection
-from pgsr.algorithms.cumulative_ascent import maximise
-from pgsr.algorithms.cumulative_dual import SquaresDual
-from pgsr.algorithms.emd_dual import ProximalDual
+from pgsr.algorithms.m_c.ascent import maximise
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.errors import MethodError
+from pgsr.solving import NO_LIMIT
 
 
 def absolute(problem: Problem) -> Problem:
@@ -126,7 +127,7 @@ def test_weights_per_cell_equal_clarabel(totals):
         cells = rng.uniform(0.2, 5.0, problem.target.shape) * problem.w[:, None]
         for accelerated in (False, True):
             dual = SquaresDual(problem, cells)
-            answer = maximise(dual, 1e-9, None, accelerated=accelerated)
+            answer = maximise(dual, 1e-9, NO_LIMIT, accelerated=accelerated)
             found = dual.objective(answer.x)
             assert found - answer.point.value <= 1e-8 * max(1.0, found)
             assert found == pytest.approx(weighted_optimum(cp, problem, cells), rel=1e-6, abs=1e-5)
@@ -149,7 +150,7 @@ def test_equal_weights_per_cell_are_weights_per_region():
     rng = np.random.default_rng(79)
     problem = random_problem(rng, "root", max_regions=30)
     cells = np.repeat(problem.w[:, None].astype(float), problem.target.shape[1], axis=1)
-    one, other = (maximise(SquaresDual(problem, weights), 1e-10, None) for weights in (None, cells))
+    one, other = (maximise(SquaresDual(problem, weights), 1e-10, NO_LIMIT) for weights in (None, cells))
     np.testing.assert_allclose(one.x, other.x, atol=1e-3)
 
 

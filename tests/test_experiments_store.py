@@ -244,7 +244,7 @@ def test_the_digest_covers_what_is_used():
     assert {"experiments.kuo2018.bottom_up", "experiments.engine.data", "experiments.engine.experiment"} <= set(files)
     assert "SharedSeed" in files["experiments.kuo2018.bottom_up"]
     assert "def plot" not in files["experiments.kuo2018.bottom_up"]
-    assert {"pgsr", "pgsr.certificate", "pgsr.algorithms.matching", "pgsr.kernels.noise"} <= set(files)
+    assert {"pgsr", "pgsr.certificates.certificate", "pgsr.double_geometric_kernel"} <= set(files)
     assert not any(name.partition(".")[0] == "models" for name in files)
     assert {"models", "models.judge"} <= set(digest.covered("experiments.ours.exact_optima", "X1"))
     assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])

@@ -85,7 +85,7 @@ def test_worked_example_e8():
 
 
 def test_worked_example_e8_for_cumulative_variances():
-    from pgsr.algorithms.matching import _State
+    from pgsr.algorithms.matching.top_down import _State
 
     parent = _State(Groups(np.array([3]), np.array([1])), np.array([1 / 2]))
     child = _State(Groups(np.array([4]), np.array([1])), np.array([1 / 8]))
@@ -95,9 +95,10 @@ def test_worked_example_e8_for_cumulative_variances():
 
 
 def _merged(measurement):
-    from pgsr.algorithms.matching import _alone, _precision, _State
+    from pgsr.algorithms.matching.alone import groups_alone
+    from pgsr.algorithms.matching.top_down import _precision, _State
 
-    states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(_alone(IsotonicFit(), measurement))]
+    states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(groups_alone(IsotonicFit(), measurement))]
     return Matching()._merged(states[0], states[1:])
 
 

@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.certificate import Multipliers, lagrangian_bound
+from pgsr.certificates import Multipliers, lagrangian_bound
 
 
 def consistency_problem(rng, tree, noisy, view=View.COUNTS):

@@ -7,9 +7,9 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Problem, Seeded, View
-from pgsr.algorithms.cumulative_dual import SquaresDual
-from pgsr.algorithms.preconditioner import TreeDiagonal, TwoLevel, aggregates
-from pgsr.kernels import cumulative_tree
+from pgsr.algorithms.m_c import tree_kernel as cumulative_tree
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, TwoLevel, aggregates
 
 TOTALS = ("root", "regions", None)
 

@@ -12,7 +12,7 @@ from models.program import Kind, quadratic
 from models.unit_steps import absolute_values, unit_steps
 from pgsr import Estimate, Geometric, Problem, Seeded, View
 from pgsr.algorithms import TreeProjection
-from pgsr.certificate import violations
+from pgsr.certificates import violations
 
 
 def random_problems(count, seed=0):
@@ -22,7 +22,7 @@ def random_problems(count, seed=0):
 
 
 def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem():
-    """Rows and bounds against `pgsr.certificate.violations`, which shares nothing with them."""
+    """Rows and bounds against `pgsr.certificates.violations`, which shares nothing with them."""
     rng = np.random.default_rng(0)
     seen = set()
     for problem in random_problems(scale(20, 500)):

@@ -27,9 +27,16 @@ from pgsr import (
     metrics,
 )
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
-from pgsr.algorithms.selection import ChosenByNoise, ChosenByScore, ChosenByStatistic
-from pgsr.algorithms.selection_score import Branch, score
-from pgsr.algorithms.statistic import DISTINCT_SIZES, Statistic, distinct_sizes
+from pgsr.algorithms.choosing import (
+    DISTINCT_SIZES,
+    Branch,
+    ChosenByNoise,
+    ChosenByScore,
+    ChosenByStatistic,
+    Statistic,
+    distinct_sizes,
+    score,
+)
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 

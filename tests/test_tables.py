@@ -15,7 +15,7 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Seeded, View
-from pgsr.algorithms.statistic import DISTINCT_SIZES
+from pgsr.algorithms.choosing import DISTINCT_SIZES
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.entities import noisy_entities
 from pgsr.errors import ArgumentError, HierarchyError, MemoryNeededError, ProblemError, TableError

@@ -17,8 +17,8 @@ import numpy as np
 from experiments.engine.printed import Beside, Paper, StandsFor
 from experiments.engine.release_record import Record, release_record
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
-from pgsr.datasets.table import LARGEST_DENSE
 from pgsr.errors import DataError
+from pgsr.histogram import LARGEST_DENSE
 from pgsr.random import Source
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from experiments.engine.experiment import Arm
 from experiments.engine.release_record import Record, released, result_record
 from pgsr import Estimate, Geometric, Hierarchy, Method, Problem, Result, Status, View, metrics
 from pgsr.algorithms import CumulativeProjection, IsotonicTreeProjection, TreeProjection
-from pgsr.certificate import certify
+from pgsr.certificates import certify
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.rounding import nearest
 

@@ -32,8 +32,8 @@ from experiments.kuo2018.data import (
 from experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
-from pgsr.conditions import judged_release
 from pgsr.method import Seconds
+from pgsr.solving import judged_release
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,22 +1,32 @@
-"""Specialised exact algorithms. None of them needs a solver."""
+"""Specialised exact algorithms, one room per problem. None of them needs a solver.
 
-from pgsr.algorithms.cost_table_steps import SlopeGreedy, SlopeMerge
-from pgsr.algorithms.cost_tables import CostTables
-from pgsr.algorithms.cumulative_projection import CumulativeProjection
-from pgsr.algorithms.emd_projection import EmdProjection
-from pgsr.algorithms.entity_totals import EntityTotalsProjection
-from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic_fit import IsotonicFit
-from pgsr.algorithms.isotonic_method import Isotonic
+| room                          | what it solves                                                               |
+|-------------------------------|------------------------------------------------------------------------------|
+| `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
+| `m_h_regions`                 | M_H with every region's total, with or without numbers of entities           |
+| `m_c`                         | M_c, squares and absolute values, relaxed                                    |
+| `isotonic`                    | every region's nearest non-decreasing vector                                 |
+| `matching`                    | regions alone, then matched and merged from the root down                    |
+| `cost_tables`                 | M_H by the published dynamic program                                         |
+| `choosing`                    | choosing among mechanisms, with an honest ledger                             |
+| `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
+| `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
+
+The docstring of a room states its problem and derives what its code computes. A method is a value with `supports` and
+`solve`; a new one is a subclass of `pgsr.solving.GatedMethod`.
+"""
+
+from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStatistic
+from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
+from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.mapping import DaskMap, Mapper, Threads
+from pgsr.algorithms.m_c import CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
+from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.algorithms.region_totals import RegionTotalsProjection
-from pgsr.algorithms.selection import ChosenByNoise, ChosenByScore, ChosenByStatistic
 from pgsr.algorithms.simplex import SimplexProjection
-from pgsr.algorithms.streaming import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection
-from pgsr.algorithms.tree_projection import TreeProjection
+from pgsr.parallel import DaskMap, Mapper, Threads
 
 __all__ = [
     "BottomUp",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pgsr.algorithms.isotonic import isotonic_l2
-from pgsr.algorithms.tree_projection import TreeProjection
-from pgsr.certificate import certify
+from pgsr.algorithms.m_h import TreeProjection
+from pgsr.certificates import certify
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate

@@ -1,24 +1,21 @@
 """Mean consistency: weighted least squares under consistency alone."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.bounds import BLOCK_CELLS
-from pgsr.certificate import Multipliers, certify
+from pgsr.blocks import BLOCK_CELLS
+from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
-
-RELATIVE_GAP = 1e-9
-"""An answer with a larger proven gap is reported as feasible only."""
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 
 
 @dataclass(frozen=True)
-class MeanConsistency:
+class MeanConsistency(GatedMethod):
     """The consistent values nearest to the noisy ones, signs and fractions free.
 
         minimise    sum over regions r, cells s of  w[r] (x[r, s] - y[r, s])^2
@@ -63,12 +60,14 @@ class MeanConsistency:
             return f"MeanConsistency knows consistency alone; {problem.label} has conditions beyond it"
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        memory.require(16 * problem.n_unknowns, repr(problem))
-        start = time.perf_counter()
+    def exceeds(self, problem: Problem) -> str | None:
+        del problem  # floating point throughout; the gap tells what was lost
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 16 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
         tree, y = problem.hierarchy, problem.target
         x, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
         variances = _Variances.of(tree, problem.w)
@@ -77,13 +76,13 @@ class MeanConsistency:
             block = slice(first, first + step)
             change, prices[:, block] = variances.fit(y[:, block])
             np.add(y[:, block], change, out=x[:, block])
-        seconds = Seconds(solve=time.perf_counter() - start)
+        seconds = Seconds(solve=deadline.spent)
         estimate = Estimate(tree, problem.view, x)
         certificate = certify(problem, estimate, Multipliers(prices, np.zeros(0)))
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)
-        if abs(certificate.gap) <= RELATIVE_GAP:
+        if abs(certificate.gap) <= PROVED_GAP:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
 

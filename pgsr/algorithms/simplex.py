@@ -1,26 +1,23 @@
 """The naive method: every region's noisy counts alone, projected onto the counts that add up to its total."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr import memory
-from pgsr.bounds import is_simplex_problem, row_blocks
-from pgsr.certificate import certify
+from pgsr.blocks import row_blocks
+from pgsr.certificates import certify, is_simplex_problem
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
-
-RELATIVE_GAP = 1e-9
-"""A relaxed answer with a larger proven gap is reported as feasible only."""
 
 _LARGEST_SUM = 2**61
 
 
 @dataclass(frozen=True)
-class SimplexProjection:
+class SimplexProjection(GatedMethod):
     """The naive method exactly: every region alone, its noisy counts projected onto a simplex.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
@@ -53,25 +50,25 @@ class SimplexProjection:
             )
         return None
 
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        reason = self.supports(problem)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason)
-        if problem.contradiction is not None:
-            return Result(Status.INFEASIBLE, problem.contradiction)
-        memory.require(8 * problem.n_unknowns, repr(problem))
-        start = time.perf_counter()
+    def exceeds(self, problem: Problem) -> str | None:
         y, totals = _filled(problem), problem.measurement.region_totals
         if int(np.abs(y).max()) * y.shape[1] + int(totals.max()) > _LARGEST_SUM:
-            return Result(Status.TOO_LARGE, "noisy counts times sizes exceed 2^61; use fewer sizes")
+            return "noisy counts times sizes exceed 2^61; use fewer sizes"
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 8 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        y, totals = _filled(problem), problem.measurement.region_totals
         x = simplex_projection(y, totals, problem.integer)
-        seconds = Seconds(solve=time.perf_counter() - start)
+        seconds = Seconds(solve=deadline.spent)
         estimate = Estimate(problem.hierarchy, View.COUNTS, x)
         certificate = certify(problem, estimate)
         if certificate.gap is None:
             reason = f"the answer misses our tolerances: {certificate!r}"
             return Result(Status.FAILED, reason, None, certificate, seconds)
-        if certificate.optimal or (not problem.integer and abs(certificate.gap) <= RELATIVE_GAP):
+        if certificate.optimal or (not problem.integer and abs(certificate.gap) <= PROVED_GAP):
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
         return Result(Status.FEASIBLE, f"relative gap {certificate.gap:.1e}", estimate, certificate, seconds)
 

@@ -6,10 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
-
-LARGEST_DENSE = 500_000_000
-"""Tables of more bytes than this stay sparse."""
+from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 
 
 def count_of_counts(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
-from pgsr.conditions import broken_conditions
+from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgsr.certificate import Certificate, certify
-from pgsr.conditions import broken_conditions
+from pgsr.certificates import Certificate, broken_conditions, certify
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals

@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from filelock import FileLock, Timeout
 
-from pgsr.conditions import broken_conditions
+from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts

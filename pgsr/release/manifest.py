@@ -9,7 +9,7 @@ import numpy as np
 
 from pgsr.algorithms import Merge
 from pgsr.budget import exact
-from pgsr.certificate import Certificate, objective
+from pgsr.certificates import Certificate, objective
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals

@@ -46,7 +46,7 @@ def counts(
 
     Source: Liu & Wu 2022, section 3 and tables 1 and 2.
     """
-    from pgsr.kernels.answers import count
+    from pgsr.synthesis.answers_kernel import count
 
     domain = population.domain
     if domain != workload.domain:
@@ -105,7 +105,7 @@ def answers(
 def _threads(n_cells: int) -> int:
     from numba import get_num_threads
 
-    from pgsr.kernels import SMALL
+    from pgsr.parallel import SMALL
 
     return 1 if n_cells < SMALL else get_num_threads()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from pgsr.kernels import csv_records
+from pgsr.tables import csv_records_kernel as csv_records
 from pgsr.tables.source import Csv, files
 
 LONGEST = 2**24

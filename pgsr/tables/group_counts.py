@@ -7,10 +7,9 @@ from scipy import sparse
 
 from pgsr import memory
 from pgsr.checks import require_kind
-from pgsr.datasets.table import LARGEST_DENSE
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
+from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 from pgsr.tables.checks import (
     ENTITIES,
     GROUPS,

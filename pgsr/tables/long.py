@@ -14,11 +14,10 @@ from scipy import sparse
 
 from pgsr import memory
 from pgsr.checks import require_kind
-from pgsr.datasets.table import LARGEST_DENSE
 from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
+from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import real_paths

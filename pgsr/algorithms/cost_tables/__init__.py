@@ -1,0 +1,38 @@
+"""M_H by the published dynamic program: a table of costs for every region and size.
+
+    minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
+    subject to  x[r, s] = sum over children c of x[c, s],    x >= 0 integer,    sum over s of x[root, s] = G.
+
+Let tau[r, s](v) be the least cost of the whole subtree of region r at size s if x[r, s] = v. A subtree is r and the
+subtrees of its children, which see each other only in their sum, so
+
+    tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),
+    phi[r, s](v) = min over x with sum over children c of x[c] = v  of  sum over c of tau[c, s](x[c]),    0 at leaves.
+
+Sizes meet in G as children do in their parent: a root above all of them has phi(G) = min sum over s of tau[root, s].
+
+**Polynomial.** Tried one by one the splits of v are exponentially many. But tau of a leaf is convex, and so is
+everything above it: phi is an infimal convolution of convex tables, whose slopes phi(v + 1) - phi(v) are the slopes of
+the children's tables merged in increasing order, and a square added to it leaves it convex. By induction every table is
+made by one sort, O(entries log children), and the order of the slopes says which child takes the next unit, which is
+all that the way down needs.
+
+Files: `method` is `CostTables`, `steps` the ways to compute phi, `windows` which values v are offered.
+"""
+
+from pgsr.algorithms.cost_tables.method import CostTables
+from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, SlopeGreedy, SlopeMerge, Step, Tables
+from pgsr.algorithms.cost_tables.windows import Domains, domains, half_widths
+
+__all__ = [
+    "UNFINISHED",
+    "Combined",
+    "CostTables",
+    "Domains",
+    "SlopeGreedy",
+    "SlopeMerge",
+    "Step",
+    "Tables",
+    "domains",
+    "half_widths",
+]

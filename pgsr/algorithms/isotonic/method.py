@@ -1,0 +1,103 @@
+"""Isotonic problems, solved and certified region by region."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means
+from pgsr.certificates import certify
+from pgsr.errors import MethodError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.method import Result, Seconds, Status
+from pgsr.problem import Problem
+from pgsr.rounding import nearest
+from pgsr.solving import Deadline, GatedMethod
+from pgsr.tolerances import PROVED_GAP
+from pgsr.views import View, counts_of_ranked
+
+_UNBOUNDED = 2**61
+
+
+@dataclass(frozen=True)
+class Isotonic(GatedMethod):
+    """Solves `Problem.isotonic`: every region alone, the nearest non-decreasing vector (H_c and H_g).
+
+        minimise    sum_i |x[i] - y[i]|^norm
+        subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed,
+                    cumulative: x[K] = G where the region's total is public;   ranked: x <= K.
+
+    Args:
+        optimum: which L1 optimum; all have the same objective. The midpoint of an integer problem is rounded, halves to
+            even, and stays optimal.
+
+    Returns cumulative counts, or for a ranked problem the counts that its sizes amount to.
+
+    Complexity: O(cells log cells) for norm 1, O(cells) for norm 2; regions run on all cores.
+
+    Status: OPTIMAL with bound == objective by the subgradient chain (or a Lagrangian bound for relaxed squares).
+
+    Source: Kuo et al. 2018, sections 4.2 and 4.3.
+    """
+
+    optimum: Optimum = Optimum.SMALLEST
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "optimum", Optimum(self.optimum))
+        except ValueError:
+            raise MethodError(f"optimum={self.optimum!r} is unknown; use {', '.join(Optimum)}") from None
+
+    def supports(self, problem: Problem) -> str | None:
+        if not problem.monotone or problem.consistent:
+            return f"Isotonic fits every region alone; {problem.label} is another kind of problem"
+        if problem.view is View.RANKED and not problem.integer:
+            return "ranked sizes are fitted in integers; state the problem without .relaxed()"
+        return None
+
+    def exceeds(self, problem: Problem) -> str | None:
+        del problem  # every regression asks for itself
+        return None
+
+    def bytes_needed(self, problem: Problem) -> int:
+        return 8 * problem.n_unknowns
+
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        # One pass; there is nothing to stop in between.
+        measurement, regions = problem.measurement, range(problem.hierarchy.n_regions)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            rows = list(pool.map(lambda region: self._row(problem, region), regions))
+        if problem.view is View.RANKED:
+            estimate = Estimate(
+                problem.hierarchy,
+                View.COUNTS,
+                np.stack([counts_of_ranked(row, measurement.max_size) for row in rows]),
+            )
+        else:
+            estimate = Estimate(problem.hierarchy, problem.view, np.stack(rows))
+        seconds = Seconds(solve=deadline.spent)
+        certificate = certify(problem, estimate)
+        proved = certificate.optimal or (certificate.gap is not None and certificate.gap <= PROVED_GAP)
+        return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
+
+    def _row(self, problem: Problem, region: int) -> np.ndarray:
+        y = problem.measurement.values[region]
+        if problem.view is View.RANKED:
+            return self._fit(problem, y, problem.measurement.max_size)
+        if problem.totals is not Totals.REGIONS:
+            return self._fit(problem, y, _UNBOUNDED)
+        total = int(problem.measurement.region_totals[region])
+        return np.append(self._fit(problem, y[:-1], total), total)
+
+    def _fit(self, problem: Problem, y: np.ndarray, upper: int) -> np.ndarray:
+        if problem.norm == 1:
+            fit = isotonic_l1(y, 0, upper, self.optimum)
+            return nearest(fit) if problem.integer else fit.astype(float)
+        if problem.integer:
+            return isotonic_l2(y[None], np.array([0]), np.array([upper]))[0]
+        return isotonic_l2_means(y, 0, upper)
+
+    def __repr__(self) -> str:
+        return "Isotonic()" if self.optimum is Optimum.SMALLEST else f"Isotonic(optimum='{self.optimum}')"

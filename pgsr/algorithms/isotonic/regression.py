@@ -1,0 +1,139 @@
+"""Isotonic regression: the nearest non-decreasing vector."""
+
+from enum import StrEnum
+
+import numpy as np
+
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.histogram import checked_counts
+from pgsr.parallel import threads_for
+
+
+class Optimum(StrEnum):
+    """Which of the many L1 optima. All have the same distance to the noisy values, and different errors."""
+
+    SMALLEST = "smallest"
+    LARGEST = "largest"
+    MIDPOINT = "midpoint"
+
+
+def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimum.SMALLEST) -> np.ndarray:
+    """The nearest non-decreasing vector in absolute values, within bounds.
+
+        minimise    sum_i |x[i] - y[i]|
+        subject to  lower <= x[0] <= x[1] <= ... <= upper.
+
+    The slope trick gives the smallest optimum as integers; negating and reversing y gives the largest. The midpoint of
+    the two is an optimum as well; it may be half-integer. Clipping keeps an optimum optimal.
+
+    Args:
+        y: int64, shape (cells,).
+        optimum: which one.
+
+    Returns:
+        Shape (cells,), int64, or float64 for the midpoint.
+
+    Complexity: O(cells log cells).
+
+    Example:
+        >>> y = np.array([3, 1, 2, 5, 4])
+        >>> isotonic_l1(y, 0, 9), isotonic_l1(y, 0, 9, Optimum.LARGEST), isotonic_l1(y, 0, 9, Optimum.MIDPOINT)
+        (array([1, 1, 2, 4, 4]), array([2, 2, 2, 5, 5]), array([1.5, 1.5, 2. , 4.5, 4.5]))
+
+    Source: Kuo et al. 2018, section 4.3; the slope trick is folklore of isotonic median regression. Shown by
+    `tests/test_isotonic.py::test_l1_equals_brute_force`.
+    """
+    from pgsr.algorithms.isotonic.kernel import l1_smallest
+
+    y = _vector(y, lower, upper)
+    optimum = Optimum(optimum)
+    if optimum is Optimum.MIDPOINT:
+        return (isotonic_l1(y, lower, upper) + isotonic_l1(y, lower, upper, Optimum.LARGEST)) / 2
+    out = np.empty_like(y)
+    if optimum is Optimum.SMALLEST:
+        l1_smallest(y, out)
+    else:
+        l1_smallest(-y[::-1], out)
+        out = -out[::-1]
+    return np.clip(out, lower, upper)
+
+
+def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray]:
+    """`isotonic_l2` of one long vector as runs: integer values, and how many cells have each; shapes (runs,).
+
+    Memory beyond y grows with the number of blocks only.
+    """
+    from pgsr.algorithms.isotonic.kernel import l2_blocks
+
+    y = np.ascontiguousarray(y, np.int64)
+    _check_pooled(y)
+    total, count = l2_blocks(y)
+    value, rest = np.divmod(total, count)
+    up = (2 * rest > count) | ((2 * rest == count) & (value % 2 == 1))  # halves to even
+    return np.clip(value + up, lower, upper), count
+
+
+def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """The real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
+    from pgsr.algorithms.isotonic.kernel import l2_blocks
+
+    y = np.ascontiguousarray(y, np.int64)
+    _check_pooled(y)
+    total, count = l2_blocks(y)
+    return np.repeat(np.clip(total / count, lower, upper), count)
+
+
+def _vector(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    array = np.ascontiguousarray(checked_counts(y, "y"))
+    if array.ndim != 1 or lower > upper:
+        raise ProblemError(f"give one vector and bounds in order, not shape {array.shape} and [{lower}, {upper}]")
+    return array
+
+
+def _check_pooled(y: np.ndarray) -> None:
+    """Refuse a vector whose block sums times block counts could leave 64 bits."""
+    step = 1 << 20
+    largest = sum(float(np.abs(y[start : start + step]).sum(dtype=np.float64)) for start in range(0, len(y), step))
+    if largest * len(y) >= 2**62:
+        raise TooLargeError("sums times counts exceed 2^62, so means cannot be compared in 64 bits; use fewer cells")
+
+
+def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Row by row, the nearest non-decreasing integers within bounds.
+
+        minimise    sum_i (x[i] - y[i])^2
+        subject to  lower <= x[0] <= x[1] <= ... <= upper,  x integer.
+
+    Pool-adjacent-violators with integer sums and counts gives the real optimum of the unbounded problem as exact
+    fractions; clipping it, and rounding it to the nearest integer (halves to even), keeps it optimal.
+
+    Args:
+        rows: y, int64, shape (n, cells).
+        lower, upper: bounds per row, int64, shape (n,).
+
+    Complexity: O(cells) per row, rows in parallel.
+
+    Raises:
+        ProblemError: values so large that a comparison of means could leave 64 bits.
+
+    Example:
+        >>> isotonic_l2(np.array([[0, 3, -1, 2, 2, 7, 5, 9]]), np.array([0]), np.array([9]))
+        array([[0, 1, 1, 2, 2, 6, 6, 9]])
+
+    Source: Kuo et al. 2018, sections 4.2 and 4.3; pool-adjacent-violators after Barlow et al. 1972. Shown by
+    `tests/test_isotonic.py::test_equals_brute_force`.
+    """
+    from pgsr.algorithms.isotonic.kernel import isotonic_l2_rows
+
+    rows = np.ascontiguousarray(checked_counts(rows, "y"))
+    lower, upper = (np.atleast_1d(checked_counts(bound, "bound")) for bound in (lower, upper))
+    if rows.ndim != 2 or lower.shape != (len(rows),) or upper.shape != (len(rows),) or (lower > upper).any():
+        raise ProblemError("give a matrix of rows, and per row one lower and one upper bound, lower <= upper")
+    if rows.size and int(np.abs(rows).max()) * rows.shape[1] ** 2 >= 2**62:
+        raise TooLargeError(
+            "values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes"
+        )
+    out = np.empty_like(rows)
+    with threads_for(rows.size):
+        isotonic_l2_rows(rows, lower, upper, out)
+    return out

@@ -1,0 +1,50 @@
+"""M_c: cumulative counts that are monotone and add up, in squares or absolute values; the relaxed optimum.
+
+    minimise    sum over regions r, sizes s of  w[r] |x[r, s] - y[r, s]|^norm
+    subject to  x[r, s] = sum over children c of x[c, s],    0 <= x[r, 0] <= ... <= x[r, K],
+                x[root, K] = G, or x[r, K] = G[r] in every region.
+
+**The dual.** Only consistency is dualised, with prices p[r, s] at inner regions, 0 above the root; sums run over sizes:
+
+    D(p) = sum over leaves l of         min over monotone x of  w |x - y|^norm - p[parent] . x
+         + sum over inner regions r of  min over c of           w |c - y|^norm + (p[r] - p[parent]) . c.
+
+Any prices give a lower bound. In squares a leaf is the isotonic regression of y + p[parent] / 2 w, clipped, and an
+inner region is c = y + (p[parent] - p[r]) / 2 w. Monotone values are not asked of inner regions: sums of monotone
+leaves are monotone anyway. D is concave, and by the envelope theorem its gradient at p[r] is c[r] minus the sum of the
+children's values: what is missing for consistency.
+
+**The Hessian costs blocks, not cells.** An isotonic regression averages over its blocks, so for a small change v of the
+price above it the block b of a leaf moves by (mean of v over b) / 2 w, or not at all where it is clipped. With
+rate[r] = 1 / 2 w[r] and gain[b] = 1 / (2 w |b|), minus the Hessian is
+
+    (H v)[r] = rate[r] (v[r] - v[parent]) + sum over inner children j of rate[j] (v[r] - v[j])
+             + sum over leaves l below r, blocks b that may move, of  gain[b] 1_b (1_b . v[r]);
+
+with prefix sums of v a leaf costs its number of blocks, a hundredth of its cells. Newton's method solves H v = gradient
+loosely by conjugate gradients, and a line search keeps every step an ascent.
+
+**The preconditioner** has two levels. On values that are constant on aggregates of neighbouring cells, Z, the leaves'
+part of node r is a small dense matrix A[r], and the tree can be eliminated exactly from the leaves up: with R[j] the
+diagonal of child j's summed rates,
+
+    pivot[r] = A[r] + R[r] + sum over inner children j of (R[j] - R[j] pivot[j]^-1 R[j]),                          (1)
+
+because eliminating v[j] from pivot[j] v[j] - R[j] v[r] = b[j] adds the term in brackets to its parent. What aggregates
+cannot show, (I - P) with P the means over them, gets (1) once more, cell by cell, with the diagonal of the leaves'
+part, as the tree T:
+
+    M^-1 = Z (Z' H Z)^-1 Z' + (I - P) T^-1 (I - P).
+
+**Absolute values** have kinks, where D is not differentiable. The proximal point method adds w rho / 2 (x - x')^2
+around the last answer x', which smooths D, and moves x': `emd_projection`.
+
+Files: `projection` and `emd_projection` are the two methods, `ascent` the way up, `dual` and `emd_dual` the duals,
+`preconditioner` its M; the loops are `tree_kernel` (prices and Hessian), `squares_kernel`, `absolute_kernel` and
+`two_level_kernel`.
+"""
+
+from pgsr.algorithms.m_c.emd_projection import EmdProjection
+from pgsr.algorithms.m_c.projection import CumulativeProjection
+
+__all__ = ["CumulativeProjection", "EmdProjection"]

@@ -1,0 +1,287 @@
+"""Duals of joint problems on cumulative counts: prices of consistency, and Newton's method on them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel
+from pgsr.certificates import Multipliers, objective
+from pgsr.estimate import Estimate
+from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Totals
+from pgsr.parallel import threads_for
+from pgsr.problem import Problem
+from pgsr.views import View
+
+_LARGEST_VALUE = 2**45
+_LEAVES_PER_CHUNK = 64
+_CG_STEPS = 80
+
+_ARMIJO = 1e-4
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Prices, shape (nodes, cells), with the dual's value and gradient there, and the leaves' part of the objective."""
+
+    prices: np.ndarray
+    value: float
+    gradient: np.ndarray
+    leaves: float
+
+
+class TreeDual(ABC):
+    """The dual of a separable convex problem on the tree without inner regions of weight 0.
+
+    With a convex cost f[r] of every region, prices p[r, s] at nodes and 0 above the root,
+
+        D(p) = sum over leaves l of  min over monotone 0 <= x <= upper  of  f[l](x) - p[parent] . x
+             + sum over nodes r of   min over c                         of  f[r](c) + (p[r] - p[parent]) . c
+
+    is concave and, for the costs of the subclasses, once differentiable. Its gradient is c[r] minus the sum of the
+    children's values; its generalised Hessian is that of `pgsr.algorithms.m_c.tree_kernel`, so that a product costs the
+    number of blocks of the leaves and not their number of cells. Newton directions are found by conjugate gradients,
+    loosely, see `pgsr.algorithms.m_c.preconditioner`.
+
+    Nodes are the regions that have a price, m of them in level order, the root first (a lone region gets a root of
+    weight 0 above it). An inner region of weight 0 has its parent's price. Cells are the n that are not fixed in every
+    region: the last one is not among them where everybody's total is public; where the root's alone is, it is `held`
+    at the root. `residual` is y of a node minus the sum of its children's y. Before cell `first_free` the root's price
+    is 0 since its weight is. What the leaves and nodes are at the last prices that `at` was called with is kept in
+    `edges`, `inside`, `gain`, `level`, `own` and `rate`.
+    """
+
+    least = 0.0
+    """Added to the Hessian's diagonal."""
+
+    preconditioner: type[Preconditioner] = TreeDiagonal
+
+    def __init__(self, problem: Problem) -> None:
+        tree, w, y, public = problem.hierarchy, problem.w, problem.target, problem.measurement
+        lone = tree.n_levels == 1
+        self.problem = problem
+        self.everywhere = problem.totals is Totals.REGIONS or (lone and problem.totals is Totals.ROOT)
+        self.held = problem.totals is Totals.ROOT and not lone
+        self.n = y.shape[1] - self.everywhere
+        self.kept, self.node_of, self.leaf_node = _contracted(tree, w)
+        m = max(1, len(self.kept))
+        self.shape = (m, self.n)
+        self.weight = np.zeros(1) if lone else w[self.kept].astype(float)
+        self.parent = np.append(-1, self.node_of[tree.parent[self.kept[1:]]])
+        self.y = np.ascontiguousarray(y[tree.leaves])
+        self.leaf_weight = w[tree.leaves].astype(float)
+        self.upper = np.full(len(self.y), np.inf)
+        own = np.zeros(self.shape, np.int64) if lone else y[self.kept, : self.n]
+        if self.everywhere:
+            self.upper[:] = public.totals[tree.leaves]
+        elif self.held:
+            own[0, -1] = public.root_total
+        self.node_y = own
+        self.first_free = 0 if self.weight[0] > 0 else self.n - self.held
+
+        starts = [tree.level(level).start for level in range(tree.n_levels - 1)]
+        self.levels = np.array([0, 1]) if lone else np.searchsorted(self.kept, [*starts, tree.n_inner])
+        self.child = 1 + np.argsort(self.parent[1:], kind="stable")
+        self.child_from = np.searchsorted(self.parent[self.child], np.arange(m + 1))
+        start = _chunk_starts(self.leaf_node)
+        order = np.argsort(self.leaf_node[start], kind="stable")
+        self.chunk_node = self.leaf_node[start][order]
+        self.chunk_start, self.chunk_stop = start[order], np.append(start[1:], len(self.y))[order]
+        self.chunk_from = np.searchsorted(self.chunk_node, np.arange(m + 1))
+        self.residual = own.copy()
+        np.subtract.at(self.residual, self.parent[1:], own[1:])
+        np.subtract.at(self.residual, self.leaf_node[start], np.add.reduceat(self.y[:, : self.n], start, axis=0))
+
+        self.edges = np.tile(np.arange(self.n + 1, dtype=np.int32), (len(self.y), 1))
+        self.inside = np.tile(np.array([0, self.n, self.n], np.int32), (len(self.y), 1))
+        self.gain, self.level = np.empty((2, len(self.y), self.n))  # pages that no block reaches take no memory
+        self.change = np.empty((len(start), self.n))
+        self.own, self.rate = np.zeros((2, *self.shape))
+        self.largest = 0.0
+        self._last: Point | None = None
+
+    @abstractmethod
+    def fit(self, prices: np.ndarray) -> tuple[float, float]:
+        """Minimise at these prices; the costs of leaves and nodes. Sets the arrays listed above and `change`."""
+
+    def at(self, prices: np.ndarray) -> Point:
+        """The dual at these prices."""
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        leaves, nodes = self.fit(prices)
+        value, gradient = np.zeros(self.shape[0]), np.empty(self.shape)
+        tree = (self.parent, self.child_from, self.child, self.chunk_from)
+        with threads_for(prices.size):
+            kernels.gradient(self.residual, self.own, *tree, self.change, self.first_free, prices, gradient, value)
+        self._last = Point(prices, leaves + nodes + float(value.sum()), gradient, leaves)
+        return self._last
+
+    def beyond(self, point: Point) -> np.ndarray:
+        """By how much the sums of the leaves exceed c; shape (nodes, cells)."""
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        beyond = np.empty(self.shape)
+        with threads_for(beyond.size):
+            kernels.sums_beyond(self.levels, self.child_from, self.child, point.gradient, beyond)
+        return beyond
+
+    def feasible(self, point: Point) -> np.ndarray:
+        """The leaves at these prices, brought to the public total and added upwards; shape (regions, K + 1)."""
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        if point is not self._last:
+            self.at(point.prices)
+        tree, public = self.problem.hierarchy, self.problem.measurement
+        x = np.empty(self.problem.target.shape)
+        leaves = x[tree.leaves]
+        kernels.expand(self.edges, self.inside, self.level, self.upper, leaves)
+        if self.held:
+            have = float(leaves[:, -1].sum())
+            missing = public.root_total - have
+            if missing >= 0:
+                leaves[:, -1] += missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
+            else:
+                np.minimum(leaves, leaves[:, -1:] * (public.root_total / have), out=leaves)
+        for level in range(tree.n_levels - 2, -1, -1):
+            x[tree.level(level)] = tree.sum_children(x, level)
+        if self.everywhere:
+            x[:, -1] = public.totals
+        return x
+
+    def better(self, point: Point) -> Point | None:
+        """The next point of Newton's method; None if rounding allows no ascent."""
+        with threads_for(point.prices.size):
+            direction = self.direction(point.gradient)
+        slope = float(np.vdot(point.gradient, direction))
+        if not slope > 0.0:
+            return None
+        step = 1.0
+        for _ in range(_HALVINGS):
+            trial = self.at(point.prices + step * direction)
+            end = float(np.vdot(trial.gradient, direction))
+            # D is concave, so it rose by step * end at least: this decides where differences of D are lost in rounding.
+            if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
+                return trial
+            step *= min(max(slope / (slope - end), 0.1), 0.7)
+        return None
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        """An approximate Newton direction by preconditioned conjugate gradients."""
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        product, direction = np.zeros((2, *self.shape))
+        x, rest = np.zeros(self.shape), gradient.copy()
+        inverse = self.preconditioner(self)
+        leaves = (self.edges, self.inside, self.gain)
+        tree = (self.rate, self.parent, self.child_from, self.child, self.chunk_from, self.chunk_start, self.chunk_stop)
+        root = (self.first_free, self.held, inverse.ridge, self.least)
+        norm = first = inverse.advance(0.0, direction, product, x, rest, product)
+        direction[:] = product
+        for _ in range(_CG_STEPS):
+            curvature = kernels.multiply(*leaves, *tree, *root, direction, product)
+            if not curvature > 0.0:
+                break
+            before, step = norm, norm / curvature
+            norm = inverse.advance(step, direction, product, x, rest, product)
+            if norm <= inverse.residual**2 * first:
+                break
+            kernels.combine(norm / before, product, direction)
+        return x
+
+    def multipliers(self, point: Point) -> Multipliers:
+        """The prices of all inner regions: those taken out have their parent's."""
+        n_inner, public = self.problem.hierarchy.n_inner, self.problem.measurement
+        prices = np.zeros((n_inner, self.problem.target.shape[1]))
+        prices[:, : self.n] = point.prices[self.node_of]
+        n_totals = {None: 0, Totals.ROOT: 1}.get(self.problem.totals, len(public.totals))
+        return Multipliers(prices, np.zeros(n_totals))
+
+
+class SquaresDual(TreeDual):
+    """The costs are sum over cells of w (x - y)^2: isotonic regressions, and c = y + (p[parent] - p) / 2w.
+
+    Args:
+        problem: says tree, y, totals, and weights per region.
+        cells: weights per cell instead, shape (regions, K + 1), positive where the problem's weights are.
+    """
+
+    def __init__(self, problem: Problem, cells: np.ndarray | None = None) -> None:
+        super().__init__(problem)
+        if cells is None:
+            self.preconditioner = TwoLevel
+        tree, y, public = problem.hierarchy, problem.target, problem.measurement
+        self.cells = cells
+        weights = np.broadcast_to(problem.w[:, None], y.shape) if cells is None else cells
+        shown = np.zeros(self.shape)
+        if tree.n_levels > 1:
+            shown[:] = weights[self.kept, : self.n]
+        self.node_weight = shown
+        self.rate = np.divide(0.5, shown, out=np.zeros(self.shape), where=shown > 0)
+        self.leaf_cells = None if cells is None else np.ascontiguousarray(cells[tree.leaves], float)
+        last = self.leaf_weight if self.leaf_cells is None else self.leaf_cells[:, -1]
+        self.largest = 0.5 * float((1.0 / last).sum())
+        self.constant = 0.0
+        if self.everywhere:
+            self.constant = float((weights[:, -1] * (public.totals - y[:, -1]).astype(float) ** 2).sum())
+        elif self.held:
+            self.constant = float(weights[0, -1]) * float(public.root_total - int(y[0, -1])) ** 2
+
+    def fit(self, prices: np.ndarray) -> tuple[float, float]:
+        from pgsr.algorithms.m_c import squares_kernel as kernels
+
+        cost, spent = np.zeros(len(self.chunk_node)), np.zeros(self.shape[0])
+        chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
+        blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
+        if self.leaf_cells is None:
+            kernels.fit_leaves(self.y, self.upper, self.leaf_weight, prices, *chunks, *blocks)
+        else:
+            kernels.fit_weighted_leaves(self.y, self.upper, self.leaf_cells, prices, *chunks, *blocks)
+        kernels.fit_nodes(self.rate, self.parent, self.held, prices, self.own, spent)
+        return float(cost.sum()), float(spent.sum()) + self.constant
+
+    def estimated_gap(self, point: Point) -> float:
+        """About the relative gap of `feasible`, without forming it: exact but for the step to the public total."""
+        from pgsr.algorithms.m_c import squares_kernel as kernels
+
+        cost, beyond = np.zeros(self.shape[0]), self.beyond(point)
+        with threads_for(beyond.size):
+            kernels.node_costs(self.node_weight, self.held, self.own, beyond, cost)
+        gap = abs(point.leaves + float(cost.sum()) + self.constant - point.value)
+        if self.held:
+            gap += abs(float(point.prices[0, -1] * beyond[0, -1]))
+        return gap / max(1.0, point.value)
+
+    def objective(self, x: np.ndarray) -> float:
+        if self.cells is None:
+            return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
+        return float((self.cells * (x - self.problem.target) ** 2).sum())
+
+
+def cumulative_counts_exceed(problem: Problem) -> str | None:
+    """Why cumulative counts this large cannot be worked on in floating point, or None."""
+    if max(int(np.abs(problem.target).max()), int(problem.measurement.totals.max())) > _LARGEST_VALUE:
+        return "cumulative counts exceed 2^45, so their fractions have too few digits"
+    return None
+
+
+def _contracted(tree: Hierarchy, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The inner regions that are nodes, the node of every inner region, and that above every leaf."""
+    if tree.n_levels == 1:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64)
+    is_node = w[: tree.n_inner] > 0
+    is_node[0] = True
+    node_of = np.cumsum(is_node) - 1
+    for level in range(1, tree.n_levels - 1):
+        here = tree.level(level)
+        node_of[here] = np.where(is_node[here], node_of[here], node_of[tree.parent[here]])
+    return np.flatnonzero(is_node), node_of, node_of[tree.parent[tree.leaves]]
+
+
+def _chunk_starts(leaf_node: np.ndarray) -> np.ndarray:
+    """Where chunks of leaves begin: at a new node, and after so many of one."""
+    new = np.append(True, leaf_node[1:] != leaf_node[:-1])
+    runs = np.flatnonzero(new)
+    position = np.arange(len(leaf_node)) - np.repeat(runs, np.diff(np.append(runs, len(leaf_node))))
+    return np.flatnonzero(position % _LEAVES_PER_CHUNK == 0)

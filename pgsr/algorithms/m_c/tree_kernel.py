@@ -1,0 +1,204 @@
+"""The loops over the tree of prices, shared by every dual of M_c.
+
+Nodes are the inner regions that have a price, in level order; arrays of them are nodes x cells.
+
+    levels[d]               nodes levels[d] .. levels[d + 1] - 1 are of one level, children lie in later ones
+    parent[r]               the node above r
+    child, child_from       the children of r are child[child_from[r] : child_from[r + 1]]
+    chunk_from[r]           leaves lie in chunks of one node each, those of r: chunk_from[r] .. chunk_from[r + 1] - 1
+    chunk_start, chunk_stop    chunk k holds the leaves chunk_start[k] .. chunk_stop[k] - 1
+    edges[l, b]             block b of leaf l is the cells edges[l, b] .. edges[l, b + 1] - 1, int32
+    inside[l]               blocks inside[l, 0] .. inside[l, 1] - 1 may move, inside[l, 2] is their number in all
+    gain[l, b]              by how much the block's value rises per unit of price on any of its cells, 0 where stuck
+    rate[r, i]              the same of a node's own value
+    first_free              the root's price is 0 before this cell, and an unknown from it on
+    held                    whether the root's last cell is its public total, so that it has no curvature of its own
+
+Sums are formed chunk by chunk and node by node, so that results do not depend on the number of threads. Minus the
+generalised Hessian of the dual, which the docstring of this room derives, is
+
+    (H v)[r] = rate[r] (v[r] - v[parent]) + sum over child nodes j of rate[j] (v[r] - v[j])
+             + sum over leaves l below r, blocks b of  gain[l, b] 1_b (1_b . v[r]).
+"""
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def gradient(residual, own, parent, child_from, child, chunk_from, change, first_free, prices, out, value):
+    """out[r] = c[r] - sum of the children's values; value[r] = prices[r] . out[r].
+
+    `own` is c - y of the nodes, `change` x - y summed over the leaves of a chunk, and `residual` is y[r] minus the sum
+    of the children's y.
+    """
+    n = prices.shape[1]
+    for r in nb.prange(len(parent)):
+        for i in range(n):
+            out[r, i] = residual[r, i] + own[r, i]
+        for j in child[child_from[r] : child_from[r + 1]]:
+            for i in range(n):
+                out[r, i] -= own[j, i]
+        for k in range(chunk_from[r], chunk_from[r + 1]):
+            for i in range(n):
+                out[r, i] -= change[k, i]
+        if r == 0:
+            out[0, :first_free] = 0.0
+        total = 0.0
+        for i in range(n):
+            total += prices[r, i] * out[r, i]
+        value[r] = total
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def sums_beyond(levels, child_from, child, grad, out):
+    """out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
+    for depth in range(len(levels) - 2, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for i in range(grad.shape[1]):
+                out[r, i] = -grad[r, i]
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(grad.shape[1]):
+                    out[r, i] += out[j, i]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def diagonal(edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
+    m, n = pivot.shape
+    for r in nb.prange(m):
+        steps = np.zeros(n + 1)
+        for k in range(chunk_from[r], chunk_from[r + 1]):
+            for l in range(chunk_start[k], chunk_stop[k]):
+                for b in range(inside[l, 0], inside[l, 1]):
+                    share = gain[l, b]
+                    steps[edges[l, b]] += share
+                    steps[edges[l, b + 1]] -= share
+        total = 0.0
+        for i in range(n):
+            total += steps[i]
+            pivot[r, i] = max(total, 0.0) + least
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def factor(rate, levels, child_from, child, first_free, held, largest, inverse, share):
+    """Eliminate the tree upwards, cell by cell, where the leaves' part is the diagonal given in `inverse`.
+
+    Leaves one over the pivots there, and 0 where the root has no price; share = rate * inverse. Returns the ridge added
+    at the root's held cell, which is positive only if the diagonal is 0 there in every node; it is `largest`, what the
+    leaves' gains at a cell add up to if every cell is a block.
+    """
+    n = inverse.shape[1]
+    for depth in range(len(levels) - 3, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(n):
+                    below = inverse[j, i]
+                    inverse[j, i] = 1.0 / (below + rate[j, i])
+                    share[j, i] = rate[j, i] * inverse[j, i]
+                    inverse[r, i] += share[j, i] * below
+    ridge = 0.0
+    inverse[0, :first_free] = np.inf
+    for i in range(first_free, n):
+        if held and i == n - 1:
+            if inverse[0, i] <= 1e-12 * largest:
+                ridge = largest
+            inverse[0, i] += ridge
+        else:
+            inverse[0, i] += rate[0, i]
+    for i in range(n):
+        inverse[0, i] = 1.0 / inverse[0, i]
+    return ridge
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def update(step, direction, product, x, rest, out):
+    """x += step * direction, rest -= step * product, out = rest. `out` may be `product`."""
+    m, n = x.shape
+    for r in nb.prange(m):
+        for i in range(n):
+            x[r, i] += step * direction[r, i]
+            rest[r, i] -= step * product[r, i]
+            out[r, i] = rest[r, i]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def combine(factor, v, direction):
+    """direction = v + factor * direction."""
+    m, n = v.shape
+    for r in nb.prange(m):
+        for i in range(n):
+            direction[r, i] = v[r, i] + factor * direction[r, i]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def solve(inverse, share, levels, child_from, child, parent, rest, out):
+    """out = the solution of the factored system for the right-hand side out; returns rest . out."""
+    m, n = inverse.shape
+    for depth in range(len(levels) - 3, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for i in range(n):
+                    out[r, i] += share[j, i] * out[j, i]
+    dots = np.zeros(m)
+    for depth in range(len(levels) - 1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            above, total = parent[r], 0.0
+            for i in range(n):
+                value = inverse[r, i] * out[r, i]
+                if r > 0:
+                    value += share[r, i] * out[above, i]
+                out[r, i] = value
+                total += rest[r, i] * value
+            dots[r] = total
+    return dots.sum()
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def multiply(
+    edges, inside, gain, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
+    first_free, held, ridge, least, v, out,
+):  # fmt: skip
+    """out = (H + least) v, see the top of this file; returns v . out. A leaf costs its number of blocks."""
+    m, n = v.shape
+    dots = np.zeros(m)
+    for r in nb.prange(m):
+        sums = np.zeros(n + 1)
+        steps = np.zeros(n + 1)
+        for i in range(n):
+            sums[i + 1] = sums[i] + v[r, i]
+        for k in range(chunk_from[r], chunk_from[r + 1]):
+            for l in range(chunk_start[k], chunk_stop[k]):
+                for b in range(inside[l, 0], inside[l, 1]):
+                    start, stop = edges[l, b], edges[l, b + 1]
+                    rise = gain[l, b] * (sums[stop] - sums[start])
+                    steps[start] += rise
+                    steps[stop] -= rise
+        level = 0.0
+        for i in range(n):
+            level += steps[i]
+            above = v[parent[r], i] if r > 0 else 0.0
+            out[r, i] = level + rate[r, i] * (v[r, i] - above) + least * v[r, i]
+        if r == 0 and held:
+            out[0, n - 1] += (ridge - rate[0, n - 1]) * v[0, n - 1]
+        for j in child[child_from[r] : child_from[r + 1]]:
+            for i in range(n):
+                out[r, i] += rate[j, i] * (v[r, i] - v[j, i])
+        if r == 0:
+            out[0, :first_free] = 0.0
+        total = 0.0
+        for i in range(n):
+            total += v[r, i] * out[r, i]
+        dots[r] = total
+    return dots.sum()
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def expand(edges, inside, level, upper, x):
+    """x[l] = the values of the blocks of leaf l, clipped to 0..upper[l] and without a decrease in the last digit."""
+    for l in nb.prange(len(edges)):
+        value = 0.0
+        for b in range(inside[l, 2]):
+            value = max(value, min(level[l, b], upper[l]))
+            for i in range(edges[l, b], edges[l, b + 1]):
+                x[l, i] = value

@@ -1,0 +1,223 @@
+"""The loops of the two-level preconditioner, see `preconditioner.TwoLevel`.
+
+Arrays as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
+the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
+"""
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def coarse_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, out):
+    """out[r] = Z' A Z, the leaves' part of the Hessian of node r on values that are constant on aggregates.
+
+    With V[p] the sum of all cells before aggregate p, a block's sum is V at its end minus V at its start, either
+    between two neighbouring V: at most four of them, so a block adds to sixteen numbers however long it is.
+    """
+    m, n_parts = out.shape[0], out.shape[1]
+    for r in nb.prange(m):
+        squares = np.zeros((n_parts + 2, n_parts + 2))
+        for k in range(chunk_from[r], chunk_from[r + 1]):
+            for l in range(chunk_start[k], chunk_stop[k]):
+                for b in range(inside[l, 0], inside[l, 1]):
+                    add_block(edges[l, b], edges[l, b + 1], gain[l, b], starts, aggregate_of, squares)
+        for p in range(n_parts - 1, -1, -1):  # from V to sums of aggregates, which every later V contains
+            for q in range(n_parts + 1):
+                squares[p + 1, q] += squares[p + 2, q]
+        for p in range(n_parts):
+            for q in range(n_parts - 1, -1, -1):
+                squares[p + 1, q + 1] += squares[p + 1, q + 2]
+            for q in range(n_parts):
+                out[r, p, q] = (starts[p + 1] - starts[p]) * squares[p + 1, q + 1] * (starts[q + 1] - starts[q])
+
+
+@nb.njit(inline="always")
+def add_block(start, stop, gain, starts, aggregate_of, squares):
+    """Add gain (1_b . v)^2 of the block of cells start:stop, as a quadratic form in V, to `squares`.
+
+    v is constant on aggregates, so its sum over all cells before i is linear inside an aggregate:
+    V[p] + f (V[p + 1] - V[p]) at the share f of aggregate p. With shares `first` at the start of the block, in p, and
+    `last` at its end, in q,
+
+        1_b . v  =  (last V[q + 1] + (1 - last) V[q])  -  (first V[p + 1] + (1 - first) V[p]),
+
+    four numbers times entries of V, at p, p + 1, q and q + 1, some of which may coincide.
+    """
+    p, q = aggregate_of[start], aggregate_of[stop - 1]
+    first = (start - starts[p]) / (starts[p + 1] - starts[p])
+    last = (stop - starts[q]) / (starts[q + 1] - starts[q])
+    at = (p, p + 1, q, q + 1)
+    share = (first - 1.0, -first, 1.0 - last, last)
+    for i in range(4):
+        for j in range(4):
+            squares[at[i], at[j]] += gain * share[i] * share[j]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest, least, matrix):
+    """Eliminate the tree upwards: matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
+
+        pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]).
+
+    Returns the ridge of the root's held cell.
+
+    The root's first `fixed` aggregates have no price.
+    """
+    n_parts = matrix.shape[1]
+    none = np.int64(0)  # not a literal, for which `invert` would be compiled once more
+    ridge = 0.0
+    for depth in range(len(levels) - 2, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            a = matrix[r]
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for p in range(n_parts):
+                    a[p, p] += ties[j, p]
+                    for q in range(n_parts):
+                        a[p, q] -= ties[j, p] * matrix[j, p, q] * ties[j, q]
+            for p in range(n_parts):
+                a[p, p] += least * sizes[p]
+            if r > 0:
+                for p in range(n_parts):
+                    a[p, p] += ties[r, p]
+                invert(a, none)
+    root = matrix[0]
+    for p in range(n_parts - held):
+        root[p, p] += ties[0, p]
+    if held and root[n_parts - 1, n_parts - 1] <= 1e-12 * largest:
+        ridge = largest
+        root[n_parts - 1, n_parts - 1] += ridge
+    invert(root, fixed)
+    return ridge
+
+
+@nb.njit(cache=True, nogil=True)
+def invert(a, fixed):
+    """Invert a positive definite matrix in place, by sweeps; its first `fixed` rows and columns become 0."""
+    n = len(a)
+    for p in range(fixed):
+        for q in range(n):
+            a[p, q] = 0.0
+            a[q, p] = 0.0
+    row = np.empty(n)
+    for k in range(fixed, n):
+        pivot = 1.0 / a[k, k]
+        for q in range(n):
+            row[q] = a[k, q] * pivot
+        for p in range(n):
+            if p != k:
+                factor = a[p, k]
+                for q in range(n):
+                    a[p, q] -= factor * row[q]
+                a[p, k] = -factor * pivot
+        for q in range(n):
+            a[k, q] = row[q]
+        a[k, k] = pivot
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def fine_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot):
+    """pivot[r] = the diagonal of what aggregates miss of the leaves' part of the Hessian of node r, plus `least`.
+
+    Only aggregates that a block enters or leaves miss anything of it. If it covers a share f of one, what is missed
+    there is (1 - f)^2 on the cells inside and f^2 on those outside. Scaled so that single cells are missed as a whole.
+    """
+    m, n = pivot.shape
+    for r in nb.prange(m):
+        steps = np.zeros(n + 1)
+        for k in range(chunk_from[r], chunk_from[r + 1]):
+            for l in range(chunk_start[k], chunk_stop[k]):
+                for b in range(inside[l, 0], inside[l, 1]):
+                    start, stop = edges[l, b], edges[l, b + 1]
+                    p, q = aggregate_of[start], aggregate_of[stop - 1]
+                    add_missed(starts[p], starts[p + 1], start, min(stop, starts[p + 1]), gain[l, b], steps)
+                    if q > p:
+                        add_missed(starts[q], starts[q + 1], starts[q], stop, gain[l, b], steps)
+        total = 0.0
+        for i in range(n):
+            total += steps[i]
+            pivot[r, i] = max(total, 0.0) + least
+
+
+@nb.njit(inline="always")
+def add_missed(first, last, start, stop, gain, steps):
+    size = last - first
+    if stop - start < size:
+        share = (stop - start) / size
+        gain *= size / (size - 1)
+        outside, inside = gain * share * share, gain * (1.0 - share) * (1.0 - share)
+        steps[first] += outside
+        steps[start] += inside - outside
+        steps[stop] += outside - inside
+        steps[last] -= outside
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def restrict(starts, step, direction, product, x, rest, out, sums):
+    """x += step * direction, rest -= step * product; sums = that of every aggregate, out = rest minus their means.
+
+    `out` may be `product`.
+    """
+    for r in nb.prange(len(x)):
+        for p in range(len(starts) - 1):
+            total = 0.0
+            for i in range(starts[p], starts[p + 1]):
+                x[r, i] += step * direction[r, i]
+                value = rest[r, i] - step * product[r, i]
+                rest[r, i] = value
+                out[r, i] = value
+                total += value
+            sums[r, p] = total
+            mean = total / (starts[p + 1] - starts[p])
+            for i in range(starts[p], starts[p + 1]):
+                out[r, i] -= mean
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def solve_coarse(inverse, ties, levels, child_from, child, parent, sums):
+    """sums = the coarse system's solution for this right-hand side; `inverse` is of `coarse_inverses`."""
+    partial = np.empty(sums.shape)
+    n_parts = sums.shape[1]
+    for depth in range(len(levels) - 2, -1, -1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            for j in child[child_from[r] : child_from[r + 1]]:
+                for p in range(n_parts):
+                    sums[r, p] += ties[j, p] * partial[j, p]
+            times(inverse[r], sums[r], partial[r])
+    for p in range(n_parts):
+        sums[0, p] = partial[0, p]
+    for depth in range(1, len(levels) - 1):
+        for r in nb.prange(levels[depth], levels[depth + 1]):
+            above = parent[r]
+            for p in range(n_parts):
+                partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
+            times(inverse[r], partial[r], sums[r])
+
+
+@nb.njit(inline="always")
+def times(a, v, out):
+    """out = a v for a symmetric a."""
+    n = len(v)
+    out[:] = 0.0
+    for p in range(n):
+        for q in range(n):
+            out[q] += a[p, q] * v[p]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def prolong(starts, coarse, rest, out):
+    """Replace the means of out's aggregates by `coarse`; returns rest . out."""
+    m = len(out)
+    dots = np.zeros(m)
+    for r in nb.prange(m):
+        dot = 0.0
+        for p in range(len(starts) - 1):
+            total = 0.0
+            for i in range(starts[p], starts[p + 1]):
+                total += out[r, i]
+            shift = coarse[r, p] - total / (starts[p + 1] - starts[p])
+            for i in range(starts[p], starts[p + 1]):
+                out[r, i] += shift
+                dot += rest[r, i] * out[r, i]
+        dots[r] = dot
+    return dots.sum()

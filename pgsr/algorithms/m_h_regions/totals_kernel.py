@@ -1,0 +1,123 @@
+"""The dual of M_H with every region's total and its derivatives: loops of `totals_dual.Dual`.
+
+Arrays are those of `tree_kernel`, and
+
+    active[s, c]            1 where leaf c is positive at size s, uint8; arrays of leaves leave out the inner regions
+    number, count, paid     [i, c]: sums over the active sizes of chunk i, one of `CHUNKS`
+
+Chunks of sizes do not depend on the number of threads, so neither do sums.
+"""
+
+import numba as nb
+import numpy as np
+
+CHUNKS = 16
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def evaluate(y, w, parent, first_child, n_inner, prices, shift, active, value, number, count, paid):
+    """Which leaves are positive at these prices, what they add up to, and the dual value size by size.
+
+    `active[s, c]` is 1 where leaf c is positive. Over the active sizes of chunk i, `number[i, c]` counts, `count[i, c]`
+    adds the noisy counts (exactly) and `paid[i, c]` the prices. The dual value lacks shift[c] (G[c] - sum of count[c]);
+    as in `newton_pass` counts enter through differences that are exact integers of the size of the noise.
+    """
+    n_sizes = y.shape[0]
+    for i in nb.prange(CHUNKS):
+        number[i] = 0
+        count[i] = 0
+        paid[i] = 0.0
+        for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
+            total = 0.0
+            for r in range(n_inner):
+                price = prices[s, r]
+                residual = y[s, r]
+                if w[r] > 0:
+                    net = price - (0.0 if r == 0 else prices[s, parent[r]])
+                    total -= net * net / (4.0 * w[r])
+                for c in range(first_child[r], first_child[r + 1]):
+                    if c < n_inner:
+                        residual -= y[s, c]
+                        continue
+                    leaf = c - n_inner
+                    rate = 0.5 / w[c]
+                    net = price + shift[c]
+                    positive = y[s, c] + rate * net > 0.0
+                    active[s, leaf] = positive
+                    if positive:
+                        residual -= y[s, c]
+                        total -= 0.5 * rate * net * net
+                        number[i, leaf] += 1
+                        count[i, leaf] += y[s, c]
+                        paid[i, leaf] += price
+                    else:
+                        total += w[c] * float(y[s, c]) * float(y[s, c])
+                total += price * residual
+            value[s] = total
+
+
+@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
+def respond(active, w, parent, first_child, n_inner, keep, change, prices, paid):
+    """How prices respond if the active leaves take `change[c]` more: the Hessian of the dual, up and down each tree.
+
+    `keep[s, r]` is the derivative of region r's price by the price above it. `paid[i, c]` adds the responses over the
+    active sizes of chunk i.
+    """
+    n_sizes = active.shape[0]
+    for i in nb.prange(CHUNKS):
+        paid[i] = 0.0
+        more = np.empty(n_inner)
+        for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
+            on = active[s]
+            for r in range(n_inner - 1, -1, -1):
+                start, end = first_child[r], first_child[r + 1]
+                total = 0.0
+                if start >= n_inner:
+                    for leaf in range(start - n_inner, end - n_inner):
+                        total += on[leaf] * change[leaf]
+                else:
+                    for c in range(start, end):
+                        total += keep[s, c] * more[c]
+                more[r] = total
+            for r in range(n_inner):
+                start, end = first_child[r], first_child[r + 1]
+                above = 0.0 if r == 0 else prices[s, parent[r]]
+                price = keep[s, r] * (above - 2.0 * w[r] * more[r])
+                prices[s, r] = price
+                if start >= n_inner:
+                    for leaf in range(start - n_inner, end - n_inner):
+                        paid[i, leaf] += on[leaf] * price
+
+
+@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
+def paid_on(active, first_child, n_inner, prices, paid):
+    """`paid[i, c]` adds the prices that leaf c sees over the active sizes of chunk i."""
+    n_sizes = active.shape[0]
+    for i in nb.prange(CHUNKS):
+        paid[i] = 0.0
+        for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
+            for r in range(n_inner):
+                if first_child[r] >= n_inner:
+                    for leaf in range(first_child[r] - n_inner, first_child[r + 1] - n_inner):
+                        paid[i, leaf] += active[s, leaf] * prices[s, r]
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def slope(y, w, parent, first_child, n_inner, prices, shift, active, prices_step, shift_step, value):
+    """Derivative of `evaluate`'s dual value along a direction, size by size."""
+    for s in nb.prange(y.shape[0]):
+        total = 0.0
+        for r in range(n_inner):
+            price, step = prices[s, r], prices_step[s, r]
+            residual = y[s, r]
+            if w[r] > 0:
+                above, above_step = (0.0, 0.0) if r == 0 else (prices[s, parent[r]], prices_step[s, parent[r]])
+                total -= (price - above) * (step - above_step) / (2.0 * w[r])
+            for c in range(first_child[r], first_child[r + 1]):
+                if c < n_inner:
+                    residual -= y[s, c]
+                elif active[s, c - n_inner]:
+                    residual -= y[s, c]
+                    total -= (price + shift[c]) * (step + shift_step[c]) * (0.5 / w[c])
+            total += step * residual
+        value[s] = total

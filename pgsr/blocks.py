@@ -1,0 +1,13 @@
+"""Passes over large tables in blocks of rows that stay in the processor's cache."""
+
+from collections.abc import Iterator
+
+BLOCK_CELLS = 500_000
+"""Cells worked on at a time, so that temporary arrays stay in the cache."""
+
+
+def row_blocks(rows: slice, n_columns: int) -> Iterator[slice]:
+    """The rows in blocks of at most `BLOCK_CELLS` cells (one row at least)."""
+    step = max(1, BLOCK_CELLS // n_columns)
+    for start in range(rows.start, rows.stop, step):
+        yield slice(start, min(start + step, rows.stop))

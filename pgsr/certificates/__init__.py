@@ -1,0 +1,67 @@
+"""Certificates: what can be proved of an answer from problem and answer alone, whoever computed it.
+
+`certify` recomputes the objective, counts violated conditions, and looks for a proof or at least a bound:
+
+| problem                                  | proof of an optimal answer                              | file            |
+|------------------------------------------|---------------------------------------------------------|-----------------|
+| M_H in integers, root's total or none    | no exchange of units pays                               | `exchange`      |
+| M_H in integers, every region's total    | node potentials: no cycle of the residual flow pays     | `potentials`    |
+| naive in integers                        | exchanges inside every region                           | `regions_alone` |
+| isotonic in integers, or norm 1          | the subgradients of every region close a chain          | `regions_alone` |
+| every problem of counts or cumulative    | a Lagrangian bound, from any multipliers                | `lagrangian`    |
+
+The first four are exact, in 64-bit integers, and decide: an answer that fails them is not optimal. A bound is a number
+that no feasible objective is below; an answer that meets it is optimal, and else the relative gap says how far off it
+may be.
+
+Bounds come from weak duality. Put the conditions that couple regions into the objective with `Multipliers`, whatever
+they are: at feasible points nothing changes, so the minimum of the Lagrangian over the remaining conditions is a bound,
+and there regions stand alone and have closed forms. Every rounding is bounded and subtracted.
+
+Files besides: `certificate` is the entry, `conditions` counts what keeps counts from being a release; loops are in
+`chain_kernel`, `priced_chain_kernel` and `potentials_kernel`.
+"""
+
+from pgsr.certificates.certificate import (
+    CHAIN,
+    EXCHANGE_TEST,
+    MULTIPLIERS,
+    POTENTIALS,
+    Certificate,
+    certify,
+    is_decided,
+    objective,
+    violations,
+)
+from pgsr.certificates.conditions import broken_conditions
+from pgsr.certificates.exchange import is_exchange_optimal
+from pgsr.certificates.lagrangian import lagrangian_bound
+from pgsr.certificates.multipliers import Multipliers
+from pgsr.certificates.regions_alone import (
+    is_region_exchange_optimal,
+    is_simplex_problem,
+    isotonic_bound,
+    isotonic_is_optimal,
+    simplex_bound,
+)
+
+__all__ = [
+    "CHAIN",
+    "EXCHANGE_TEST",
+    "MULTIPLIERS",
+    "POTENTIALS",
+    "Certificate",
+    "Multipliers",
+    "broken_conditions",
+    "certify",
+    "is_decided",
+    "is_exchange_optimal",
+    "is_region_exchange_optimal",
+    "is_simplex_problem",
+    "isotonic_bound",
+    "isotonic_is_optimal",
+    "lagrangian_bound",
+    "objective",
+    "simplex_bound",
+    "violations",
+]

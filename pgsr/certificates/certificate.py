@@ -1,0 +1,241 @@
+"""Judging an answer from problem and estimate alone: objective, violations, bound, proof of optimality."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pgsr.blocks import row_blocks
+from pgsr.certificates.exchange import has_exchange_test, is_exchange_optimal
+from pgsr.certificates.lagrangian import lagrangian_bound, unpriced_bound
+from pgsr.certificates.multipliers import Multipliers
+from pgsr.certificates.potentials import has_potentials, is_potential_optimal
+from pgsr.certificates.regions_alone import (
+    is_chain_optimal,
+    is_isotonic_problem,
+    is_region_exchange_optimal,
+    is_simplex_problem,
+    isotonic_bound,
+    isotonic_is_optimal,
+    simplex_bound,
+)
+from pgsr.checks import require_kind
+from pgsr.errors import ProblemError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.problem import Problem
+from pgsr.tolerances import CONDITION, RELATIVE
+from pgsr.views import View, ranked
+
+EXCHANGE_TEST = "exchange test"
+MULTIPLIERS = "Lagrangian bound"
+CHAIN = "subgradient chain"
+POTENTIALS = "node potentials"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of an answer.
+
+    Attributes:
+        problem: label of the problem that was judged; objectives of different problems are not comparable.
+        objective: distance to the noisy values, an exact integer for an integer estimate; None where no problem was
+            stated and only the conditions of a release were checked.
+        bound: no feasible point has a smaller objective; None if nothing is known.
+        bound_by: the argument that shows the bound, or "".
+        violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone).
+    """
+
+    problem: str
+    objective: int | float | None
+    bound: int | float | None
+    bound_by: str
+    violations: dict[str, int]
+
+    @property
+    def feasible(self) -> bool:
+        return not any(self.violations.values())
+
+    @property
+    def gap(self) -> float | None:
+        """(objective - bound) / max(1, bound) of a feasible answer, else None: an infeasible one has no gap."""
+        if self.bound is None or self.objective is None or not self.feasible:
+            return None
+        return float(self.objective - self.bound) / max(1.0, float(self.bound))
+
+    @property
+    def optimal(self) -> bool:
+        """Feasible and, in exact integers, as good as the bound."""
+        return self.feasible and self.bound is not None and self.objective == self.bound
+
+    def with_bound(self, bound: float, by: str) -> "Certificate":
+        """The same with a bound on somebody's word, whose name it carries."""
+        return replace(self, bound=bound, bound_by=by)
+
+    def __repr__(self) -> str:
+        violated = ", ".join(f"{n:,} {kind}" for kind, n in self.violations.items() if n) or "no violations"
+        bound = "none" if self.bound is None else f"{_number(self.bound)} by {self.bound_by}"
+        if self.objective is None:
+            return f"Certificate({self.problem}: {violated})"
+        return f"Certificate({self.problem}: objective {_number(self.objective)}, bound {bound}, {violated})"
+
+
+def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
+    """Recompute everything that can be said of `estimate` as an answer to `problem`.
+
+    A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
+    naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
+    subgradient chain. Numbers of entities have no such proof: their rows make the matrix no network, so integers are
+    left to branch and bound. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions that
+    stand alone of multipliers derived from the estimate; every problem has one.
+
+    Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
+
+    Raises:
+        ProblemError: estimate and problem are of different shapes or views.
+    """
+    require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
+    require_kind(estimate, Estimate, "the estimate", "give Estimate(hierarchy, view, values)")
+    if problem.view is View.RANKED:
+        return _certify_ranked(problem, estimate)
+    if estimate.view is not problem.view or estimate.values.shape != problem.target.shape:
+        raise ProblemError(f"{estimate!r} does not answer {problem!r}; they differ in view, regions or sizes")
+    value = objective(problem, estimate)
+    violated = violations(problem, estimate)
+    proof = "" if any(violated.values()) else _proof(problem, estimate, multipliers)
+    if proof:
+        return Certificate(problem.label, value, value, proof, violated)
+    bound = _bound(problem, estimate, multipliers)
+    if bound is not None and problem.integer:  # weights and noisy values are integers, so are integers' objectives
+        bound = math.ceil(bound)
+    return Certificate(problem.label, value, bound, "" if bound is None else MULTIPLIERS, violated)
+
+
+def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
+    """Ranked problems are answered by integer counts: n groups of size s are n entries s of the ranked vector."""
+    measurement, counts = problem.measurement, estimate.values
+    if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != measurement.max_size:
+        raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
+    violated = {"integrality": 0, "sign": int((counts < 0).sum()), "totals": 0}
+    value, optimal = 0, True
+    for w, row, y in zip(problem.w, np.maximum(counts, 0), measurement.values, strict=True):
+        x = ranked(row)
+        if len(x) != len(y):
+            violated["totals"] += 1
+            continue
+        value += int(w) * _exact_row_sums(np.abs(x - y)[None], squared=problem.norm == 2)[0]
+        optimal = optimal and isotonic_is_optimal(x, y, 0, measurement.max_size, problem.norm)
+    if any(violated.values()) or not optimal:
+        return Certificate(problem.label, value, None, "", violated)
+    return Certificate(problem.label, value, value, CHAIN, violated)
+
+
+def objective(problem: Problem, estimate: Estimate) -> int | float:
+    """sum w |x - y|^norm; an exact Python integer for an integer estimate."""
+    x, y, terms = estimate.values, problem.target, []
+    for block in row_blocks(slice(0, len(y)), y.shape[1]):
+        difference = np.abs(x[block] - y[block])
+        if difference.dtype.kind == "i":
+            per_region = _exact_row_sums(difference, squared=problem.norm == 2)
+            terms += [int(w) * total for w, total in zip(problem.w[block], per_region, strict=True)]
+        else:
+            terms += list(problem.w[block] * np.sum(difference**problem.norm, axis=1))
+    return sum(terms) if x.dtype.kind == "i" else math.fsum(terms)
+
+
+def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
+    """Number of violated conditions by kind; a condition that `problem` does not state is not counted.
+
+    integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
+    monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|,
+    where d is the root mean square of x - y: the size of the noise that they were fitted to.
+    """
+    x, tree = estimate.values, problem.hierarchy
+    exact = x.dtype.kind == "i"
+    near = 0.0 if exact else CONDITION * max(1.0, _distance(problem, estimate))
+
+    def differs(a: np.ndarray, b: np.ndarray | float) -> np.ndarray:
+        return (a != b) if exact else np.abs(a - b) > near + RELATIVE * np.abs(a)
+
+    counts: dict[str, int] = {}
+    if problem.integer:
+        counts["integrality"] = 0 if exact else int(differs(x, np.rint(x)).sum())
+    if problem.nonnegative:
+        first = x[:, 0] if problem.monotone else x
+        counts["sign"] = int((first < -near).sum())
+    if problem.consistent:
+        counts["consistency"] = sum(
+            int(differs(x[tree.level(level)], tree.sum_children(x, level)).sum()) for level in range(tree.n_levels - 1)
+        )
+    if problem.totals is not None:
+        have = x[:, -1] if problem.view is View.CUMULATIVE else x.sum(axis=1)
+        want = problem.measurement.totals
+        counts["totals"] = int(
+            differs(
+                have if problem.totals is Totals.REGIONS else have[:1],
+                want if problem.totals is Totals.REGIONS else want[:1],
+            ).sum()
+        )
+    if problem.entities is not None:
+        have = x[: len(problem.entities)] @ np.arange(x.shape[1])
+        counts["entities"] = int(differs(have, problem.entities).sum())
+    if problem.monotone:
+        counts["monotone"] = int((np.diff(x, axis=1) < -near).sum())
+    return counts
+
+
+def _distance(problem: Problem, estimate: Estimate) -> float:
+    """Root mean square of x - y."""
+    x, y = estimate.values, problem.target
+    squares = sum(float(np.square(x[rows] - y[rows]).sum()) for rows in row_blocks(slice(0, len(y)), y.shape[1]))
+    return math.sqrt(squares / max(1, y.size))
+
+
+def is_decided(problem: Problem) -> bool:
+    """Whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
+    if problem.view is View.RANKED:
+        return problem.integer
+    proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
+    return problem.integer and any(applies(problem) for applies in proofs)
+
+
+def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> str:
+    """The argument that shows a feasible answer to be optimal, or "" if none does."""
+    if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
+        return EXCHANGE_TEST
+    if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
+        return POTENTIALS
+    if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
+        return EXCHANGE_TEST
+    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
+        return CHAIN
+    return ""
+
+
+def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> float | None:
+    """The best Lagrangian bound there is, or None."""
+    bounds = []
+    if multipliers is not None:
+        bounds.append(lagrangian_bound(problem, multipliers))
+    if is_simplex_problem(problem):
+        bounds.append(simplex_bound(problem, estimate))
+    if is_isotonic_problem(problem):
+        if problem.norm == 2:
+            bounds.append(isotonic_bound(problem, estimate))
+        elif not problem.integer:  # integers are decided by the chain alone
+            bounds.append(unpriced_bound(problem))
+    best = max(bounds, default=-math.inf)
+    return best if best > -math.inf else None
+
+
+def _exact_row_sums(magnitudes: np.ndarray, squared: bool) -> list[int]:
+    """Sums over rows of non-negative int64 (squared if asked) as Python integers, exact beyond 2^63."""
+    if squared and magnitudes.size and magnitudes.max() >= 2**31:
+        return [sum(int(v) ** 2 for v in row) for row in magnitudes]
+    values = magnitudes * magnitudes if squared else magnitudes
+    high, low = (values >> 32).sum(axis=1), (values & 0xFFFFFFFF).sum(axis=1)
+    return [(int(h) << 32) + int(l) for h, l in zip(high, low, strict=True)]
+
+
+def _number(value: int | float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6f}"

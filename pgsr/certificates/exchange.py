@@ -1,0 +1,32 @@
+"""The exchange test: optimality of integer counts under consistency and the root's total."""
+
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.nearest_tree.exchange import passes_exchange_test
+from pgsr.problem import Problem
+from pgsr.views import View
+
+
+def has_exchange_test(problem: Problem) -> bool:
+    """Whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
+    return (
+        problem.view is View.COUNTS
+        and problem.norm == 2
+        and problem.integer
+        and problem.nonnegative
+        and problem.consistent
+        and not problem.monotone
+        and problem.totals is not Totals.REGIONS
+        and problem.entities is None  # with their rows of sizes the conditions are no network
+    )
+
+
+def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
+    """Whether a feasible integer answer to a problem with `has_exchange_test` is optimal.
+
+    See `pgsr.nearest_tree.exchange.passes_exchange_test`, which needs no problem, and decides in integers and one pass.
+    """
+    if estimate.values.dtype.kind != "i":
+        return False
+    has_total = problem.totals is not None
+    return passes_exchange_test(problem.hierarchy, problem.w, estimate.values, problem.target, has_total)

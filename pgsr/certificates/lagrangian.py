@@ -1,0 +1,318 @@
+"""Lower bounds for every problem of counts or cumulative counts, from any multipliers."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.blocks import row_blocks
+from pgsr.certificates.multipliers import Multipliers
+from pgsr.certificates.regions_alone import sum_below
+from pgsr.errors import ProblemError
+from pgsr.measurement import Totals
+from pgsr.problem import Problem
+from pgsr.views import View
+
+_LARGEST_PRICE = 2.0**100
+
+_SLIGHTLY = 1e-8
+
+
+def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
+    """A number that no feasible objective is below, whatever the multipliers; minus infinity if they show nothing.
+
+    With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
+
+        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r]
+
+    (0 where there is no such row) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
+    order, integrality and public cells (the last one of the cumulative view) are kept:
+
+    - without order every cell has a closed form;
+    - with order a region is a chain, minimised by pool adjacent violators or by the slope trick, see
+      `priced_chain_kernel`; its upper bound is the region's public total, or the root's, which is implied.
+
+    The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
+    Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
+    A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced.
+
+    With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
+    the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
+    smaller, by 1e-8 and by as much as it takes for none to fall to a bound that is only implied; the best one counts.
+    Shown by `test_slightly_wrong_prices_cost_little` there.
+
+    Complexity: O(cells); with order and norm 1 O(cells log sizes).
+
+    Shown for all kinds of problems by `tests/test_certificate_bounds.py::test_wild_multipliers_give_a_bound`, to be
+    tight at good multipliers by `test_good_multipliers_reach_the_relaxed_optimum` in the same file.
+    """
+    prices = _Prices.of(problem, multipliers)
+    if prices is None or problem.contradiction is not None:
+        return -math.inf
+    bound = _value(problem, prices)
+    if problem.norm == 1:
+        for factor in {1.0 - _SLIGHTLY, min(1.0 - _SLIGHTLY, _safe_factor(problem, prices))}:
+            smaller = _Prices.of(problem, multipliers, factor)
+            if smaller is not None:
+                bound = max(bound, _value(problem, smaller))
+    return bound
+
+
+def unpriced_bound(problem: Problem) -> float:
+    """`lagrangian_bound` at multipliers 0: the sum of the minima of all regions alone, without priced totals."""
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    n_totals = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
+    return lagrangian_bound(problem, Multipliers(np.zeros((tree.n_inner, n_sizes)), np.zeros(n_totals)))
+
+
+def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
+    """A copy of the prices of an entity in every region, shape (regions,); 0 where there is no such condition or price.
+
+    Raises:
+        ProblemError: there are more or fewer of them than the problem has conditions.
+    """
+    prices = np.zeros(problem.hierarchy.n_regions)
+    if problem.entities is not None and multipliers.entities is not None:
+        given = np.asarray(multipliers.entities, float).ravel()
+        if len(given) != len(problem.entities):
+            raise ProblemError(f"there are {len(given)} prices of entities; {problem!r} needs {len(problem.entities)}")
+        prices[: len(given)] = given
+    return prices
+
+
+def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[np.ndarray, np.ndarray]:
+    """Copies of the multipliers: of consistency, shape (inner regions, K + 1), and of every region's total, shape
+    (regions,); 0 where the problem has no such condition or the price says nothing.
+
+    Raises:
+        ProblemError: there are more or fewer of them than the problem has conditions.
+    """
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    consistency, totals = np.zeros((tree.n_inner, n_sizes)), np.zeros(tree.n_regions)
+    if problem.consistent:
+        given = np.asarray(multipliers.consistency, float)
+        if given.size != consistency.size:
+            raise ProblemError(f"prices of consistency have shape {given.shape}; {problem!r} needs {consistency.shape}")
+        consistency[:] = given.reshape(consistency.shape)
+        if _last_is_public(problem, 1):  # then so it is everywhere, and its price adds the same to every point
+            consistency[:, -1] = 0.0
+    if problem.view is View.COUNTS and problem.totals is not None:
+        given = np.asarray(multipliers.totals, float).ravel()
+        wanted = tree.n_regions if problem.totals is Totals.REGIONS else 1
+        if len(given) != wanted:
+            raise ProblemError(f"there are {len(given)} prices of totals; {problem!r} needs {wanted}")
+        totals[:wanted] = given
+    return consistency, totals
+
+
+@dataclass(frozen=True, eq=False)
+class _Prices:
+    """Multipliers on a grid of `unit`, a power of two, small enough for their sums to be exact in float64.
+
+    With norm 1, whole multiples of the unit also stay within 64 bits when summed over a region.
+
+    Attributes:
+        consistency: shape (inner regions, K + 1).
+        totals: price of a cell of every region, shape (regions,); 0 where no total is priced.
+        entities: price of an entity in every region, shape (regions,).
+        unit: the grid.
+        largest: a bound on every net price.
+    """
+
+    consistency: np.ndarray
+    totals: np.ndarray
+    entities: np.ndarray
+    unit: float
+    largest: float
+
+    @classmethod
+    def of(cls, problem: Problem, multipliers: Multipliers, factor: float = 1.0) -> "_Prices | None":
+        """None if the numbers are not finite or too large to be computed with."""
+        tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+        consistency, totals = prices_of(problem, multipliers)
+        entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
+        largest = max(float(np.abs(consistency).max(initial=0.0)), float(np.abs(totals).max(initial=0.0)))
+        largest += n_sizes * float(np.abs(entities).max())
+        if not largest <= _LARGEST_PRICE:
+            return None
+        consistency, totals, entities = consistency * factor, totals * factor, entities * factor
+        bound = 3.0 * (tree.n_levels + 1) * max(largest, 2.0**-100)  # replaced prices add up along a branch
+        exponent = math.frexp(bound)[1] - 52
+        if problem.norm == 1:
+            exponent = max(exponent, math.frexp(n_sizes * (bound + 4.0 * float(problem.w.max())))[1] - 61)
+            if exponent > 0:  # weights would be no multiples of the unit
+                return None
+            exponent = min(exponent, 0)
+        unit = 2.0**exponent
+        consistency, totals, entities = (np.rint(prices / unit) * unit for prices in (consistency, totals, entities))
+        unmeasured = problem.w == 0
+        if not problem.consistent:
+            totals[unmeasured] = 0.0
+        else:
+            for region in np.flatnonzero(unmeasured):  # parents first
+                free = slice(n_sizes - _last_is_public(problem, int(tree.level_of[region])))
+                above = consistency[tree.parent[region], free] if region else 0.0
+                if region < tree.n_inner:
+                    consistency[region, free] = above + totals[region] + entities[region] * sizes[free]
+        return cls(consistency, totals, entities, unit, bound)
+
+    def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
+        """Net prices of some regions of one level; exact."""
+        tree = problem.hierarchy
+        above = self.totals[block, None]
+        if problem.entities is not None:
+            above = above + self.entities[block, None] * np.arange(self.consistency.shape[1])
+        if level:
+            above = above + self.consistency[tree.parent[block]]
+        if level < tree.n_levels - 1:
+            return self.consistency[block] - above
+        return np.broadcast_to(-above, (block.stop - block.start, self.consistency.shape[1]))
+
+
+def _value(problem: Problem, prices: _Prices) -> float:
+    """The Lagrangian's minimum, rounded down."""
+    tree, y = problem.hierarchy, problem.target
+    terms = []
+    for level in range(tree.n_levels):
+        for block in row_blocks(tree.level(level), y.shape[1]):
+            net, noisy, w = prices.net(problem, level, block), y[block], problem.w[block, None]
+            if _last_is_public(problem, level):
+                step = (problem.measurement.totals[block] - noisy[:, -1]).astype(float)[:, None]
+                terms.append(_summed(step, w, net[:, -1:], problem.norm))
+                net, noisy = net[:, :-1], noisy[:, :-1]
+            if problem.monotone:
+                terms.append(_chains(problem, prices, level, block, noisy, net))
+            else:
+                terms.append(_cells(problem, level, block, noisy, net))
+    terms += _constants(problem, prices)
+    if not all(map(math.isfinite, terms)):
+        return -math.inf
+    return math.fsum(terms) - math.fsum(map(abs, terms)) * 2.0**-50
+
+
+def _constants(problem: Problem, prices: _Prices) -> list[float]:
+    """Multipliers times residuals of y."""
+    tree, y = problem.hierarchy, problem.target
+    terms = []
+    if problem.consistent:
+        for level in range(tree.n_levels - 1):
+            here = tree.level(level)
+            values = prices.consistency[here] * (y[here] - tree.sum_children(y, level))
+            terms.append(sum_below(values, np.abs(values)))
+    if problem.view is View.COUNTS and problem.totals is not None:
+        rows = slice(None) if problem.totals is Totals.REGIONS else slice(0, 1)
+        values = prices.totals[rows] * (problem.measurement.totals[rows] - y[rows].sum(axis=1))
+        terms.append(sum_below(values, np.abs(values)))
+    if problem.entities is not None:
+        rows = slice(0, len(problem.entities))
+        values = prices.entities[rows] * (problem.entities - y[rows] @ np.arange(y.shape[1]))
+        terms.append(sum_below(values, np.abs(values)))
+    return terms
+
+
+def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
+    """Sum of the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
+    w = problem.w[block, None]
+    if problem.norm == 2:
+        d = net / (-2.0 * np.maximum(w, 1))  # where w = 0, net is 0, and so is d
+        if problem.integer:
+            d = np.rint(d)
+        if problem.nonnegative:
+            d = np.maximum(d, -y)
+        return _summed(d, w, net, 2, problem.integer)
+    upper = _upper(problem, level, block)[:, None]
+    lowest = -y.astype(float) if problem.nonnegative else -math.inf
+    highest = np.where(upper < np.inf, upper - y, np.inf)
+    d = np.clip(0.0, lowest, highest)
+    d = np.where(net < -w, highest, np.where(net > w, lowest, d))
+    return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
+
+
+def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
+    """Sum of the minima of all chains, of the cells whose value is not public."""
+    from pgsr.certificates import priced_chain_kernel as kernels
+
+    # Copies, because compiled loops tell read-only or strided arrays from others and would be compiled twice.
+    y, net, w = np.array(y, np.int64), np.array(net), problem.w[block].copy()
+    upper = _upper(problem, level, block)
+    upper = np.where(upper < np.inf, upper, kernels.NONE).astype(np.int64)
+    lower = np.full(len(y), 0 if problem.nonnegative else -kernels.NONE)
+    if problem.norm == 2:
+        values, magnitudes = np.empty(y.shape), np.empty(y.shape)
+        kernels.bound_l2_rows(y, w, net, lower, upper, problem.integer, values, magnitudes)
+        return sum_below(values, magnitudes)
+    measured = w > 0  # the others cost nothing
+    y, net, w = y[measured], net[measured], w[measured]
+    x = np.empty(y.shape, np.int64)
+    slopes = (w / prices.unit).astype(np.int64), (net / prices.unit).astype(np.int64)
+    if not kernels.fit_l1_rows(y, *slopes, lower[measured], upper[measured], x):
+        return -math.inf
+    return _summed((x - y).astype(float), w[:, None], net, 1)
+
+
+def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: bool = False) -> float:
+    """sum of w |d|^norm + net d, rounded down; `nearest` if d was rounded and may be the wrong neighbour at a tie."""
+    size = np.abs(d)
+    if norm == 1:
+        return sum_below(w * size + net * d, (w + np.abs(net)) * size)
+    step = size + 1.0 if nearest else size
+    return sum_below((w * d + net) * d, (w * size + np.abs(net)) * step)
+
+
+def _last_is_public(problem: Problem, level: int) -> bool:
+    """Whether the last cumulative cell of the regions of a level is their public total."""
+    return problem.view is View.CUMULATIVE and (
+        problem.totals is Totals.REGIONS or (problem.totals is Totals.ROOT and level == 0)
+    )
+
+
+def _upper(problem: Problem, level: int, block: slice) -> np.ndarray:
+    """What no free cell of these regions exceeds, by conditions stated or implied; shape (regions of the block,)."""
+    totals, none = problem.measurement.totals, np.full(block.stop - block.start, np.inf)
+    if problem.totals is None:
+        return none
+    if problem.view is View.CUMULATIVE and not problem.monotone:
+        return none
+    if problem.view is View.COUNTS and not problem.nonnegative:
+        return none
+    if problem.totals is Totals.REGIONS:
+        return totals[block].astype(float)
+    if level == 0 or (problem.consistent and problem.nonnegative):
+        return np.full(len(none), float(totals[0]))
+    return none
+
+
+def _safe_factor(problem: Problem, prices: _Prices) -> float:
+    """The largest factor, 1 at most, such that multipliers times it leave every inner minimum at an explicit bound.
+
+    With norm 1 a cell whose net price exceeds its weight has its minimum at a bound, or none at all if there is no
+    bound; with order the same holds of every end of a chain. Where the bound is implied only, it is far away.
+    """
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    measured = problem.w > 0
+    factor = 1.0
+    for level in range(tree.n_levels):
+        for block in row_blocks(tree.level(level), n_sizes):
+            net = prices.net(problem, level, block)[measured[block]]
+            room = problem.w[block][measured[block], None].astype(float)
+            public = _last_is_public(problem, level)
+            if public:
+                net = net[:, :-1]
+            up = -net
+            if problem.monotone:  # what counts is a whole end of the chain
+                room = room * np.arange(1, net.shape[1] + 1)
+                up = -np.cumsum(net[:, ::-1], axis=1)
+            if not (public and problem.monotone):
+                factor = min(factor, _largest_factor(up, room))
+            if not problem.nonnegative:
+                factor = min(factor, _largest_factor(np.cumsum(net, axis=1) if problem.monotone else net, room))
+    if factor == 1.0:
+        return 1.0
+    margin = 1e-12 + 1e-15 * n_sizes * prices.largest / float(problem.w[measured].min())
+    return max(0.0, factor * (1.0 - margin))
+
+
+def _largest_factor(falls: np.ndarray, room: np.ndarray) -> float:
+    room = np.broadcast_to(room, falls.shape)
+    over = falls > room
+    return float((room[over] / falls[over]).min(initial=1.0))

@@ -1,0 +1,30 @@
+"""The multipliers of the public conditions, from which Lagrangian bounds are computed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Prices that a bound may use. They need no trust: any numbers give a valid bound.
+
+    In the Lagrangian of a consistent problem,
+
+        sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
+                           + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s])
+                           + sum over regions r with entities of entities[r] (E[r] - sum_s s x[r, s]),
+
+    `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in
+    region r is paid (in the cumulative view totals are fixed cells and have no price), `entities[r]` what one more
+    entity is paid, so a group of size s gets s times that. Conditions on signs and order are kept.
+
+    Attributes:
+        consistency: shape (inner regions, K + 1).
+        totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
+        entities: the shape of the problem's entities; None stands for prices of 0.
+    """
+
+    consistency: np.ndarray
+    totals: np.ndarray
+    entities: np.ndarray | None = None

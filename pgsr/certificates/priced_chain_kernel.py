@@ -1,0 +1,171 @@
+"""The loops behind Lagrangian bounds under an order condition: priced chains, one row per region.
+
+Chain r has the cells x[i] = x[r, i] and minimises
+
+    sum_i w |x[i] - y[i]|^norm + net[i] (x[i] - y[i])   over   lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
+"""
+
+import numba as nb
+import numpy as np
+
+NONE = 2**61
+"""As an upper bound, or negated as a lower one: there is none."""
+
+
+@nb.njit(cache=True, nogil=True)
+def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
+    """Norm 2: the entries of values[r] add up to a number that no feasible point of chain r is below.
+
+    Any multipliers mu[i] >= 0 of x[i - 1] <= x[i] give one, because cells then stand alone; so nothing here has to be
+    exact. The multipliers come from the fit: pool adjacent violators of y - net / 2w, clipped, and rounded if
+    `integer`. They close the chain of its subgradients, as in `chain_kernel.chain_closes`, so the bound is the
+    minimum up to rounding. In terms of x - y: nothing cancels against large y. `magnitudes` is what was rounded.
+    O(cells).
+    """
+    n = y.shape[1]
+    total = np.empty(n, np.int64)
+    shift = np.empty(n)
+    count = np.empty(n, np.int64)
+    slope = np.empty(n)
+    apart = np.empty(n + 1, np.bool_)
+    least, most = np.empty(n + 1), np.empty(n + 1)
+    for r in range(y.shape[0]):
+        values[r] = 0.0
+        magnitudes[r] = 0.0
+        if w[r] == 0 or n == 0:  # the net price of such a region is 0
+            continue
+        weight = float(w[r])
+        half = weight if integer else 0.0
+        low, high = float(lower[r]), float(upper[r])
+        blocks = 0
+        for i in range(n):
+            total[blocks], shift[blocks], count[blocks] = y[r, i], net[r, i] / (-2.0 * weight), 1
+            blocks += 1
+            while blocks > 1 and _mean(total, shift, count, blocks - 2) >= _mean(total, shift, count, blocks - 1):
+                blocks -= 1
+                total[blocks - 1] += total[blocks]
+                shift[blocks - 1] += shift[blocks]
+                count[blocks - 1] += count[blocks]
+        i = 0
+        before = low
+        for b in range(blocks):
+            mean = _mean(total, shift, count, b)
+            if integer:
+                mean = np.rint(mean)
+            mean = min(max(mean, low), high)
+            # Multipliers vanish between cells that differ, and at a bound that is not reached.
+            apart[i] = mean > before
+            before = mean
+            for k in range(count[b]):
+                if k:
+                    apart[i] = False
+                slope[i] = 2.0 * weight * (mean - y[r, i]) + net[r, i]
+                i += 1
+        apart[n] = before < high
+        least[0] = 0.0
+        most[0] = 0.0 if apart[0] else np.inf
+        for i in range(n):
+            least[i + 1] = max(0.0, least[i] - slope[i] - half)
+            most[i + 1] = max(most[i] - slope[i] + half, least[i + 1])
+            if apart[i + 1]:
+                least[i + 1] = 0.0
+                most[i + 1] = 0.0
+        after = least[n]
+        if after > 0.0:
+            values[r, n - 1] = after * (float(y[r, n - 1]) - high)
+            magnitudes[r, n - 1] = abs(values[r, n - 1])
+        for i in range(n - 1, -1, -1):
+            mu = min(max(after + slope[i] - half, least[i]), most[i])
+            price = net[r, i] + after - mu
+            d = price / (-2.0 * weight)
+            if integer:
+                d = np.rint(d)
+            edge = 0.0
+            if mu > 0.0:
+                edge = mu * float((y[r, i - 1] if i else lower[r]) - y[r, i])
+            values[r, i] += (weight * d + price) * d + edge
+            largest = abs(d) + 1.0 if integer else abs(d)
+            magnitudes[r, i] += (weight * abs(d) + abs(net[r, i]) + after + mu) * largest + abs(edge)
+            after = mu
+
+
+@nb.njit(cache=True, nogil=True)
+def fit_l1_rows(y, w, net, lower, upper, x):
+    """Norm 1: x[r] = a minimiser of chain r; False if some chain falls without end. All arguments are integers.
+
+    The slope trick with prices. A max-heap holds the breakpoints, and by how much the slope grows there, of the optimal
+    cost of the prefix as a function of a bound on its last value; `right` is its slope beyond the last breakpoint. A
+    cell adds a breakpoint of 2w at y and w + net to the slope; where that is positive the top breakpoints are taken
+    off, the last of them is the minimiser. A backward running minimum turns minimisers into the fit. O(n log n) per
+    chain, exact: the caller keeps cells times slopes within 64 bits.
+    """
+    n = y.shape[1]
+    place = np.empty(n + 1, np.int64)
+    growth = np.empty(n + 1, np.int64)
+    for r in range(y.shape[0]):
+        low, high = lower[r], upper[r]
+        size, right = np.int64(0), np.int64(0)
+        for i in range(n):
+            size = _push(place, growth, size, min(max(y[r, i], low), high), 2 * w[r])
+            right += w[r] + net[r, i]
+            if right < 0:
+                x[r, i] = high
+            else:
+                x[r, i] = place[0]
+                while right > 0 and size > 0:
+                    x[r, i] = place[0]
+                    if growth[0] > right:
+                        growth[0] -= right
+                        right = np.int64(0)
+                    else:
+                        right -= growth[0]
+                        size = _pop(place, growth, size)
+                if right > 0:  # dearer the larger, from the lower bound on
+                    x[r, i] = low
+                    right = np.int64(0)
+        for i in range(n - 2, -1, -1):
+            x[r, i] = min(x[r, i], x[r, i + 1])
+        if n and (x[r, 0] == -NONE or x[r, n - 1] == NONE):
+            return False
+    return True
+
+
+@nb.njit(inline="always")
+def _mean(total, shift, count, b):
+    return (total[b] + shift[b]) / count[b]
+
+
+@nb.njit(cache=True, nogil=True)
+def _push(place, growth, size, key, amount):
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if place[parent] >= key:
+            break
+        place[child] = place[parent]
+        growth[child] = growth[parent]
+        child = parent
+    place[child] = key
+    growth[child] = amount
+    return size + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _pop(place, growth, size):
+    size -= 1
+    key, amount = place[size], growth[size]
+    hole = 0
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and place[child + 1] > place[child]:
+            child += 1
+        if place[child] <= key:
+            break
+        place[hole] = place[child]
+        growth[hole] = growth[child]
+        hole = child
+    place[hole] = key
+    growth[hole] = amount
+    return size

@@ -1,0 +1,204 @@
+"""Proofs for problems in which every region stands alone: exchange test, Lagrangian bound, subgradient chain."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from pgsr.blocks import row_blocks
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.nearest_tree.exchange import NEVER
+from pgsr.problem import Problem
+from pgsr.tolerances import CONDITION, RELATIVE
+from pgsr.views import View
+
+_LARGEST_MULTIPLIER = 2**60
+
+
+def is_simplex_problem(problem: Problem) -> bool:
+    """Whether the problem is least squares on the non-negative counts of every region with its own total."""
+    return (
+        problem.view is View.COUNTS
+        and problem.norm == 2
+        and problem.nonnegative
+        and not problem.monotone
+        and not problem.consistent
+        and problem.totals is Totals.REGIONS
+    )
+
+
+def is_region_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
+    """Whether a feasible answer to an integer `is_simplex_problem` is optimal, by exchanges inside every region.
+
+    One group less of size s saves 2 (x - y) - 1, where x > 0, and one more costs 2 (x - y) + 1. The objective is
+    separable and convex, so the answer is optimal if and only if no saving exceeds a cost. In integers; O(cells).
+    Shown against exhaustive search by `tests/test_simplex.py::test_exchange_test_equals_brute_force`.
+    """
+    x, y = estimate.values, problem.target
+    if x.dtype.kind != "i":
+        return False
+    for block in row_blocks(slice(0, len(y)), y.shape[1]):
+        slope = 2 * (x[block] - y[block])
+        saved = np.where(x[block] > 0, slope - 1, NEVER).max(axis=1)
+        paid = slope.min(axis=1) + 1
+        if ((saved > paid) & (problem.w[block] > 0)).any():  # a region without weight costs nothing
+            return False
+    return True
+
+
+def simplex_bound(problem: Problem, estimate: Estimate) -> float:
+    """A number that no feasible objective of an `is_simplex_problem` is below.
+
+    The Lagrangian with one multiplier 2 w[r] t[r] for the total of every region, at x = y + d:
+
+        sum over r of  w[r] (sum over s of  d[r, s]^2 - 2 t[r] d[r, s]  +  2 t[r] (G[r] - sum over s of y[r, s])),
+
+    minimised cell by cell over d >= -y (integers if x is). Any t gives a bound; t[r] = min over s of x[r, s] - y[r, s]
+    is the best one if `estimate` is the relaxed optimum. Nothing cancels against counts of 1e9. O(cells).
+    Shown by `tests/test_simplex.py::test_any_estimate_gives_a_bound`.
+    """
+    y, terms = problem.target, []
+    for block in row_blocks(slice(0, len(y)), y.shape[1]):
+        w = problem.w[block, None]
+        t = (estimate.values[block] - y[block]).min(axis=1, keepdims=True).astype(float)
+        d = np.maximum(np.rint(t) if problem.integer else t, -y[block])
+        terms.append(sum_below(w * d * (d - 2 * t), w * np.abs(d) * (np.abs(d) + 2 * np.abs(t))))
+        missing = 2.0 * w * t * (problem.measurement.region_totals[block, None] - y[block].sum(axis=1, keepdims=True))
+        terms.append(sum_below(missing, np.abs(missing)))
+    total = math.fsum(terms)
+    return total - abs(total) * 2e-16
+
+
+def is_isotonic_problem(problem: Problem) -> bool:
+    """Whether the problem is the nearest non-decreasing cumulative counts of every region alone."""
+    return (
+        problem.view is View.CUMULATIVE
+        and problem.monotone
+        and not problem.consistent
+        and problem.totals is not Totals.ROOT
+    )
+
+
+def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
+    """Whether an answer to an `is_isotonic_problem` is proved optimal by `isotonic_is_optimal`, region by region.
+
+    Where totals are public the last cell is G[r], so it is no unknown but a bound on the others. False also where the
+    test does not apply: squares of real numbers, see `isotonic_bound`.
+    """
+    if problem.norm == 2 and not (problem.integer and estimate.values.dtype.kind == "i"):
+        return False
+    for region, x, y, lower, upper in _chains(problem, estimate):
+        if upper is not None and estimate.values[region, -1] != upper:
+            return False
+        if problem.w[region] and not isotonic_is_optimal(x, y, lower, upper, problem.norm):
+            return False
+    return True
+
+
+def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: int | None, norm: int) -> bool:
+    """Whether x is feasible and optimal for one isotonic regression:
+
+        minimise    sum_i |x[i] - y[i]|^norm
+        subject to  lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
+
+    With multipliers mu[i] >= 0 of x[i] <= x[i + 1], mu[-1] of lower <= x[0] and mu[n - 1] of x[n - 1] <= upper, x is
+    optimal if and only if every cell has a subgradient g[i] such that mu[i] = mu[i - 1] - g[i] and mu vanishes at
+    conditions that are slack. The cells' subgradients are intervals, so the values mu[i] can take are one, too; the
+    chain passes it on from cell to cell. Exact, in 64-bit integers.
+
+    Args:
+        x: shape (n,). Norm 2: integers, optimal among integers: the subgradients are those of the square's linear
+            interpolation, [2 (x - y) - 1, 2 (x - y) + 1], which loses nothing since the conditions are totally
+            unimodular. Norm 1: integers or reals; an optimum in integers is one in reals.
+        y: integers, shape (n,).
+        lower, upper: bounds, or None.
+        norm: 1 or 2.
+
+    Complexity: O(n).
+
+    Raises:
+        ProblemError: norm 2 and x is not of an integer type, or differences too large for 64 bits.
+
+    Example:
+        >>> y = np.array([3, 1, 2, 5, 4])
+        >>> isotonic_is_optimal(np.array([2, 2, 2, 4, 4]), y, 0, None, norm=2)
+        True
+        >>> isotonic_is_optimal(np.array([1, 1, 2, 4, 5]), y, 0, None, norm=1)
+        False
+
+    Shown equal to exhaustive search by `tests/test_certificate_isotonic.py::test_chain_equals_brute_force`.
+    """
+    from pgsr.certificates.chain_kernel import chain_closes
+
+    if norm == 2 and x.dtype.kind != "i":
+        raise ProblemError("the chain proves least squares in integers only; give x as integers")
+    if not len(x):
+        return lower is None or upper is None or lower <= upper
+    joined = x[:-1] == x[1:]
+    increasing = bool((joined | (x[:-1] < x[1:])).all())
+    if not increasing or (lower is not None and not x[0] >= lower) or (upper is not None and not x[-1] <= upper):
+        return False
+    difference = x - y
+    if norm == 2:
+        if int(np.abs(difference).max()) * 3 * len(x) > _LARGEST_MULTIPLIER:
+            raise TooLargeError("differences times cells exceed 64-bit arithmetic; use fewer sizes")
+        low, high = 2 * difference - 1, 2 * difference + 1
+    else:
+        low, high = np.where(difference > 0, 1, -1), np.where(difference < 0, -1, 1)
+    return bool(chain_closes(low, high, joined, bool(x[0] == lower), bool(x[-1] == upper)))
+
+
+def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
+    """A number that no feasible objective of an `is_isotonic_problem` with norm 2 is below.
+
+    The Lagrangian of `isotonic_is_optimal` at x = y + d, where c[i] = mu[i] - mu[i - 1], is
+
+        sum_i (d[i]^2 + c[i] d[i])
+            + mu[-1] (lower - y[0]) + sum_i mu[i] (y[i] - y[i + 1]) + mu[n - 1] (y[n - 1] - upper)
+
+    for each region, minimised by d = -c / 2. Any mu >= 0 gives a bound (mu[-1] = 0 and mu[n - 1] = 0 where there is no
+    such condition). The ones used follow from the gradients 2 (x - y) of `estimate` and are the best ones if it is the
+    optimum. A bound in reals is one in integers. O(cells).
+    Shown by `tests/test_certificate_isotonic.py::test_any_estimate_gives_a_bound`.
+    """
+    from pgsr.certificates.chain_kernel import chain_multipliers
+
+    terms = []
+    for region, x, y, lower, upper in _chains(problem, estimate):
+        if upper is not None:  # the last cell is G whatever is done
+            terms.append(float(problem.w[region]) * float(upper - int(problem.target[region, -1])) ** 2 * (1 - 1e-15))
+        if not len(x) or not problem.w[region]:
+            continue
+        near = CONDITION + RELATIVE * float(np.abs(x).max())  # as close as a solver gets to equal numbers
+        slopes = 2.0 * (x - y)
+        # mu falls by the gradients of the cells at the lower bound and has to stay non-negative.
+        start = 0.0 if lower is None else float(np.cumsum(slopes[x <= lower + near]).max(initial=0.0))
+        end_is_free = upper is None or x[-1] < upper - near
+        mu = chain_multipliers(slopes, np.append(np.diff(x) > near, end_is_free), start)
+        c = np.diff(mu, prepend=start)
+        steps = np.append(-np.diff(y), 0 if upper is None else y[-1] - upper).astype(float)
+        first = 0.0 if lower is None else start * float(lower - int(y[0]))
+        values = np.concatenate([-c * c / 4, mu * steps, [first]])
+        terms.append(float(problem.w[region]) * sum_below(values, np.abs(values)))
+    total = math.fsum(terms)
+    return total - sum(map(abs, terms)) * 1e-15
+
+
+def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
+    """A number not above the exact sum, where each value was computed with a few roundings of its magnitude."""
+    slack = (math.log2(max(values.size, 2)) + 20) * 2.0**-53
+    return float(values.sum()) - slack * float(magnitudes.sum())
+
+
+def _chains(
+    problem: Problem, estimate: Estimate
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, int | None, int | None]]:
+    """For every region: its index, unknown cells of x, of y, and their bounds."""
+    lower = 0 if problem.nonnegative else None
+    for region, (x, y) in enumerate(zip(estimate.values, problem.target, strict=True)):
+        if problem.totals is None:
+            yield region, x, y, lower, None
+        else:
+            yield region, x[:-1], y[:-1], lower, int(problem.measurement.region_totals[region])

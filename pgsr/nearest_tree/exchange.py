@@ -1,0 +1,72 @@
+"""The exchange test on arrays: whether integers on a tree are the nearest ones, in one pass and in integers."""
+
+import numpy as np
+
+from pgsr.blocks import BLOCK_CELLS
+from pgsr.errors import TooLargeError
+from pgsr.hierarchy import Hierarchy
+
+NEVER = -(2**61)
+"""Stands for minus infinity: the saving of one unit less where there is none to take away."""
+
+LARGEST_SLOPE = 2**58
+"""Largest slope of a cell times the number of levels, so that sums along a branch stay within 64 bits."""
+
+
+def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray, has_total: bool) -> bool:
+    """Whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
+
+    For every region r and size let
+
+        R = w (2 (x - y) + 1) + min over children of R     cheapest cost of one more unit at r,
+        L = w (2 (x - y) - 1) + max over children of L     largest saving of one less (minus infinity at a leaf with 0).
+
+    The objective is separable and convex over a laminar family, so x is optimal if and only if at every inner region
+    max L(children) <= min R(children), and across sizes max L(root) <= min R(root), or without a total
+    max L(root) <= 0 <= min R(root). Shown against exhaustive search by
+    `tests/test_certificate.py::test_exchange_test_equals_brute_force`.
+
+    Args:
+        w: weights, shape (regions,).
+        x, y: integers, shape (regions, sizes); x consistent, non-negative, and with the total if there is one.
+        has_total: whether the root's sum over all sizes is fixed.
+    """
+    n_sizes = y.shape[1]
+    step = max(1, BLOCK_CELLS // tree.n_regions)
+    dearest, cheapest = [], []
+    for start in range(0, n_sizes, step):
+        block = slice(start, min(start + step, n_sizes))
+        ends = exchange_prices(tree, w, x[:, block], y[:, block])
+        if ends is None:
+            return False
+        dearest.append(ends[0])
+        cheapest.append(ends[1])
+    if not has_total:
+        return max(dearest) <= 0 <= min(cheapest)
+    return max(dearest) <= min(cheapest)
+
+
+def exchange_prices(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
+    """Over some sizes: the largest L and the smallest R of the root, or None if an exchange below it pays."""
+    require_small_slopes(tree, w, x, y)
+    w = w[:, None]
+    slope = 2 * w * (x - y)
+    more, less = slope + w, slope - w
+    less[tree.leaves][x[tree.leaves] == 0] = NEVER
+    for level in range(tree.n_levels - 2, -1, -1):
+        here, below = tree.level(level), tree.level(level + 1)
+        starts = tree.first_child[here] - below.start
+        cheapest = np.minimum.reduceat(more[below], starts, axis=0)
+        dearest = np.maximum.reduceat(less[below], starts, axis=0)
+        if (dearest > cheapest).any():
+            return None
+        more[here] += cheapest
+        less[here] += dearest
+    return int(less[0].max()), int(more[0].min())
+
+
+def require_small_slopes(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+    """Raise unless 2 w |x - y| times the number of levels is at most `LARGEST_SLOPE`; the check cannot overflow."""
+    largest = float((np.abs(x - y).max(axis=1).astype(float) * w).max())
+    if 2 * largest * tree.n_levels > LARGEST_SLOPE:
+        raise TooLargeError("weights times differences exceed 64-bit arithmetic; scale the weights down")

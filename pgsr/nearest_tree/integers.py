@@ -1,0 +1,90 @@
+"""The nearest integers on a tree: optimal prices, then ever wider windows until the exchange test is passed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.hierarchy import Hierarchy
+from pgsr.nearest_tree.exchange import passes_exchange_test
+from pgsr.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
+
+SLACK = 0.25
+"""How far, in units, the windows of the integers may lie off at the root, so that the last prices can be spared."""
+
+WIDEST = 10_000
+"""Half width of the windows beyond which the search ends."""
+
+LARGEST = 2**50
+"""Largest number times weight times levels: sums along a branch and over sizes then stay within 64 bits."""
+
+
+def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None = None) -> np.ndarray:
+    """The consistent non-negative integers nearest to y, proved by the exchange test; int64 of the shape of y.
+
+        minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
+        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given.
+
+    Args:
+        tree: the regions.
+        y: integers, shape (regions, sizes).
+        w: non-negative integers, shape (regions,), positive at leaves.
+        total: 0 or more, or None.
+
+    Raises:
+        ProblemError: numbers beyond 64-bit arithmetic, or a negative total.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> nearest_integers(tree, np.array([[9], [4], [-2]]), np.ones(3, int)).ravel()
+        array([6, 6, 0])
+
+    Shown equal to exhaustive search by `tests/test_nearest_tree.py::test_equals_brute_force`.
+    """
+    if total is not None and total < 0:
+        raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
+    if max(int(np.abs(y).max()), total or 0) * int(w.max()) * tree.n_levels > LARGEST:
+        raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
+    trees = SizeTrees.of(tree, y, w)
+    _, below = optimal_prices(trees, total, SLACK)
+    for x in widening(trees, below, total):
+        if x is not None and passes_exchange_test(tree, w, x, y, total is not None):
+            return x
+    raise ProblemError(f"no proved optimum in windows of {WIDEST:,}; this is a defect, please report it")
+
+
+def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> tuple[float, np.ndarray]:
+    """What the root is paid, and what every inner region pays its children, shape (inner regions, sizes).
+
+    Args:
+        total: of the root over all sizes, or None.
+        slack: with it the prices are those of a root that is off by at most this many units, see `root_price`.
+    """
+    if total == 0:  # nobody may take anything
+        return trees.lowest_prices()
+    below, last = trees.highest_prices(), np.inf
+
+    def ask(root: float) -> RootDemand:
+        nonlocal last
+        if root > last:  # prices so far are those of a lower root price; start again from above
+            below.fill(np.inf)
+        last = root
+        return trees.find_prices(root, below)
+
+    if total is None:
+        ask(0.0)
+        return 0.0, below
+    return root_price(ask, total, slack), below
+
+
+def widening(trees: SizeTrees, below: np.ndarray, total: int | None) -> Iterator[np.ndarray | None]:
+    """The optimal integers inside windows around the continuous point of prices `below`, windows ever wider.
+
+    None stands for windows that do not reach the total. Ends beyond `WIDEST`.
+    """
+    width = 1
+    while width <= 2 * WIDEST + 1:
+        merged = trees.merge(below, width)
+        roots = merged.root.cheapest(total)
+        yield None if roots is None else merged.distribute(roots)
+        width = 2 * width + 1

@@ -1,0 +1,138 @@
+"""The gate before a solve, time limits, and results of post-processing that states no problem.
+
+What every method does before its mathematics begins is written here once, so that all of them keep the contract of
+`Method.solve`: what cannot be solved is a status with a sentence, not an exception.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from pgsr import memory
+from pgsr.certificates import Certificate, broken_conditions
+from pgsr.checks import checked_limit, require_kind
+from pgsr.errors import MemoryNeededError, TooLargeError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Measurement
+from pgsr.method import Result, Seconds, Status
+from pgsr.problem import Problem
+
+
+class Stopped(Exception):
+    """A solve cannot go on, inside a method; its `solve` returns this status and reason."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A limit of so many seconds since `start`, a reading of `time.perf_counter`; None is no limit.
+
+    Example:
+        >>> Deadline(None).left is None, Deadline(3600.0).passed
+        (True, False)
+    """
+
+    limit: float | None = None
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, as a limit to pass on: a nanosecond at least; None without a limit."""
+        return None if self.limit is None else max(1e-9, self.limit - self.spent)
+
+    @property
+    def passed(self) -> bool:
+        return self.limit is not None and self.spent > self.limit
+
+    def check(self, state: str) -> None:
+        """Raise `Stopped` with TIMED_OUT and "`state` after .. s" if it has passed."""
+        if self.passed:
+            raise Stopped(Status.TIMED_OUT, f"{state} after {self.limit:g} s")
+
+
+NO_LIMIT = Deadline()
+
+
+class GatedMethod(ABC):
+    """A method that says what it cannot do in four answers, and how it solves in `answer`; `solve` asks them in order.
+
+    | question                                               | asked of       | status if not        |
+    |--------------------------------------------------------|----------------|----------------------|
+    | is this a problem for this method?                     | `supports`     | UNSUPPORTED          |
+    | does any point satisfy the conditions?                 | the problem    | INFEASIBLE           |
+    | are package and licence there?                         | `unavailable`  | as it says           |
+    | do numbers and sums stay within exact arithmetic?      | `exceeds`      | TOO_LARGE            |
+    | does it fit into the memory that is free?              | `bytes_needed` | TOO_LARGE            |
+
+    A new specialised algorithm is one subclass with `supports`, `bytes_needed` and `answer`. What `answer` raises as
+    `Stopped` becomes that status, a `TooLargeError` or `MemoryNeededError` becomes TOO_LARGE. Arguments of the wrong
+    kind are mistakes of the caller and stay exceptions.
+    """
+
+    @abstractmethod
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the reason why this method does not solve this problem."""
+
+    def unavailable(self) -> Result | None:
+        """None, or the result of every solve because something is not installed or licensed."""
+        return None
+
+    def exceeds(self, problem: Problem) -> str | None:
+        """None, or why the numbers of this problem are too large for this method."""
+        return problem.exceeds_arithmetic
+
+    @abstractmethod
+    def bytes_needed(self, problem: Problem) -> int:
+        """About how much memory a solve takes, beyond the problem."""
+
+    @abstractmethod
+    def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        """Solve a problem that passed the gate."""
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        """Solve within `time_limit` seconds; what cannot be solved is a status with a reason.
+
+        Raises:
+            ArgumentError: an argument is of the wrong kind.
+        """
+        require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
+        deadline = Deadline(checked_limit(time_limit))
+        reason = self.supports(problem)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason)
+        if problem.contradiction is not None:
+            return Result(Status.INFEASIBLE, problem.contradiction)
+        missing = self.unavailable()
+        if missing is not None:
+            return missing
+        reason = self.exceeds(problem)
+        if reason is not None:
+            return Result(Status.TOO_LARGE, reason)
+        try:
+            memory.require(self.bytes_needed(problem), repr(problem))
+            return self.answer(problem, deadline)
+        except Stopped as stopped:
+            return Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
+        except (MemoryNeededError, TooLargeError) as error:
+            return Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
+
+
+def judged_release(measurement: Measurement, estimate: Estimate, seconds: Seconds) -> Result:
+    """The result of a post-process that optimises no stated problem: FEASIBLE if it can be released, else RELAXED.
+
+    Its certificate has no objective and counts what keeps the estimate from being a release.
+    """
+    broken = broken_conditions(measurement, estimate)
+    certificate = Certificate("release", None, None, "", broken)
+    if certificate.feasible:
+        return Result(Status.FEASIBLE, "", estimate, certificate, seconds)
+    reason = "the estimate is no release: " + ", ".join(f"{n:,} {kind}" for kind, n in broken.items() if n)
+    return Result(Status.RELAXED, reason, estimate, certificate, seconds)

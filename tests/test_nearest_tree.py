@@ -1,0 +1,64 @@
+"""The nearest consistent integers on a tree, which the noise step uses and `TreeProjection` is made of."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from instances import random_tree, scale
+
+from pgsr import Hierarchy, PgsrError
+from pgsr.errors import TooLargeError
+from pgsr.nearest_tree import nearest_integers
+from pgsr.nearest_tree.kernel import close
+
+
+def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, most: int) -> int:
+    """The smallest objective over all leaves of 0..most, by trying them all."""
+    n_leaves = tree.n_regions - tree.n_inner
+    best = None
+    for leaves in product(range(most + 1), repeat=n_leaves):
+        x = tree.sum_up(np.array(leaves, np.int64)[:, None])
+        if total is None or x[0, 0] == total:
+            value = int((w[:, None] * (x - y) ** 2).sum())
+            best = value if best is None else min(best, value)
+    assert best is not None
+    return best
+
+
+def test_equals_brute_force():
+    rng = np.random.default_rng(81)
+    for _ in range(scale(60, 2_000)):
+        tree = random_tree(rng, max_regions=7)
+        if tree.n_regions - tree.n_inner > 4:
+            continue
+        y = rng.integers(-3, 7, (tree.n_regions, 1))
+        w = rng.integers(1, 4, tree.n_regions)
+        w[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8  # some inner regions are not measured
+        for total in (None, int(rng.integers(0, 9))):
+            x = nearest_integers(tree, y, w, total)
+            assert x.dtype == np.int64
+            assert (x >= 0).all()
+            assert (tree.sum_up(x[tree.leaves]) == x).all()
+            assert total is None or x[0, 0] == total
+            assert int((w[:, None] * (x - y) ** 2).sum()) == cheapest(tree, y, w, total, 9)
+
+
+def test_close_is_the_recursion():
+    """gain and offset of a region from those of its children: x - y = gain q + offset solves the two conditions."""
+    rng = np.random.default_rng(82)
+    for w in (0, 1, 7):
+        total_gain, total_offset = rng.random(5) + 0.1, rng.normal(size=5)
+        residual, q = rng.integers(-9, 10, 5), rng.normal(size=5)
+        gain, offset = np.empty((2, 5))
+        close(w, total_gain, total_offset, residual, gain, offset, 5)
+        moved = gain * q + offset
+        price = q - 2 * w * moved  # stationarity of the region
+        np.testing.assert_allclose(total_gain * price + total_offset + residual, moved)  # what its children take
+
+
+def test_refuses_what_has_no_answer():
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])
+    with pytest.raises(PgsrError, match="total of 0 or more"):
+        nearest_integers(tree, np.ones((3, 1), int), np.ones(3, int), -1)
+    with pytest.raises(TooLargeError, match=r"2\^50"):
+        nearest_integers(tree, np.full((3, 1), 2**51), np.ones(3, int))
