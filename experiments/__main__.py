@@ -10,14 +10,15 @@ from rich.console import Console
 
 from experiments.benchmarks import agreement, release_run, speed
 from experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
-from experiments.engine import runner
+from experiments.engine import from_file, runner
 from experiments.engine.digest import code_digest
-from experiments.engine.experiment import ExperimentError, Profile
+from experiments.engine.experiment import Experiment, ExperimentError, Profile
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry, State, Store, to_frame
 from experiments.engine.tables import print_comparison, print_frame
 from experiments.engine.verdicts import Finding, verdict_frame
-from experiments.registry import EXPERIMENTS, find
+from experiments.registry import EXPERIMENTS
+from experiments.registry import find as registered
 from experiments.report import write_report
 from experiments.report.sections import collect
 from pgsr import PgsrError, View
@@ -25,8 +26,20 @@ from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 
+EXAMPLES = """Examples:
+
+\b
+  python -m experiments list                         all experiments
+  python -m experiments run K8 --profile smoke       one of them, in seconds
+  python -m experiments report K8 --profile smoke    its figure and verdicts
+  python -m experiments new mine                     mine.py, to start from
+  python -m experiments run mine.py --profile smoke  it runs as it is
+  python -m experiments compare --data flights       methods side by side
+"""
+
 app = typer.Typer(
     help="Run the experiments of pgsr.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -37,7 +50,7 @@ NamesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME...",
-        help="Experiments, such as K8; `list` shows them.",
+        help="Experiments, such as K8 (`list` shows them), or files that define one, such as mine.py.",
         autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
     ),
 ]
@@ -45,7 +58,7 @@ SomeNamesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME...]",
-        help="Experiments; all if none is named.",
+        help="Experiments, or files that define one; all experiments if none is named.",
         autocompletion=lambda: [experiment.id for experiment in EXPERIMENTS],
     ),
 ]
@@ -76,7 +89,7 @@ def compare(
         "results/compare"
     ),
 ) -> None:
-    """Exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
+    """Put exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
     experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit)
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
@@ -136,7 +149,7 @@ def agreement_(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pairs (Parquet).")] = Path("results/agreement"),
 ) -> None:
-    """Every method on every problem it supports, objectives compared: exact for integers, to 1e-6 for reals."""
+    """Solve every problem by all its methods, and compare objectives: exact for integers, to 1e-6 for reals."""
     unknown = [name for name in problem or () if name not in agreement.PROBLEMS]
     if unknown:
         raise ArgumentError(f"problem {unknown[0]!r} is unknown; use one of {', '.join(agreement.PROBLEMS)}")
@@ -159,19 +172,32 @@ def agreement_(
     console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)
 
 
-@app.command(name="list")
+@app.command(name="list", epilog="Example:  python -m experiments list")
 def list_() -> None:
-    """The experiments that `run` knows, and how many cells each profile has."""
+    """List the experiments that `run` knows, and how many cells each profile has."""
     rows = []
     for experiment in EXPERIMENTS:
         sizes = {str(p): f"{len(experiment.tasks(p)):,}" if p in experiment.profiles else "" for p in Profile}
-        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.paper} | sizes)
+        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.reproduces} | sizes)
     print_frame(_console(), pd.DataFrame(rows), "Experiments, with cells per profile")
+
+
+@app.command(epilog="Example:  python -m experiments new mine, then  python -m experiments run mine.py --profile smoke")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name; the file is NAME.py.")],
+    folder: Annotated[Path, typer.Option(help="Folder for the file.")] = Path("."),
+) -> None:
+    """Write a commented experiment of two arms to NAME.py, which runs at smoke profile as it is."""
+    path = from_file.write_template(name, folder)
+    _console().print(
+        f"wrote  {path}\nrun it with  python -m experiments run {path} --profile smoke", highlight=False, soft_wrap=True
+    )
 
 
 @app.command(
     name="run",
-    epilog="Examples:  python -m experiments run K8  |  python -m experiments run K8 --profile paper --jobs 8  |  "
+    epilog="Examples:  python -m experiments run K8  |  python -m experiments run mine.py --profile smoke  |  "
+    "python -m experiments run K8 --profile paper --jobs 8  |  "
     "python -m experiments run K8 --scheduler tcp://host:8786",
 )
 def run_(
@@ -222,7 +248,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         if not done:
             raise ExperimentError(
                 f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
-                f"python -m experiments run {experiment.id} --profile {profile}"
+                f"python -m experiments run {experiment.called} --profile {profile}"
             )
         frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
         if stale:
@@ -235,9 +261,9 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         console.print(f"figure  {folder / experiment.id}.png and .pdf\n", highlight=False)
 
 
-@app.command()
+@app.command(epilog="Examples:  python -m experiments status  |  python -m experiments status K8")
 def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
-    """How much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
+    """Tell how much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
     console, store, rows, reasons = _console(), Store(out), [], []
     for experiment in [find(name) for name in names] if names else EXPERIMENTS:
         for profile in experiment.profiles:
@@ -282,7 +308,7 @@ def report(
 def verdicts(
     names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
 ) -> None:
-    """What stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
+    """Tell what stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
     console, wanted = _console(), [find(name) for name in names] if names else EXPERIMENTS
     sections = collect(wanted, profile, Store(out), draw=False)
     if not any(section.done for section in sections):
@@ -305,6 +331,11 @@ def verdicts(
     console.print(
         f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}", highlight=False
     )
+
+
+def find(name: str) -> Experiment:
+    """Find a registered experiment by its id, or read one from a file."""
+    return from_file.load(Path(name)) if name.endswith(".py") else registered(name)
 
 
 def _console() -> Console:

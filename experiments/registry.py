@@ -1,57 +1,51 @@
 """All experiments. A new one is a module with an `EXPERIMENT`, and a line in each of the two lists here."""
 
-from experiments import (
-    coco_bottom_up,
-    coco_conditions,
-    coco_naive,
-    coco_norms,
-    coco_positions,
-    coco_selection,
-    coco_statistics,
-    coco_three_levels,
-    coco_top_level,
-    coco_two_levels,
-    coco_weighting,
-    hpd_errors,
-    hpd_relations,
-    hpd_scaling,
-    pgsr_error_by_epsilon,
-    pgsr_error_by_level,
-    pgsr_exact_optima,
-    pgsr_headline,
-    pgsr_runtime_by_epsilon,
-    pgsr_runtime_by_size,
-)
 from experiments.engine.experiment import Experiment, ExperimentError
+from experiments.fioretto2019 import error_by_epsilon, error_by_level, headline, runtime_by_epsilon, runtime_by_size
+from experiments.kuo2018 import (
+    bottom_up,
+    conditions,
+    data_statistics,
+    naive,
+    norms,
+    positions,
+    selection,
+    three_levels,
+    top_level,
+    two_levels,
+    weighting,
+)
+from experiments.liu2022 import errors, relations, scaling
+from experiments.ours import exact_optima
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    coco_statistics.EXPERIMENT,
-    coco_naive.EXPERIMENT,
-    coco_top_level.EXPERIMENT,
-    coco_positions.EXPERIMENT,
-    coco_weighting.EXPERIMENT,
-    coco_two_levels.EXPERIMENT,
-    coco_three_levels.EXPERIMENT,
-    coco_bottom_up.EXPERIMENT,
-    coco_selection.EXPERIMENT,
-    coco_norms.EXPERIMENT,
-    coco_conditions.EXPERIMENT,
-    pgsr_runtime_by_size.EXPERIMENT,
-    pgsr_runtime_by_epsilon.EXPERIMENT,
-    pgsr_error_by_epsilon.EXPERIMENT,
-    pgsr_error_by_level.EXPERIMENT,
-    pgsr_headline.EXPERIMENT,
-    pgsr_exact_optima.EXPERIMENT,
-    hpd_errors.EXPERIMENT,
-    hpd_relations.EXPERIMENT,
-    hpd_errors.MEANS,
-    hpd_relations.MEANS,
-    hpd_scaling.EXPERIMENT,
+    data_statistics.EXPERIMENT,
+    naive.EXPERIMENT,
+    top_level.EXPERIMENT,
+    positions.EXPERIMENT,
+    weighting.EXPERIMENT,
+    two_levels.EXPERIMENT,
+    three_levels.EXPERIMENT,
+    bottom_up.EXPERIMENT,
+    selection.EXPERIMENT,
+    norms.EXPERIMENT,
+    conditions.EXPERIMENT,
+    runtime_by_size.EXPERIMENT,
+    runtime_by_epsilon.EXPERIMENT,
+    error_by_epsilon.EXPERIMENT,
+    error_by_level.EXPERIMENT,
+    headline.EXPERIMENT,
+    exact_optima.EXPERIMENT,
+    errors.EXPERIMENT,
+    relations.EXPERIMENT,
+    errors.MEANS,
+    relations.MEANS,
+    scaling.EXPERIMENT,
 )
 
 
 def find(name: str) -> Experiment:
-    """The experiment of this id, in any case.
+    """Find the experiment of this id, in any case.
 
     Raises:
         ExperimentError: there is none.

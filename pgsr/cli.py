@@ -13,13 +13,15 @@ from rich.table import Table
 
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
+from pgsr.help import examples
+from pgsr.ledger.command import app as ledger_app
+from pgsr.release.key_command import app as keys
 from pgsr.synthesis.command import EPILOG, synthesize
 
 if TYPE_CHECKING:
-    from pgsr.release import Report
+    from pgsr.release import Release, Report
 
 app = typer.Typer(
-    help="Release numbers of groups by size, privately, and check such releases.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -32,21 +34,36 @@ ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")
 ]
 SomeConfigArgument = Annotated[
-    Path | None, typer.Argument(metavar="[CONFIG]", help="TOML file; `pgsr release --example` prints one.")
+    Path | None, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")
 ]
 
 
-@app.callback()
+@app.callback(
+    epilog=examples(
+        ("pgsr release --example > release.toml", "a configuration to start from; name your tables in it"),
+        ("pgsr validate release.toml", "what would be released; opens no private table"),
+        ("pgsr plan release.toml", "what errors to expect; opens no private table"),
+        ("pgsr selftest release.toml", "whether the noise is right on this machine"),
+        ("pgsr release release.toml", "charges the ledger and writes the folder"),
+        ("pgsr check release", "what anybody can do with the folder"),
+        after="Exit codes: 0 done, 1 a check failed, 2 refused (one sentence on stderr), 130 interrupted.",
+    )
+)
 def pgsr(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from; it may quote data.")] = False,
 ) -> None:
-    """Release numbers of groups by size, privately, and check such releases."""
+    """Release numbers of groups by region and size with differential privacy, and check such releases."""
     del debug  # `main` looks for it anywhere among the arguments
 
 
 @app.command(
-    epilog="Examples:  pgsr release --example > release.toml  |  pgsr release release.toml --rehearse  |  "
-    "pgsr release release.toml --epsilon 1/2 --mechanism m_h"
+    epilog=examples(
+        ("pgsr release --example > release.toml", "a configuration to start from"),
+        ("pgsr release release.toml --rehearse", "all of it on noise that protects nothing, at no charge"),
+        ("pgsr release release.toml", "the release"),
+        ("pgsr release release.toml --epsilon 1/2 --mechanism m_h --output other", "other terms than the file's"),
+        ("pgsr release release.toml --sign publisher.key", "signed with the publisher's private key"),
+    )
 )
 def release(
     config: SomeConfigArgument = None,
@@ -62,12 +79,25 @@ def release(
     max_size: Annotated[int | None, typer.Option(help="Instead of the file's: the public largest size.")] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
+    sign: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Instead of the file's: file of the private key that signs.")
+    ] = None,
+    finish: Annotated[
+        Path | None, typer.Option(metavar="HIDDEN", help="Make a release of what a failed one kept, without a charge.")
+    ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
     from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
+    from pgsr.release import finish as complete
+    from pgsr.release.progress import Stages
 
     if example:
         print(EXAMPLE, end="")
+        return
+    if finish is not None:
+        if config is not None or rehearse:
+            raise ConfigError("--finish takes no configuration: the terms lie in the folder that was kept")
+        _show_release(complete(finish, sign, lambda line: _console().print(line, style="dim")))
         return
     if config is None:
         raise ConfigError("name a configuration; `pgsr release --example` prints one to start from")
@@ -77,26 +107,68 @@ def release(
         "max_size": max_size,
         "output": output,
         "ledger": ledger,
+        "sign": sign,
     }
     console = _console()
-    made = publish(ReleaseConfig.read(config, flags), rehearse, lambda line: console.print(line, style="dim"))
+    asked = ReleaseConfig.read(config, flags)
+    with Stages(console) as stages:
+        made = publish(asked, rehearse, stages)
     if rehearse:
         console.print("[bold red]A rehearsal: NOT private. Keep this folder as secret as the data.[/bold red]")
-    console.print(f"release  {made.folder}\ndigest   {made.digest}", highlight=False, soft_wrap=True)
+    _show_release(made)
 
 
 @app.command(
-    epilog="Examples:  pgsr check release  |  pgsr check release --digest 3f5a...  |  pgsr check release --json"
+    epilog=examples(
+        ("pgsr validate release.toml", "the configuration, and what it would release"),
+        ("pgsr validate --schema > release.schema.json", "the keys as JSON schema, for editors"),
+    )
+)
+def validate(
+    config: SomeConfigArgument = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of configurations.")] = False,
+) -> None:
+    """Say what would be released: reads the configuration and public tables, opens no private one, charges nothing."""
+    from pgsr.release import ConfigError, outline
+    from pgsr.release.schema import schema_text
+
+    if schema:
+        print(schema_text(), end="")
+        return
+    if config is None:
+        raise ConfigError("name a configuration, or print the schema of all with --schema")
+    table = Table(title=f"What {config.name} would release", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, said in outline(config).facts:
+        table.add_row(_plain(name), _plain(said))
+    _console().print(table)
+
+
+@app.command(
+    epilog=examples(
+        ("pgsr check release", "everything that can be verified from the folder"),
+        ("pgsr check release --key publisher.pub", "and that the publisher signed it"),
+        ("pgsr check release --digest 3f5a...", "and that it is the release that the publisher announced"),
+        ("pgsr check release --json", "for programs"),
+    )
 )
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release.", file_okay=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, or a synthesis.", file_okay=False)],
     digest: Annotated[str | None, typer.Option(help="The digest that the publisher announced.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The publisher's public key; then an unsigned folder fails.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Verify a release from its folder alone: arithmetic, conditions, certificate, post-processing. Exit 1 if not."""
-    from pgsr.release import check as verify
+    """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
+    if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
+        from pgsr.synthesis.check import check_synthesis as verify
+    else:
+        from pgsr.release import check as verify
+    from pgsr.release.progress import Stages
 
-    report = verify(folder, digest)
+    with Stages(_console(quiet=as_json)) as stages:
+        stages("checking")
+        report = verify(folder, digest, key, progress=stages.part)
     if as_json:
         print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
     else:
@@ -105,7 +177,12 @@ def check(
         raise SystemExit(1)
 
 
-@app.command(epilog="Examples:  pgsr selftest release.toml  |  pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3")
+@app.command(
+    epilog=examples(
+        ("pgsr selftest release.toml", "at the scales of a configuration"),
+        ("pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3", "at the scale 12"),
+    )
+)
 def selftest(
     config: SomeConfigArgument = None,
     epsilon: Annotated[str, typer.Option(help="Of all levels together, without a configuration.")] = "1",
@@ -130,7 +207,12 @@ def selftest(
         raise SystemExit(1)
 
 
-@app.command(epilog="Examples:  pgsr plan release.toml  |  pgsr plan release.toml --mean-size 2.6 --replicates 10")
+@app.command(
+    epilog=examples(
+        ("pgsr plan release.toml", "the configured mechanism beside the others"),
+        ("pgsr plan release.toml --mean-size 2.6 --replicates 10", "a better guess of sizes, smaller chance errors"),
+    )
+)
 def plan(
     config: ConfigArgument,
     mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
@@ -138,18 +220,25 @@ def plan(
 ) -> None:
     """Expected errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
     from pgsr.release import ReleaseConfig, forecast
+    from pgsr.release.progress import Stages
 
-    found = forecast(ReleaseConfig.read(config), mean_size=mean_size, replicates=replicates)
+    console, asked = _console(), ReleaseConfig.read(config)
+    with Stages(console) as stages:
+        found = forecast(asked, mean_size=mean_size, replicates=replicates, progress=stages.part, say=stages)
     frame = found.to_frame()
+    for level, name in enumerate(asked.terms.level_names or ()):
+        frame = frame.rename(columns={f"level {level}{end}": f"{name}{end}" for end in ("", " s.e.")})
     table = Table(title="Expected earth mover's distance per region")
     for column in frame.columns:
         table.add_column(str(column), justify="left" if column == "mechanism" else "right")
     for row in frame.itertuples(index=False):
         table.add_row(*(value if isinstance(value, str) else f"{value:,.3f}" for value in row))
-    _console().print(table)
+    console.print(table)
 
 
 app.command(epilog=EPILOG)(synthesize)
+app.add_typer(keys, name="key")
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:
@@ -165,8 +254,12 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
+def _show_release(made: "Release") -> None:
+    _console().print(f"release  {made.folder}\ndigest   {made.digest}", highlight=False, soft_wrap=True)
+
+
 def _show(report: "Report", title: str) -> None:
-    colours = {"passed": "green", "failed": "bold red", "skipped": "yellow"}
+    colours = {"passed": "green", "failed": "bold red", "skipped": "yellow", "open": "yellow"}
     table = Table(title=title)
     for column in ("outcome", "check", "finding"):
         table.add_column(column, overflow="fold")
@@ -194,5 +287,5 @@ def _plain(text: str) -> str:
     return escape(text)
 
 
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else 150)
+def _console(quiet: bool = False) -> Console:
+    return Console(width=None if sys.stdout.isatty() else 150, quiet=quiet)

@@ -8,7 +8,7 @@ from pgsr.budget import Ledger, Number, exact
 from pgsr.checks import as_array, require_kind, require_source
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
-from pgsr.group_totals import noisy_consistent
+from pgsr.group_totals import nearest_consistent, noisy_numbers
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
@@ -40,7 +40,7 @@ def noisy_entities(
 
     They cost `epsilon` besides what `noisy` cost: one entity more or less changes the number of one region per level by
     1 (or by 0, in a group of more than K), an empty group none, so every level gets epsilon / levels and noise of scale
-    levels / epsilon. The nearest consistent non-negative integers are found exactly, see `noisy_consistent`.
+    levels / epsilon. The nearest consistent non-negative integers are found exactly, see `nearest_consistent`.
 
     Noise may ask for more entities than the public numbers of groups can hold. Then post-processing, which costs
     nothing, lowers the leaves to K G[leaf]; or where only the root's G is public, lowers the root's number to K G, and
@@ -81,12 +81,13 @@ def noisy_entities(
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(epsilon, "measuring numbers of entities")
-    found = noisy_consistent(truth, entity_totals(truth), "entities", epsilon, source)
+    drawn = noisy_numbers(truth, entity_totals(truth), "entities", epsilon, source)
+    found = nearest_consistent(drawn)
     tree, largest = truth.hierarchy, noisy.max_size
     if noisy.public is not Totals.ROOT:
         return tree.sum_up(np.minimum(found[tree.leaves], largest * noisy.region_totals[tree.leaves]))
     if found[0] > largest * noisy.root_total:
-        found = noisy_consistent(truth, entity_totals(truth), "entities", epsilon, source, largest * noisy.root_total)
+        found = nearest_consistent(drawn, largest * noisy.root_total)
     if _groups_needed(found[tree.leaves], largest) > noisy.root_total:
         found = tree.sum_up(found[tree.leaves] // largest * largest)
     return found

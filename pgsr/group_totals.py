@@ -1,4 +1,4 @@
-"""Numbers of groups where the table of groups is private, and the noise that other numbers of regions share."""
+"""Noisy numbers of regions, consistent and exact: of groups where their table is private, and of entities."""
 
 from fractions import Fraction
 
@@ -6,31 +6,34 @@ import numpy as np
 
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement, Totals
 from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
+from pgsr.views import View
 
 
 def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
     """Noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
 
-    One group more or less changes one region's total per level by one, see `noisy_consistent`.
+    One group more or less changes one region's total per level by one, see `noisy_numbers`.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), Fraction(1), Seeded("totals"))
+        array([29, 14, 15])
 
     Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
     """
-    return noisy_consistent(truth, truth.totals, "totals", epsilon, source)
+    return nearest_consistent(noisy_numbers(truth, truth.totals, "totals", epsilon, source))
 
 
-def noisy_consistent(
-    truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source, total: int | None = None
-) -> np.ndarray:
-    """Noisy, consistent, non-negative integers of every region, from numbers of sensitivity 1 per level.
+def noisy_numbers(
+    truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source
+) -> Measurement:
+    """One noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
 
-    Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon. The numbers G nearest
-    to the noisy ones,
-
-        minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
-
-    are found exactly by `nearest_integers`, with a single "size".
+    Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon.
 
     Args:
         truth: whose regions these are.
@@ -38,10 +41,17 @@ def noisy_consistent(
         what: name of the stream of noise; the same name and source give the same noise.
         epsilon: of all numbers together.
         source: of the noise.
-        total: what the root's number has to be, or None.
 
     Returns:
-        shape (regions,), int64.
+        The measurement of a single "size", shape (regions, 1), so that its values are its noisy totals, too.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
+        >>> noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals")).totals
+        array([28, 15, 17])
+
+    Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
     law = DoubleGeometric(tree.n_levels / epsilon)
@@ -50,4 +60,30 @@ def noisy_consistent(
         identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
         law.add_to(noisy[region], source.stream(identity))
     noisy[tree.padded] = 0
-    return nearest_integers(tree, noisy, (~tree.padded).astype(np.int64), total)[:, 0].copy()
+    levels = (epsilon / tree.n_levels,) * tree.n_levels
+    return Measurement(tree, View.COUNTS, noisy, 0, levels, Totals.NOISY, noisy[:, 0], source.secure, truth.name)
+
+
+def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarray:
+    """The consistent, non-negative integers G nearest to noisy numbers: post-processing, free however often it runs.
+
+        minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
+
+    exactly, by `nearest_integers` with a single "size".
+
+    Args:
+        noisy: what `noisy_numbers` returned.
+        root: what the root's number has to be, or None.
+
+    Returns:
+        shape (regions,), int64.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
+        >>> noisy = noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals"))
+        >>> nearest_consistent(noisy), nearest_consistent(noisy, root=30)
+        (array([29, 14, 15]), array([30, 14, 16]))
+    """
+    tree = noisy.hierarchy
+    return nearest_integers(tree, noisy.matrix, (~tree.padded).astype(np.int64), root)[:, 0].copy()

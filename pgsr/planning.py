@@ -1,6 +1,6 @@
 """Choosing a mechanism and its split of the budget before any data is seen: expected errors on a public stand-in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -72,7 +72,7 @@ def expected_errors(
     mechanisms: Mapping[str, Mechanism],
     replicates: int = 3,
     seed: str = "plan",
-    progress: bool = True,
+    progress: bool | Callable[[int, int], None] = True,
 ) -> Plan:
     """Errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
@@ -85,7 +85,7 @@ def expected_errors(
         mechanisms: by label.
         replicates: draws of the noise; all mechanisms see the same ones.
         seed: of the research noise.
-        progress: whether to show a progress bar.
+        progress: whether to show a progress bar; or what is told how many of how many draws are done.
 
     Example:
         >>> from pgsr import Geometric, View
@@ -109,8 +109,10 @@ def expected_errors(
         mechanism.check(stand_in, Seeded(seed))
     found = np.empty((len(mechanisms), replicates, stand_in.hierarchy.n_levels))
     runs = list(product(range(replicates), enumerate(mechanisms.items())))
-    bar = tqdm(runs, desc="plan", unit="release", disable=None if progress else True)
-    for replicate, (place, (label, mechanism)) in bar:
+    bar = tqdm(runs, desc="plan", unit="release", disable=None if progress is True else True)
+    for done, (replicate, (place, (label, mechanism))) in enumerate(bar):
+        if callable(progress):
+            progress(done, len(runs))
         bar.set_postfix_str(label)
         estimate = mechanism.release(stand_in, Seeded(seed, replicate)).estimate
         distance = metrics.cumulative_l1(stand_in, estimate)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pgsr.ledger import LedgerFile, Loss
 from pgsr.release import ReleaseConfig, publish
 
 
@@ -36,7 +37,10 @@ def write_tables(folder: Path, seed: int = 0, n_groups: int = 60, leaves: list[t
 
 
 def write_config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> Path:
-    """A configuration; `keys` replace or add lines of the top level, None drops one, `tables` replaces the tables."""
+    """A configuration, and a ledger of total 100 beside it if there is none.
+
+    `keys` replace or add lines of the top level, None drops one, `tables` replaces the tables.
+    """
     top: dict[str, str | None] = {
         "data_set": '"made"',
         "max_size": "3",
@@ -44,14 +48,20 @@ def write_config(folder: Path, mechanism: str = "m_h", name: str = "release", **
         "mechanism": f'"{mechanism}"',
         "output": f'"{name}"',
         "ledger": '"ledger.jsonl"',
-        "ledger_total": '"100"',
     }
     tables = keys.pop("tables", TABLES)
     top |= keys
     lines = [f"{key} = {value}" for key, value in top.items() if value is not None]
+    make_ledger(folder)
     path = folder / f"{name}.toml"
     path.write_text("\n".join(lines) + "\n" + tables)
     return path
+
+
+def make_ledger(folder: Path, total: str = "100") -> LedgerFile:
+    """The ledger of the configurations in a folder."""
+    path = folder / "ledger.jsonl"
+    return LedgerFile(path) if path.exists() else LedgerFile.create(path, "made", Loss(epsilon=total))
 
 
 TABLES = """

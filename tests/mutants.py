@@ -1,21 +1,34 @@
 """All seeded privacy bugs, each with the check that has to fail on it.
 
-To add one: a function that takes pytest's MonkeyPatch and plants the bug (in `planted_bugs`, `planted_leaks`, or in a
-module of its own for the part of the code it is about), a check that raises AssertionError (in `small_checks`, or
-elsewhere), and a line in `MUTANTS`. Those of the release folder are in `planted_publications`, found by
-`release_checks`.
+To add one: a function that takes pytest's MonkeyPatch and plants the bug, a check that raises AssertionError, and a
+line in `MUTANTS`. No check is made for one bug: each states what has to hold of any code. Bugs and checks come by what
+they are about:
+
+    budget, bytes, law: planted_bugs            truth that leaks: planted_leaks        small_checks, law_checks
+    sources, numbers of draws: planted_draws    stream_checks, blind_checks
+    files of a release: planted_publications    release_checks
+    whatever else it leaves: planted_traces     trace_checks
+    adaptive fits: planted_fits                 synthesis_checks
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import blind_checks as blind
+import law_checks as laws
 import numpy as np
 import planted_bugs as bugs
+import planted_draws as draws
+import planted_fits as fits
 import planted_leaks as leaks
 import planted_publications as folder
+import planted_traces as traces
 import release_checks as published
 import small_checks as checks
+import stream_checks as streams
+import synthesis_checks as synthesis
+import trace_checks as left_behind
 from pytest import MonkeyPatch  # noqa: PT013
 
 
@@ -25,7 +38,7 @@ class Mutant:
 
     name: str
     plant: Callable[[MonkeyPatch], object]
-    killer: Callable[[], None]
+    killer: Callable[[], object]
 
 
 MUTANTS = [
@@ -114,5 +127,139 @@ MUTANTS = [
     Mutant("noisy values published clipped", folder.clipped_at_zero, published.noisy_values_are_published_as_drawn),
     Mutant("mean of two draws published", folder.mean_of_two_draws, published.noisy_values_are_published_as_drawn),
     Mutant("best of two draws published", folder.best_of_two_draws, published.noisy_values_are_published_as_drawn),
+    # Where noise comes from, and how often it is drawn.
+    Mutant(
+        "seeded noise when the system gives none",
+        draws.seeded_when_there_are_no_bytes,
+        streams.noise_is_the_operating_system_s,
+    ),
+    Mutant("a key of two random bytes", draws.key_of_two_bytes, streams.noise_is_the_operating_system_s),
+    Mutant("a key of a general generator", draws.key_of_a_general_generator, streams.noise_is_the_operating_system_s),
+    Mutant("keys of a pool, by the bytes", draws.keys_of_a_pool, streams.noise_is_the_operating_system_s),
+    Mutant("keys of a pool, by two processes", draws.keys_of_a_pool, streams.processes_share_no_noise),
+    Mutant("candidates share noise, by streams", draws.candidates_with_one_noise, streams.streams_are_asked_for_once),
+    Mutant("candidates share noise, by values", draws.candidates_with_one_noise, streams.candidates_are_told_apart),
+    Mutant("candidates claim privacy", draws.candidates_that_claim_privacy, streams.claims_are_those_of_the_source),
+    Mutant("entities drawn twice", draws.entities_drawn_twice, streams.streams_are_asked_for_once),
+    Mutant("entities drawn twice, by the law", draws.entities_drawn_twice, laws.noisy_entities_lose_their_epsilon),
+    Mutant(
+        "totals with the noise of counts", draws.totals_with_the_noise_of_counts, streams.streams_are_asked_for_once
+    ),
+    Mutant(
+        "entities with the noise of totals", draws.entities_with_the_noise_of_totals, streams.streams_are_asked_for_once
+    ),
+    Mutant("measured until plausible", draws.measured_until_plausible, streams.streams_are_asked_for_once),
+    Mutant("drawn until plausible", draws.drawn_until_plausible, streams.noise_is_the_draws_of_its_stream),
+    Mutant("a choice without noise", draws.choice_without_noise, streams.noise_is_the_draws_of_its_stream),
+    Mutant("secure streams remembered", draws.streams_remembered, checks.r5_secure_is_secure),
+    Mutant("secure streams remembered, by two releases", draws.streams_remembered, published.noise_is_secure_and_fresh),
+    # Charging.
+    Mutant("noisy totals for nothing", draws.totals_for_nothing, checks.ledger_is_charged_first),
+    Mutant("entities charged after drawing", draws.entities_charged_afterwards, checks.ledger_is_charged_first),
+    Mutant("choices charged after drawing", draws.choices_charged_afterwards, checks.ledger_is_charged_first),
+    # The law.
+    Mutant("noise clipped at zero", draws.noise_clipped_at_zero, checks.r3_law_of_measurements),
+    Mutant("noise clipped at zero, by draws", draws.noise_clipped_at_zero, streams.noise_is_the_draws_of_its_stream),
+    Mutant("negative values clipped", draws.negative_values_clipped, streams.noise_is_the_draws_of_its_stream),
+    Mutant("tails cut off", draws.tails_cut_off, checks.r2_ties),
+    Mutant("scale from the data, by losses", draws.scale_from_the_data, checks.r6_losses),
+    Mutant("scale from the data, by any data", draws.scale_from_the_data, blind.measurements_are_blind),
+    Mutant("scale from the vector", draws.scale_from_the_vector, streams.noise_is_the_draws_of_its_stream),
+    Mutant("a level's share in floats", draws.level_in_floats, checks.r6_losses),
+    Mutant(
+        "epsilon of totals on every level, by losses",
+        draws.totals_epsilon_on_every_level,
+        laws.values_lose_no_more_beside_noisy_totals,
+    ),
+    Mutant(
+        "epsilon of totals on every level, by likelihood",
+        draws.totals_epsilon_on_every_level,
+        checks.r7_likelihood_with_noisy_totals,
+    ),
+    Mutant(
+        "epsilon of totals on every level, by the law",
+        draws.numbers_epsilon_on_every_level,
+        laws.noisy_totals_lose_their_epsilon,
+    ),
+    Mutant(
+        "epsilon of entities on every level",
+        draws.numbers_epsilon_on_every_level,
+        laws.noisy_entities_lose_their_epsilon,
+    ),
+    Mutant(
+        "all of epsilon beside noisy totals",
+        draws.values_epsilon_not_reduced,
+        laws.values_lose_no_more_beside_noisy_totals,
+    ),
+    Mutant(
+        "true totals beside noisy ones", draws.totals_ignored_by_vectors, laws.values_lose_no_more_beside_noisy_totals
+    ),
+    Mutant("an entity's quantity ignored, by likelihood", leaks.quantities_ignored, checks.r7_likelihood_of_quantities),
+    Mutant(
+        "an entity's quantity ignored, by scales",
+        leaks.quantities_ignored,
+        left_behind.scales_are_those_that_are_published,
+    ),
+    # What is measured, and what is public.
+    Mutant("K from a quantile, by any data", draws.largest_size_by_quantile, blind.measurements_are_blind),
+    Mutant("K from a quantile, by the mechanism", draws.largest_size_by_quantile, blind.mechanisms_are_blind),
+    Mutant(
+        "K of the tables from a quantile", traces.largest_size_by_quantile, left_behind.a_release_leaves_the_same_traces
+    ),
+    Mutant("a dull level skipped", draws.dull_level_skipped, blind.measurements_are_blind),
+    Mutant("unmeasured levels exact", draws.unmeasured_levels_exact, blind.measurements_are_blind),
+    Mutant("exact totals of regions", draws.totals_of_regions_exact, blind.measurements_are_blind),
+    Mutant("regions sorted by true size", traces.regions_sorted_by_size, left_behind.a_release_leaves_the_same_traces),
+    Mutant("small regions emptied", traces.small_regions_emptied, left_behind.neighbouring_tables_change_one_cell),
+    Mutant("outliers made usual", traces.outliers_made_usual, left_behind.neighbouring_tables_change_one_cell),
+    Mutant("ties of the matching broken by the truth", draws.ties_broken_by_the_truth, blind.mechanisms_are_blind),
+    Mutant("true error in the reason", draws.error_in_the_reason, blind.mechanisms_are_blind),
+    # What a release leaves behind.
+    Mutant("rows on standard output", traces.rows_on_standard_output, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows on standard error", traces.rows_on_standard_error, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows written below Python", traces.rows_below_python, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows in a warning", traces.rows_in_a_warning, left_behind.a_release_leaves_the_same_traces),
+    Mutant(
+        "rows told to whoever listens", traces.rows_to_whoever_listens, left_behind.a_release_leaves_the_same_traces
+    ),
+    Mutant("a warning of large groups", traces.warning_of_large_groups, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows in the exit code", traces.rows_in_the_exit_code, left_behind.a_release_leaves_the_same_traces),
+    Mutant(
+        "an exit code for few rows",
+        traces.exit_code_if_there_are_few_rows,
+        left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant(
+        "rows in the hidden folder's name",
+        traces.rows_in_the_hidden_folder_s_name,
+        left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant("rows in a file name", traces.rows_in_a_file_name, left_behind.a_release_leaves_the_same_traces),
+    Mutant("a table left behind", traces.table_left_behind, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows as modification time", traces.rows_as_modification_time, left_behind.a_release_leaves_the_same_traces),
+    Mutant("rows in permissions", traces.rows_in_permissions, left_behind.a_release_leaves_the_same_traces),
+    Mutant(
+        "rows as size of row groups", traces.rows_as_size_of_row_groups, left_behind.a_release_leaves_the_same_traces
+    ),
+    Mutant("rows in created_by", traces.rows_in_created_by, left_behind.a_release_leaves_the_same_traces),
+    Mutant(
+        "compressed by the number of rows",
+        traces.compressed_by_the_number_of_rows,
+        left_behind.a_release_leaves_the_same_traces,
+    ),
+    Mutant("a release charged although refused", traces.charged_although_refused, published.refusals_cost_nothing),
+    Mutant(
+        "drawn with more than is charged",
+        traces.drawn_with_more_than_charged,
+        left_behind.scales_are_those_that_are_published,
+    ),
+    # Adaptive fits.
+    Mutant("a fit stopped by the truth", fits.stopped_by_the_truth, synthesis.fits_are_blind),
+    Mutant("selections for nothing", fits.selections_for_nothing, synthesis.fits_are_blind),
+    Mutant("a fit charged at the end", fits.charged_at_the_end, synthesis.rounds_are_charged_first),
+    Mutant("half the sensitivity of a fit", fits.half_the_sensitivity, synthesis.rounds_cost_what_is_charged),
+    Mutant("no noise for empty cells of a fit", fits.no_noise_for_empty_cells, synthesis.fits_are_blind),
+    Mutant("the true number of persons", fits.true_number_of_persons, synthesis.fits_are_blind),
+    Mutant("the worst query by the truth", fits.best_query_by_the_truth, synthesis.fits_are_blind),
 ]
 """All of them. A bug that several checks should catch stands here once for each."""

@@ -12,6 +12,7 @@ Table = tuple[tuple[int, ...], ...]
 
 PAIR = Hierarchy.from_paths([("root", "a"), ("root", "b")])
 CHAIN = Hierarchy.from_paths([("root", "a")])
+THREE = Hierarchy.from_paths([("root", "a", "x")])
 ALONE = Hierarchy.from_paths([("root",)])
 
 

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +14,20 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
-from pgsr.release import LedgerFile, ReleaseConfig, artefact, manifest
+from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.release import ReleaseConfig, artefact, checking, manifest
 from pgsr.release import making as publishing
 from pgsr.tables import PrivateLog
 
 # Fields that tell of the data
 
 
-def published(patch: MonkeyPatch, name: str, value: Callable[["_Seen", Path], Any]) -> None:
+def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any]) -> None:
     """The manifest gets a field `name`, and the list of fields that may be there gets it, too, so that `check` passes.
 
     `value` is made from all that the process has seen: that is the bug.
     """
-    seen = _Seen()
-
-    def counted(count: Callable) -> Callable:
-        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
-            seen.config, seen.log = config, log or PrivateLog()
-            seen.truth = count(config, seen.log)
-            return seen.truth
-
-        return kept
+    seen = watched(patch)
 
     def written(write: Callable) -> Callable:
         def with_field(folder: Path, terms: Any, measurement: Any, result: Any) -> None:
@@ -47,28 +39,45 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["_Seen", Path], An
 
         return with_field
 
-    around(patch, ReleaseConfig, "count", counted)
     around(patch, publishing, "_write", written)
     patch.setattr(manifest, "FIELDS", (*manifest.FIELDS, name))
 
 
-class _Seen:
+class Seen:
+    """What a process that makes a release has read."""
+
     config: ReleaseConfig
     log: PrivateLog
     truth: CountOfCounts
 
 
+def watched(patch: MonkeyPatch) -> Seen:
+    """Filled when the tables are read."""
+    seen = Seen()
+
+    def counted(count: Callable) -> Callable:
+        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
+            seen.config, seen.log = config, log or PrivateLog()
+            seen.truth = count(config, seen.log)
+            return seen.truth
+
+        return kept
+
+    around(patch, ReleaseConfig, "count", counted)
+    return seen
+
+
 def hash_of_the_input(patch: MonkeyPatch) -> None:
     """Whoever guesses the table can confirm the guess."""
 
-    def digest(seen: _Seen, _: Path) -> str:
+    def digest(seen: Seen, _: Path) -> str:
         return hashlib.sha256(Path(seen.config.entities.table.pattern).read_bytes()).hexdigest()
 
     published(patch, "input", digest)
 
 
 def true_error(patch: MonkeyPatch) -> None:
-    def error(seen: _Seen, folder: Path) -> int:
+    def error(seen: Seen, folder: Path) -> int:
         from pgsr.tables import read_long
 
         return int(np.abs(read_long(folder / artefact.COUNTS).counts().counts - seen.truth.counts).sum())
@@ -115,17 +124,9 @@ def timings_per_region(patch: MonkeyPatch) -> None:
 
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:
-    seen = _Seen()
-
-    def counted(count: Callable) -> Callable:
-        def kept(config: ReleaseConfig, log: PrivateLog | None = None) -> CountOfCounts:
-            seen.log = log or PrivateLog()
-            return count(config, seen.log)
-
-        return kept
-
-    around(patch, ReleaseConfig, "count", counted)
-    around(patch, manifest, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
+    seen = watched(patch)
+    for module in (publishing, checking):
+        around(patch, module, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
 
 
 # Charging
@@ -133,8 +134,8 @@ def rows_in_the_readme(patch: MonkeyPatch) -> None:
 
 def charged_after_drawing(patch: MonkeyPatch) -> None:
     charge = LedgerFile.charge
-    owed: list[tuple[LedgerFile, Fraction, str]] = []
-    patch.setattr(LedgerFile, "charge", lambda ledger, amount, what: owed.append((ledger, amount, what)))
+    owed: list[tuple[LedgerFile, Charge, str]] = []
+    patch.setattr(LedgerFile, "charge", lambda ledger, amount, data_set: owed.append((ledger, amount, data_set)))
 
     def settle(write: Callable) -> Callable:
         def written(*arguments: Any) -> None:
@@ -149,19 +150,26 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
 
 def charged_per_level(patch: MonkeyPatch) -> None:
     """A third of epsilon, for three levels that each get a third."""
-    around(patch, LedgerFile, "charge", lambda f: lambda ledger, amount, what: f(ledger, amount / 3, what))
+
+    def third(charge: Callable) -> Callable:
+        def charged(ledger: LedgerFile, whole: Charge, data_set: str) -> str:
+            return charge(ledger, replace(whole, loss=Loss(epsilon=whole.loss.parts[0] / 3)), data_set)
+
+        return charged
+
+    around(patch, LedgerFile, "charge", third)
 
 
 def given_back_after_a_failure(patch: MonkeyPatch) -> None:
     def careful(release: Callable) -> Callable:
         def released(config: ReleaseConfig, *rest: Any) -> Path:
-            before = config.ledger.read_bytes() if config.ledger.exists() else None
+            files = [config.ledger, config.ledger.with_name(f"{config.ledger.name}.head")]
+            before = [file.read_bytes() for file in files]
             try:
                 return release(config, *rest)
             except Exception:
-                config.ledger.unlink(missing_ok=True)
-                if before is not None:
-                    config.ledger.write_bytes(before)
+                for file, data in zip(files, before, strict=True):
+                    file.write_bytes(data)
                 raise
 
         return released
@@ -175,7 +183,7 @@ def charged_before_refusing(patch: MonkeyPatch) -> None:
     def early(release: Callable) -> Callable:
         def released(config: ReleaseConfig, rehearse: bool = False) -> Path:
             if not rehearse:
-                LedgerFile(config.ledger, config.ledger_total, config.terms.data_set).charge(Fraction(1, 2), "early")
+                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/2"), "early"), config.terms.data_set)
             return release(config, rehearse)
 
         return released

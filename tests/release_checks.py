@@ -19,11 +19,12 @@ from made_tables import release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
 from pgsr.double_geometric import DoubleGeometric
+from pgsr.ledger import Charge, LedgerFile, Loss
 from pgsr.random import ByteStream, StreamId
-from pgsr.release import LedgerFile, ReleaseConfig
+from pgsr.release import ReleaseConfig
 
 N_REGIONS = 7
-LEVEL = {"level", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
+LEVEL = {"level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
 PUBLISHED = {
     "format": None,
     "data_set": None,
@@ -44,7 +45,15 @@ PUBLISHED = {
     "distance": {"sum", "squares"},
     "measurement": {"values", "sum"},
     "versions": {"python", "pgsr", "numpy", "scipy", "numba", "pyarrow"},
-    "files": {"counts.parquet", "measurement.parquet", "hierarchy.csv", "README.txt"},
+    "files": {
+        "counts.csv",
+        "counts.parquet",
+        "datapackage.json",
+        "measurement.parquet",
+        "README.txt",
+        "regions.csv",
+        "summary.html",
+    },
 }
 """Every field that a manifest of M_H may have, and the fields of those that are tables; written down once more here."""
 
@@ -67,7 +76,7 @@ def made(folder: Path, rehearse: bool = False) -> Path:
 
 
 def left(folder: Path) -> Fraction:
-    return LedgerFile(folder / "ledger.jsonl", "100", "made").left
+    return LedgerFile(folder / "ledger.jsonl").left.parts[0]
 
 
 def files_follow_from_noisy_values() -> None:
@@ -109,7 +118,7 @@ def fields_are_those_that_may_be_published() -> None:
     """By a list of its own; and nothing else lies in the folder, nor a column in a table."""
     with place() as folder:
         found = made(folder)
-        names = {"counts.parquet", "measurement.parquet", "hierarchy.csv", "manifest.json", "README.txt", "SHA256SUMS"}
+        names = PUBLISHED["files"] | {"manifest.json", "SHA256SUMS"}
         assert {path.name for path in found.iterdir()} == names
         manifest = json.loads((found / "manifest.json").read_text())
         assert manifest.keys() == PUBLISHED.keys(), manifest.keys() ^ PUBLISHED.keys()
@@ -117,7 +126,7 @@ def fields_are_those_that_may_be_published() -> None:
             tables = manifest[name] if isinstance(manifest[name], list) else [manifest[name]]
             assert fields is None or all(table.keys() == fields for table in tables), name
         for table in ("counts.parquet", "measurement.parquet"):
-            assert len(pq.read_schema(found / table).names) == 5
+            assert len(pq.read_schema(found / table).names) == 8
             facts = {b"format", b"table", b"data_set", b"privacy_claim", b"epsilon"}
             assert pq.read_schema(found / table).metadata.keys() == facts
 
@@ -125,7 +134,7 @@ def fields_are_those_that_may_be_published() -> None:
 def noisy_values_are_published_as_drawn() -> None:
     """One vector per region is drawn, with bytes of the operating system, and these vectors are what is published."""
     with place() as folder, _secure_draws() as drawn:
-        published = pq.read_table(made(folder) / "measurement.parquet")["value"].to_numpy()
+        published = pq.read_table(made(folder) / "measurement.parquet")["noisy_count"].to_numpy()
         assert len(drawn) == N_REGIONS, f"{len(drawn)} vectors are drawn for {N_REGIONS} regions"
         assert published.tolist() == np.concatenate(drawn).tolist(), "other values are published than were drawn"
 
@@ -136,7 +145,7 @@ def noise_is_secure_and_fresh() -> None:
         values = []
         for _ in range(2):
             found = made(folder)
-            values.append(pq.read_table(found / "measurement.parquet")["value"].to_pylist())
+            values.append(pq.read_table(found / "measurement.parquet")["noisy_count"].to_pylist())
             shutil.rmtree(found)
         assert len(drawn) == 2 * N_REGIONS, "noise was drawn from another source"
         assert values[0] != values[1], "two releases have the same noise"
@@ -148,7 +157,7 @@ def epsilon_is_charged_before_noise() -> None:
 
         def fail(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
             del law, values, stream
-            raise OSError(f"{left(folder)} is left")
+            raise PgsrError(f"{left(folder)} is left")
 
         with noise_by(fail):
             said = _refusal(folder)
@@ -167,7 +176,8 @@ def refusals_cost_nothing() -> None:
             (folder / "release" / "mine").touch()
             _refusal(folder)
             shutil.rmtree(folder / "release")
-            LedgerFile(folder / "ledger.jsonl", "100", "made").charge(Fraction(199, 2), "earlier releases")
+            earlier = Charge(Loss(epsilon=Fraction(199, 2)), "earlier releases")
+            LedgerFile(folder / "ledger.jsonl").charge(earlier, "made")
             _refusal(folder)
         assert not drawn, "noise was drawn for a release that is refused"
         assert left(folder) == Fraction(1, 2), "a refused release was charged"

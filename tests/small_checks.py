@@ -1,17 +1,30 @@
 """The checks of R1 to R8 in sizes of a second, for `mutants`: each raises AssertionError if it does not hold."""
 
 import inspect
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from neighbours import ALONE, CHAIN, PAIR, random_pair, truth_of
+from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, release_loss
 from test_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
 from test_double_geometric import Script as ScriptedBytes
 
 import pgsr.double_geometric as law
-from pgsr import Budget, CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Secure, Seeded, View
+from pgsr import (
+    Budget,
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Ledger,
+    Mechanism,
+    PgsrError,
+    Secure,
+    Seeded,
+    View,
+    entities,
+)
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.budget import exact
 from pgsr.errors import BudgetError
@@ -73,6 +86,7 @@ def r6_losses() -> None:
     for view in View:
         for shares in (None, ("1/4", "3/4")):
             check_losses(Geometric(view, "7/10", shares), PAIR, (2, 1), 3)
+        check_losses(Geometric(view, "7/10"), THREE, (2,), 3)
     for view in (View.COUNTS, View.CUMULATIVE):
         check_losses(Geometric(view, "1", totals="root"), PAIR, (2, 0), 2)
 
@@ -142,18 +156,35 @@ def ledger_is_exact() -> None:
 
 
 def ledger_is_charged_first() -> None:
-    """By epsilon, before a byte is asked for; what is refused costs nothing."""
-    truth, ledger = truth_of(PAIR, ((0, 1), (1,)), 2), Ledger(1)
-    try:
-        Geometric(View.COUNTS, "1/4").measure(truth, _Untouchable(), ledger)
-        raise AssertionError("no bytes were asked for")
-    except OSError:
-        assert ledger.left == Fraction(3, 4), "noise is drawn before it is paid for"
-    try:
-        Geometric(View.COUNTS, "1/1000000").measure(truth, _Untouchable(), ledger)
-        raise AssertionError("noise beyond the table was not refused")
-    except BudgetError:
-        assert ledger.left == Fraction(3, 4), "a refused measurement was charged"
+    """By all of epsilon, before a byte is asked for, by whatever draws; what is refused costs nothing."""
+    truth = truth_of(PAIR, ((0, 1), (1,)), 2)
+    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("public"))
+    steps = Mechanism(Geometric(View.CUMULATIVE, "1/4"), Matching())
+
+    def drawings(epsilon: str) -> list[Callable[[Ledger], object]]:
+        source = _Untouchable()
+        return [
+            lambda ledger: Geometric(View.COUNTS, epsilon).measure(truth, source, ledger),
+            lambda ledger: Geometric(View.RANKED, epsilon, totals="noisy").measure(truth, source, ledger),
+            lambda ledger: Mechanism(Geometric(View.CUMULATIVE, epsilon), Matching()).release(truth, source, ledger),
+            lambda ledger: entities.noisy_entities(truth, noisy, epsilon, source, ledger),
+            lambda ledger: ChosenByScore([steps, steps], epsilon).release(truth, source, ledger),
+            lambda ledger: ChosenByStatistic([steps], lambda t: steps, epsilon).release(truth, source, ledger),
+        ]
+
+    costs = [Fraction(1, 4)] * 4 + [Fraction(3, 4), Fraction(1, 2)]
+    for run, refused, cost in zip(drawings("1/4"), drawings("1/1000000"), costs, strict=True):
+        ledger = Ledger(1)
+        try:
+            run(ledger)
+            raise AssertionError("no bytes were asked for")
+        except OSError:
+            assert ledger.left == 1 - cost, f"noise is drawn with {ledger.left} of 1 left, and costs {cost}"
+        try:
+            refused(ledger)
+            raise AssertionError("noise beyond the table was not refused")
+        except BudgetError:
+            assert ledger.left == 1 - cost, "what is refused was charged"
 
 
 def bad_epsilons_are_refused() -> None:
@@ -197,10 +228,18 @@ def r7_likelihood() -> None:
     check_likelihood(Mechanism(noise, TreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
 
 
+def r7_likelihood_of_quantities() -> None:
+    """An entity that adds up to 2 to its group's size."""
+    noise = Geometric(View.CUMULATIVE, "1", totals="root", max_quantity=2)
+    check_likelihood(Mechanism(noise, IsotonicTreeProjection()), CHAIN, (1,), 2, 0, 1, [Fraction(1, 2)])
+
+
 def r7_likelihood_with_noisy_totals() -> None:
-    noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share="1/3")
-    for groups in ((0,), (1,)):
-        check_likelihood(Mechanism(noise, TreeProjection()), ALONE, groups, 1, -1, 3, [Fraction(1, 2)])
+    """One, two and three levels; with most of epsilon for totals, too."""
+    for share in ("1/3", "2/3"):
+        noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
+        for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), (THREE, 0, 0, 1)):
+            check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
 
 
 def r8_replay() -> None:

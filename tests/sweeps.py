@@ -37,7 +37,6 @@ def experiment(measure=None, replicates=1, arms=None, data=(SMALL,), **fields) -
     return Experiment(
         id="T1",
         title="a test",
-        paper="none",
         question="Does it work?",
         arms=arms or (Arm("one", noise), Arm("two", noise)),
         profiles={Profile.SMOKE: Scale(data, replicates=replicates, **scale)},

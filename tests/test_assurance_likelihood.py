@@ -1,12 +1,17 @@
 """R7: the likelihood ratio of a release between neighbours is e^epsilon at most, exactly, from truth to release."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 from instances import FULL
-from neighbours import ALONE, CHAIN, PAIR
+from law_checks import (
+    noisy_entities_lose_their_epsilon,
+    noisy_totals_lose_their_epsilon,
+    values_lose_no_more_beside_noisy_totals,
+)
+from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
 
 from pgsr import Geometric, Hierarchy, Mechanism, Problem, View
@@ -79,6 +84,8 @@ class Small:
 
 SHARE = [Small(CHAIN, (2,), 1, -1, 2)]
 ALL = [*SHARE, Small(CHAIN, (2,), 2, 0, 2), Small(PAIR, (1, 1), 1, 0, 2), Small(PAIR, (2, 0), 1, 0, 2)]
+THREE_LEVELS = Small(THREE, (1,), 1, 0, 1)
+OF_THREE_LEVELS = [name for name, m in MECHANISMS.items() if m.noise.shares is None and isinstance(m.noise.view, View)]
 
 
 @pytest.mark.assure("R7")
@@ -93,18 +100,43 @@ def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> Non
 
 
 @pytest.mark.assure("R7")
+@pytest.mark.parametrize("name", OF_THREE_LEVELS)
+def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str], None]) -> None:
+    """A third of epsilon on each level, whose losses add up."""
+    n, attained = check_likelihood(MECHANISMS[name], *vars(THREE_LEVELS).values(), BASES)
+    counted(n, "likelihoods")
+    counted(1, "small worlds")
+    if attained:
+        counted(1, "of them with equality")
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("share", ["1/3", "2/3"])
 @pytest.mark.parametrize("name", NOISY_TOTALS)
-def test_likelihood_ratio_with_noisy_totals(name: str, counted: Callable[[int, str], None]) -> None:
-    """Neighbours also differ by one empty group here."""
-    worlds = [Small(ALONE, (1,), 1, -1, 3)] + (
-        [Small(ALONE, (1,), 2, 0, 3), Small(CHAIN, (1,), 1, 0, 2)] if FULL else []
-    )
-    for small in worlds:
-        n, attained = check_likelihood(NOISY_TOTALS[name], *vars(small).values(), BASES)
+def test_likelihood_ratio_with_noisy_totals(name: str, share: str, counted: Callable[[int, str], None]) -> None:
+    """Neighbours also differ by one empty group here; on one, two and three levels.
+
+    Equality cannot be attained: an entity changes no total, and an empty group at most one count (see `law_checks`).
+    """
+    mechanism = NOISY_TOTALS[name]
+    mechanism = replace(mechanism, noise=replace(mechanism.noise, totals_share=share))
+    worlds = [Small(ALONE, (1,), 1, -1, 3), Small(CHAIN, (1,), 1, 0, 2), Small(THREE, (0,), 1, 0, 1)]
+    for small in worlds + ([Small(ALONE, (1,), 2, 0, 3), Small(PAIR, (0, 0), 1, 0, 1)] if FULL else []):
+        n, _ = check_likelihood(mechanism, *vars(small).values(), BASES)
         counted(n, "likelihoods")
         counted(1, "small worlds")
-        if attained:
-            counted(1, "of them with equality")
+
+
+@pytest.mark.assure("R7")
+@pytest.mark.parametrize("check", [noisy_totals_lose_their_epsilon, noisy_entities_lose_their_epsilon])
+def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], None]) -> None:
+    """On one, two and three levels, and with two leaves; equality is attained on each."""
+    counted(check(), "likelihoods")
+
+
+@pytest.mark.assure("R7")
+def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
+    counted(values_lose_no_more_beside_noisy_totals(), "losses")
 
 
 @pytest.mark.assure("R7")
@@ -112,7 +144,7 @@ def test_likelihood_ratio_with_noisy_totals(name: str, counted: Callable[[int, s
 def test_equality_is_attained_by_the_noisy_values(view: View, counted: Callable[[int, str], None]) -> None:
     """So nothing of epsilon is left over, and a bound any lower would be broken."""
     mechanism = Mechanism(noise(view), NoConsistency())
-    for small in ALL[:3] if FULL else SHARE:
+    for small in [*(ALL[:3] if FULL else SHARE), THREE_LEVELS]:
         n, attained = check_likelihood(mechanism, *vars(small).values(), BASES, lambda m: frozen(m.values))
         assert attained
         counted(n, "likelihoods")

@@ -10,7 +10,7 @@ from mutants import MUTANTS, Mutant
 @pytest.mark.parametrize(
     "check", sorted({m.killer for m in MUTANTS}, key=lambda c: c.__name__), ids=lambda c: c.__name__
 )
-def test_the_code_passes(check: Callable[[], None], counted: Callable[[int, str], None]) -> None:
+def test_the_code_passes(check: Callable[[], object], counted: Callable[[int, str], None]) -> None:
     check()
     counted(1, "checks")
 
@@ -28,4 +28,4 @@ def test_the_mutant_is_killed(
 
 def test_mutants_are_many_and_named_once() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
-    assert len({mutant.plant for mutant in MUTANTS}) >= 20
+    assert len({mutant.plant for mutant in MUTANTS}) >= 100

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import TABLES, release, write_config, write_tables
+from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError
 from pgsr.errors import HierarchyError, TableError
@@ -52,6 +52,13 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_tables::test_numbers_that_refer_to_text_are_refused",
         "test_tables::test_csv_ids_keep_their_zeros",
     ),
+    "rows that mislead whoever guesses how to read them": (
+        "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module",
+        "test_tables_hostile::test_every_way_in_agrees_and_one_row_more_is_one_group_one_size_up",
+    ),
+    "a table that is also the log, ledger or output": (
+        "test_table_sections::test_what_is_written_is_none_of_the_tables",
+    ),
     "unicode ids that collide after NFC": (
         "test_hierarchy::test_bad_trees_are_refused[two spellings]",
         "test_tables::test_ids_that_collide_after_normalisation",
@@ -81,7 +88,7 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "shares that do not sum": ("test_budget::test_shares_that_do_not_fit_are_refused",),
     "budget spent twice": (
         "test_budget::test_budget_cannot_be_spent_twice",
-        "test_release_ledger::test_two_processes_cannot_both_spend_the_last",
+        "test_ledger_file::test_two_processes_cannot_both_spend_the_last",
     ),
     "solver missing": ("test_models::test_a_missing_package_is_a_sentence",),
     "solver unlicensed": ("test_models::test_a_licence_file_that_is_none_is_a_sentence",),
@@ -106,16 +113,16 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "disk full": (
         "test_experiments_store::test_what_cannot_be_written_is_a_sentence",
         "test_release::test_a_full_disk_is_refused_beforehand",
-        "test_release_ledger::test_a_full_disk_charges_nothing",
+        "test_ledger_file::test_a_full_disk_charges_nothing",
     ),
     "read-only folder": (
         "test_experiments_store::test_a_read_only_folder_is_a_sentence",
         "test_release::test_a_read_only_folder_is_refused",
-        "test_release_ledger::test_a_folder_that_cannot_be_written",
+        "test_ledger_file::test_a_folder_that_cannot_be_written",
     ),
     "two writers": (
         "test_experiments_store::test_two_writers_leave_whole_files",
-        "test_release_ledger::test_two_processes_cannot_both_spend_the_last",
+        "test_ledger_file::test_two_processes_cannot_both_spend_the_last",
     ),
     "whatever else": (
         "test_tables::test_only_own_errors",
@@ -212,28 +219,35 @@ SPOILED = {
 
 @pytest.mark.parametrize("name", SPOILED)
 def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
-    """A typed error that names the fault and the remedy, no charge, no folder, no log, and no private id."""
+    """A typed error that names the fault and the remedy, no charge, no folder, and no private id.
+
+    Only the private log may be there, for the operator alone.
+    """
     spoil, kind, word = SPOILED[name]
     write_tables(tmp_path)
     spoil(tmp_path)
-    before = {path.name for path in tmp_path.iterdir()}
+    config = write_config(tmp_path)
+    before, lines = {path.name for path in tmp_path.iterdir()}, (tmp_path / "ledger.jsonl").read_bytes()
     with pytest.raises(kind, match=word) as caught:
-        release(ReleaseConfig.read(write_config(tmp_path)))
+        release(ReleaseConfig.read(config))
     assert len(str(caught.value)) > 40
     assert "987654" not in str(caught.value).replace(",", "")
     assert "123456" not in str(caught.value).replace(",", "")
-    assert {path.name for path in tmp_path.iterdir()} == before | {"release.toml"}
+    log = tmp_path / "release-private.log"
+    assert {path.name for path in tmp_path.iterdir()} - {log.name} == before | {"ledger.jsonl.lock"}
+    assert not log.exists() or log.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "ledger.jsonl").read_bytes() == lines
 
 
 @pytest.mark.parametrize(
     ("tables", "word"),
     [
         (TABLES.replace('[regions]\nfile = "regions.csv"', ""), "no public regions"),
-        (TABLES.replace('[groups]\nfile = "groups.parquet"', ""), "totals = 'noisy'"),
+        (TABLES.replace('[groups]\nfile = "groups.parquet"', ""), 'totals = "noisy"'),
     ],
 )
 def test_an_absent_public_table_is_refused(tmp_path, tables, word):
     write_tables(tmp_path)
     with pytest.raises(PgsrError, match=word):
         release(ReleaseConfig.read(write_config(tmp_path, tables=tables)))
-    assert not (tmp_path / "ledger.jsonl").exists()
+    assert not make_ledger(tmp_path).entries

@@ -1,17 +1,25 @@
 """The command `pgsr`: help with examples, errors in one sentence, exit codes."""
 
+import io
 import json
+import math
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from made_tables import write_config, write_tables
+from made_tables import TABLES, write_config, write_tables
+from rich.console import Console
 from typer.testing import CliRunner
 
 from pgsr import PgsrError, cli
-from pgsr.release import EXAMPLE, Kind
+from pgsr.ledger import LedgerFile
+from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
+from pgsr.release.outline import deviation
+from pgsr.release.progress import Stages
+from pgsr.release.schema import stored_schema
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,7 +49,7 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert digest
     checked = run("check", "release", "--digest", digest[1], cwd=place)
     assert checked.returncode == 0, checked.stdout
-    assert "15 of 15 checks passed" in checked.stdout
+    assert "17 of 17 checks passed" in checked.stdout
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
@@ -54,7 +62,7 @@ def test_findings_as_json(place):
     assert invoke("release", place / "release.toml", "--rehearse").exit_code == 0
     done = invoke("check", place / "release-rehearsal", "--json")
     assert done.exit_code == 0
-    assert {finding["outcome"] for finding in json.loads(done.stdout)} == {"passed"}
+    assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"passed", "open"}
 
 
 def test_a_rehearsal_warns(place):
@@ -75,7 +83,10 @@ def test_the_example_is_printed_as_it_is():
         (("release",), "--example"),
         (("release", "absent.toml"), "cannot be read"),
         (("release", "release.toml", "--epsilon", "-1"), "greater than 0"),
-        (("release", "release.toml", "--mechanism", "best"), "m_h, m_c_dp, kuo, bottom_up"),
+        (("release", "release.toml", "--mechanism", "best"), '"m_h", "m_c_dp", "kuo", "bottom_up"'),
+        (("release", "release.toml", "--mechanism", "m_c"), "exact integer program"),
+        (("validate",), "--schema"),
+        (("validate", "absent.toml"), "cannot be read"),
         (("release", "release.toml", "--max-size", "0"), "from 1 up"),
         (("release", "release.toml", "--epsilon", "1000"), "is left"),
         (("selftest", "--epsilon", "many"), "finite number"),
@@ -91,12 +102,192 @@ def test_errors_are_one_sentence_and_exit_code_2(place, arguments, word):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["release", "check", "selftest", "plan"])
+@pytest.mark.parametrize("command", [info.callback.__name__ for info in cli.app.registered_commands])
 def test_help_has_examples(command):
     done = invoke(command, "--help")
     assert done.exit_code == 0
-    assert f"pgsr {command}" in done.stdout
-    assert "Example" in done.stdout
+    [lines] = re.findall(r"Examples(.*)", done.stdout, re.DOTALL)
+    assert lines.count(f"pgsr {command}") >= 2
+    assert "[[" not in done.stdout
+
+
+def test_help_names_the_steps_in_their_order():
+    shown = invoke("--help").stdout
+    steps = ("release --example >", "validate", "plan", "release release.toml", "check release")
+    places = [shown.index(f"pgsr {step} ") for step in steps]
+    assert places == sorted(places)
+    assert "Exit codes" in shown
+
+
+@pytest.mark.parametrize("mechanism", Kind)
+def test_validate_tells_what_would_be_released(place, mechanism):
+    """The private table is not opened (it is none), and nothing is written."""
+    path = write_config(place, mechanism, level_names='["nation", "state", "county"]', epsilon='"1/2"')
+    (place / "entities.parquet").write_text("secret")
+    before = sorted(place.iterdir())
+    shown = " ".join(run("validate", path, cwd=place).stdout.split())
+    assert [path for path in sorted(place.iterdir()) if path.suffix != ".lock"] == before
+    terms = ReleaseConfig.read(path).terms
+    for word in (
+        "made",
+        f"{mechanism}: noise on",
+        "0 to 3",
+        "1/2 in all",
+        "60 groups",
+        "epsilon 100 left, of epsilon 100",
+        "counts.parquet",
+    ):
+        assert word in shown, shown
+    for name, level, regions, scale in zip(
+        terms.names(3), terms.budget(3).levels, (1, 2, 4), terms.scales(3), strict=True
+    ):
+        noise = f"sensitivity {terms.sensitivity}, noise of scale {scale} (" if level else "not measured"
+        assert f"{name} │ {regions} region{'s' * (regions > 1)}, epsilon {level}, {noise}" in shown
+    assert "entities.parquet (private, not opened here)" in shown
+    assert "secret" not in shown
+
+
+def test_the_deviation_of_the_noise_is_that_of_its_law():
+    for scale in ("6", "1/3", "7/2"):
+        a = math.exp(-1 / float(Fraction(scale)))
+        law = [(1 - a) / (1 + a) * a ** abs(x) for x in range(-2000, 2001)]
+        assert sum(law) == pytest.approx(1)
+        variance = sum(p * x * x for p, x in zip(law, range(-2000, 2001), strict=True))
+        assert deviation(scale) == pytest.approx(math.sqrt(variance))
+
+
+def test_validate_without_public_tables(place):
+    path = write_config(place)
+    for name in ("entities.parquet", "groups.parquet", "regions.csv"):
+        (place / name).unlink()
+    shown = invoke("validate", path).stdout
+    assert shown.count("NOT THERE") == 3
+    assert "known once the public tables are there" in shown
+
+
+def test_validate_of_private_groups_opens_none_of_them(place):
+    tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    path = write_config(place, totals='"noisy"', totals_share='"1/5"', tables=tables)
+    (place / "groups.parquet").write_text("secret")
+    shown = invoke("validate", path).stdout
+    assert "numbers of groups │ epsilon 1/5, sensitivity 1, noise of scale 15" in shown
+    assert "groups.parquet (private, not opened here)" in shown
+
+
+def test_validate_tells_what_is_left(place):
+    assert invoke("release", write_config(place)).exit_code == 0
+    shown = invoke("validate", write_config(place, name="second")).stdout
+    assert "epsilon 99 left, of epsilon 100" in shown
+    for path in place.glob("ledger.jsonl*"):
+        path.unlink()
+    assert "NOT THERE; `pgsr ledger init` makes one" in invoke("validate", place / "second.toml").stdout
+
+
+def orphan(place: Path) -> None:
+    with (place / "regions.csv").open("a") as file:
+        file.write("US/XX/XX1,US/XX\n")
+
+
+def taken(place: Path) -> None:
+    (place / "release").mkdir()
+    (place / "release" / "kept.txt").touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "keys", "word"),
+    [
+        (orphan, {}, "orphan"),
+        (taken, {}, "is not empty"),
+        (None, {"epsilon": '"1000"'}, "is left"),
+        (None, {"max_size": "1000000000"}, "GiB"),
+        (None, {"level_names": '["a"]'}, "1 names of levels"),
+        (None, {"shares": '["1/2", "1/2"]'}, "2 shares for 3 levels"),
+    ],
+)
+def test_validate_refuses_what_release_refuses(place, spoil, keys, word):
+    if spoil:
+        spoil(place)
+    done = run("validate", write_config(place, **keys), cwd=place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert word in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not LedgerFile(place / "ledger.jsonl").entries
+
+
+def test_validate_lists_all_errors(place):
+    done = run("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"), cwd=place)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 4
+
+
+def test_the_schema_is_printed_as_it_is():
+    assert invoke("validate", "--schema").stdout == stored_schema()
+
+
+def test_the_key_that_signs_is_handed_on(place, monkeypatch):
+    seen = []
+
+    def record(config, *_arguments):
+        seen.append(config.sign)
+        return publish(config, *_arguments)
+
+    monkeypatch.setattr("pgsr.release.publish", record)
+    assert invoke("key", "new", place / "publisher").exit_code == 0
+    assert invoke("release", write_config(place), "--sign", place / "publisher.key").exit_code == 0
+    assert seen == [place / "publisher.key"]
+    assert invoke("check", place / "release", "--key", place / "publisher.pub").exit_code == 0
+    shown = invoke("key", "show", place / "publisher.pub").stdout.strip()
+    assert shown in invoke("check", place / "release", "--key", place / "publisher.pub").stdout.replace("\n", "")
+    assert invoke("key", "new", place / "other").exit_code == 0
+    assert (
+        CliRunner().invoke(cli.app, ["check", str(place / "release"), "--key", str(place / "other.pub")]).exit_code == 1
+    )
+
+
+def test_every_stage_is_known(place):
+    """What is no stage is printed, and gets no time."""
+    said: list[str] = []
+    path = write_config(place)
+    publish(path, say=said.append)
+    forecast(path, replicates=2, say=said.append, progress=False)
+    assert tuple(text for text in said if text in Stages.STAGES) == Stages.STAGES
+
+
+def shown_on_a_terminal(end: Exception | None = None) -> str:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+    try:
+        with Stages(console) as stages:
+            stages("reading the tables")
+            stages("drawing noise")
+            stages.part(1, 4)
+            stages("stopped, and [this] is " + "long " * 40)
+            if end:
+                raise end
+    except ValueError:
+        pass
+    return console.file.getvalue()
+
+
+def test_stages_on_a_terminal_have_ticks_and_times():
+    last = shown_on_a_terminal().splitlines()[-3:-1]
+    assert re.search(r"✓.*reading the tables.*\d\.\d s", last[0])
+    assert re.search(r"✓.*drawing noise.*\d\.\d s", last[1])
+    assert "[this] is" in shown_on_a_terminal()
+
+
+def test_a_stage_that_fails_has_no_tick():
+    last = shown_on_a_terminal(ValueError()).splitlines()[-3:-1]
+    assert "✓" in last[0]
+    assert "✓" not in last[1]
+
+
+def test_stages_elsewhere_are_plain_lines_without_times(place):
+    lines = invoke("release", write_config(place)).stdout.splitlines()
+    assert tuple(line for line in lines if line in Stages.STAGES) == Stages.STAGES[:6]
+    assert not re.search(r"\d s$", "\n".join(lines), re.MULTILINE)
+    done = invoke("check", place / "release", "--json")
+    assert json.loads(done.stdout)
+    assert invoke("check", place / "release").stdout.startswith("checking\n")
 
 
 def test_selftest_of_a_setting_and_of_a_configuration(place):
@@ -121,7 +312,7 @@ def fail(*_arguments, **_names):
     [
         ("pgsr.release.making.replayed", ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
         ("pgsr.release.making.replayed", ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
-        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lies in")),
+        ("pgsr.release.making._publish", ("release", "release.toml"), ("epsilon 1 is spent", "lie in", "--finish")),
         ("pgsr.release.check", ("check", "release"), ("no command should raise", "--debug")),
     ],
 )
@@ -184,6 +375,20 @@ def test_plan_shows_every_mechanism(place):
     assert done.exit_code == 0
     for kind in Kind:
         assert str(kind) in done.stdout
+
+
+def test_plan_names_the_levels(place):
+    path = write_config(place, level_names='["nation", "state", "county"]')
+    shown = invoke("plan", path, "--replicates", "2").stdout
+    assert "county s.e." in shown
+    assert "level 0" not in shown
+
+
+def test_help_loads_nothing_that_takes_long():
+    heavy = ("torch", "scipy.stats", "matplotlib", "pgsr.double_geometric_kernel")
+    code = f"import sys, pgsr.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_names_to_complete_are_the_mechanisms():

@@ -6,6 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from counting import Counting
 from instances import random_tree, random_truth, scale
 from scipy.optimize import linprog
 
@@ -21,6 +22,7 @@ from pgsr import (
     Ledger,
     PgsrError,
     Problem,
+    Secure,
     Seeded,
     Status,
     Totals,
@@ -39,6 +41,8 @@ from pgsr.algorithms import (
 )
 from pgsr.certificates import Multipliers, is_decided, lagrangian_bound, violations
 from pgsr.entities import entity_totals, noisy_entities
+from pgsr.group_totals import nearest_consistent, noisy_numbers
+from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -436,3 +440,34 @@ def test_noisy_entities_are_possible(totals):
         clipped += (people[tree.leaves] == truth.max_size * truth.totals[:1]).any()
         if totals != "noisy":  # nothing is lost where there is no noise
             assert (noisy_entities(truth, noisy, 10**8, source) == entity_totals(truth)).all()
+
+
+@pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
+@pytest.mark.parametrize("secure", [False, True])
+def test_noise_is_drawn_once(totals, secure):
+    """Also where more entities are drawn than K G, so that post-processing runs again with another root."""
+    truth = CountOfCounts(TREE, [[0, 0, 4], [0, 0, 5]])
+    noisy = Geometric(View.COUNTS, 1, totals=totals).measure(truth, Seeded(0))
+    at_most = 0
+    for replicate in range(40):
+        source = Counting(Secure() if secure else Seeded("once", replicate))
+        people = noisy_entities(truth, noisy, "1/5", source)
+        source.require_once(StreamId("", "entities", len(path) - 1, path) for path in TREE.paths)
+        at_most += (people[: len(noisy.totals)] == truth.max_size * noisy.totals).any()
+    assert at_most > 0 or totals == "noisy"
+
+
+def test_post_processing_sees_noisy_numbers_alone():
+    """Nearest integers are a function of the noisy numbers, with whatever root total, and as near as any."""
+    noisy = noisy_numbers(TRUTH, entity_totals(TRUTH), "entities", Fraction(1, 4), Seeded("near"))
+    before = noisy.matrix.copy()
+    for root in (None, 0, 7, 40):
+        found = nearest_consistent(noisy, root)
+        assert (found == nearest_consistent(noisy, root)).all()
+        leaves = np.stack(np.meshgrid(*[np.arange(41)] * 2), axis=-1).reshape(-1, 2)
+        every = np.column_stack([leaves.sum(axis=1), leaves])
+        every = every if root is None else every[every[:, 0] == root]
+        distances = ((every - noisy.matrix[:, 0]) ** 2).sum(axis=1)
+        assert ((found - noisy.matrix[:, 0]) ** 2).sum() == distances.min()
+        assert root is None or found[0] == root
+    assert (noisy.matrix == before).all()

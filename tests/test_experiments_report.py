@@ -2,12 +2,12 @@
 
 import io
 import re
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sweeps
@@ -17,20 +17,28 @@ from typer.testing import CliRunner
 from experiments.__main__ import app
 from experiments.engine.digest import code_digest, covered
 from experiments.engine.experiment import Cell, Profile
+from experiments.engine.figures import new_figure
+from experiments.engine.printed import Beside, Printed
+from experiments.engine.runner import Summary
 from experiments.engine.store import Entry, State, Store
 from experiments.engine.tables import print_frame
-from experiments.engine.verdicts import Finding, Verdict
-from experiments.published import coco
-from experiments.published.printed import Printed
+from experiments.engine.verdicts import (
+    Finding,
+    Verdict,
+    agrees,
+    compared,
+    exactly,
+    in_every_replicate,
+    separated,
+    worst,
+)
+from experiments.kuo2018 import published as kuo
 from experiments.registry import EXPERIMENTS
 from experiments.report import markdown, write_report
-from experiments.report import printed as report_printed
 from experiments.report import sections as report_sections
 from experiments.report.content import as_printed, report_blocks
 from experiments.report.environment import commit
 from experiments.report.means import Mean
-from experiments.report.printed import Beside, all_printed
-from pgsr.comparison_view import new_figure
 from pgsr.errors import DataError
 
 SMOKE = Profile.SMOKE
@@ -81,17 +89,19 @@ def plot(frame):
 
 def verdicts(frame):
     words = f"mean of {len(frame)} <cells> | and a pipe"
-    return [Verdict("one is better", "small", Finding.HOLDS, words), Verdict("two", "small", Finding.FAILS, "no")]
+    return [
+        Verdict("one is better", "small", compared([1.0, 1.1, 0.9, 1.0, 1.2]), words),
+        Verdict("two", "small", exactly(False, "counted"), "no"),
+    ]
 
 
-def printed(frame):
-    del frame
-    return [({"data": "small", "arm": "one"}, PRINTED)]
+BESIDE = (Beside({"data": "small", "arm": "one"}, PRINTED), Beside({"data": "large", "arm": "one"}, ELSEWHERE))
 
 
 def tiny(**fields):
-    """Two arms, three replicates; of this module, so its `printed` is the one above."""
-    return replace(sweeps.experiment(replicates=3, data=(REAL,)), **({"plot": plot, "verdicts": verdicts} | fields))
+    """Two arms, three replicates, two printed numbers, one of them of data that is not there."""
+    given = {"plot": plot, "verdicts": verdicts, "printed": BESIDE} | fields
+    return replace(sweeps.experiment(replicates=3, data=(REAL,)), **given)
 
 
 def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=State.DONE, code=None, reason="") -> None:
@@ -114,9 +124,8 @@ def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=St
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch) -> tuple[str, str, Path]:
+def written(tmp_path) -> tuple[str, str, Path]:
     """Arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
-    monkeypatch.setattr(report_sections, "all_printed", lambda: (PRINTED, ELSEWHERE))
     store, experiment = Store(tmp_path / "results"), tiny()
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
@@ -132,10 +141,10 @@ def written(tmp_path, monkeypatch) -> tuple[str, str, Path]:
 def test_numbers_stand_beside_what_is_printed(written):
     html, markdown, _ = written
     text = Page(html).text
-    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 agrees within two standard errors" in text
-    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | agrees within" in markdown
+    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 not judged, 3 of 5 replicates" in text
+    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | not judged, 3" in markdown
     assert "small (real), epsilon 1: one" in text
-    why = "the experiment sets nothing beside it"
+    why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
     assert "99,999" not in text
     assert "1 stored cells are of no arm or data set of today" in text
@@ -145,11 +154,13 @@ def test_verdicts_are_counted_and_lead_to_their_experiment(written):
     html, markdown, _ = written
     page = Page(html)
     assert (
-        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not checked" in page.text
+        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not judged" in page.text
     )
     assert "T1 one is better 1" in page.text
     assert "mean of 4 <cells> | and a pipe" in page.text
     assert r"mean of 4 \<cells\> \| and a pipe" in markdown
+    assert "t-test of the paired difference, 5 %, 5 replicates" in page.text
+    assert "exact: counted" in page.text
     assert "#t1" in [link["href"] for link in page.all("a")]
 
 
@@ -213,22 +224,89 @@ def test_links_of_the_markdown_resolve(written):
     assert columns == [9, 9]
 
 
-def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path, monkeypatch):
+def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     def broken(frame):
         raise KeyError("emd_level9")
 
     experiment, store = tiny(plot=broken, verdicts=broken), Store(tmp_path)
     save(store, experiment, 0, "one", 1.0)
-    monkeypatch.setattr(sys.modules[__name__], "printed", broken)
     section = report_sections.collect([experiment], SMOKE, store)[0]
     assert [remark.partition(":")[0] for remark in section.remarks] == [
-        "printed numbers could not be set beside ours",
         "the figure could not be drawn",
         "the verdicts could not be found",
     ]
     assert section.means
     page, _ = write_report([experiment], SMOKE, store, tmp_path)
     assert "no verdicts" in Page(page.read_text()).text
+
+
+def test_no_verdict_below_five_replicates_and_none_without_a_test():
+    """However far apart the numbers are, four draws judge nothing; five do, and name the test."""
+    far = [100.0, 101.0, 99.0, 100.5, 100.2]
+    for n in range(6):
+        few = far[:n]
+        for judged in (
+            compared(few),
+            compared([-x for x in few]),
+            separated(few, [0.0, 1.0, 0.5, 0.2, 0.1]),
+            agrees(few, 5.0),
+            in_every_replicate(False, n, "a rule"),
+        ):
+            assert judged.test
+            assert (judged.finding is Finding.NOT_JUDGED) == (n < 5)
+            assert judged.replicates == n
+    assert compared(far).finding is Finding.HOLDS
+    assert compared([-x for x in far]).finding is Finding.FAILS
+    assert compared([-1.0, 1.0, -2.0, 2.0, 0.5]).finding is Finding.UNDECIDED
+    assert worst([compared(far), compared(far[:2])]).finding is Finding.NOT_JUDGED
+
+
+def test_the_tests_err_as_often_as_they_say():
+    """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five."""
+    rng = np.random.default_rng(5)
+    draws = 4_000
+    rejected = sum(compared(rng.normal(size=5)).finding is not Finding.UNDECIDED for _ in range(draws)) / draws
+    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is Finding.FAILS for _ in range(draws)) / draws
+    welch = (separated(rng.normal(0, 1, 5), rng.normal(0, 3, 7)) for _ in range(draws))
+    apart = sum(found.finding is not Finding.UNDECIDED for found in welch) / draws
+    assert all(0.035 < rate < 0.065 for rate in (rejected, missed, apart)), (rejected, missed, apart)
+
+
+def test_verdicts_of_all_experiments_obey(smoked):
+    """At smoke profile nothing random is judged, whatever an experiment computes."""
+    assert smoked
+    for verdict in (verdict for section in smoked for verdict in section.verdicts):
+        assert verdict.judgement.test, verdict
+        if verdict.finding is not Finding.NOT_JUDGED:
+            assert verdict.judgement.replicates is None, verdict
+
+
+def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
+    document = markdown.render(report_blocks(smoked, SMOKE), tmp_path / "figures")
+    top = document.split("## What to run next")[0]
+    assert "shows that everything runs, no number here reproduces anything" in top
+    commands = re.findall(r"`(?:\S+=\S+ )?python -m experiments ([^`]+)`", document)
+    assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
+    for command in commands:  # advice works: the command line takes every word of it
+        arguments = [*command.split(), "--out", str(tmp_path)]
+        monkeypatch.setattr("experiments.__main__.runner.run", lambda *args, **options: Summary(0, {}))
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, (command, done.output, done.exception)
+    later = markdown.render(report_blocks(smoked, Profile.QUICK), tmp_path / "figures")
+    assert "no number here reproduces anything" not in later
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory) -> list[report_sections.Section]:
+    """Some experiments of every kind at smoke profile."""
+    store = Store(tmp_path_factory.mktemp("smoked"))
+    wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K7", "K8", "K10", "PG3", "PG4", "X1")]
+    for experiment in wanted:
+        for task in experiment.tasks(SMOKE):
+            record = task.compute()
+            entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
+            store.save(entry, SMOKE)
+    return report_sections.collect(wanted, SMOKE, store, draw=False)
 
 
 def test_stand_ins_are_named(tmp_path):
@@ -265,23 +343,36 @@ def test_a_profile_that_an_experiment_lacks(tmp_path):
 def test_what_matches_and_what_it_says():
     mean = Mean("small", True, Fraction(1, 10), "one", (("N", 5),), "emd", 0, (9.0, 12.0))
     number = replace(PRINTED, epsilon="0.1")
-    assert Beside({"data": "small", "arm": "one", "N": 5}, number).fits(mean)
+    assert mean.stands_beside(Beside({"data": "small", "arm": "one", "N": 5}, number))
     for where in ({"N": 6}, {"level": 1}, {"epsilon": 1}, {"metric": "l1"}, {"M": 5}, {"arm": "two"}):
-        assert not Beside({"data": "small", "arm": "one"} | where, number).fits(mean)
+        assert not mean.stands_beside(Beside({"data": "small", "arm": "one"} | where, number))
     assert replace(mean, printed=number, values=(10.5,)).words == "equal"
-    assert replace(mean, printed=number, values=(9.0,)).words == "not compared, a single replicate"
-    assert replace(mean, printed=number, values=(9.0, 9.0)).words == "smaller, exactly"
+    assert replace(mean, printed=number, values=(9.0,)).words == "not judged, 1 of 5 replicates"
+    assert replace(mean, printed=number, values=(9.0,) * 5).words == "smaller, exactly"
     assert replace(mean, printed=number, real=False).words == "not compared, other data"
     assert replace(mean, printed=number, remark="by block group").words == "not compared, other data"
-    assert not Beside(None, number, "nobody counted it").fits(mean)
+    assert not mean.stands_beside(Beside(None, number, "nobody counted it"))
     assert replace(mean, printed=replace(number, value=0.0)).ratio is None
 
 
 def test_printed_numbers_of_all_papers_are_found():
-    numbers = all_printed()
-    assert len(set(numbers)) == len(numbers)
-    assert {"K8", "PG4"} <= {number.experiment for number in numbers}
-    assert len(report_printed.sources()) == 2
+    """An experiment that forgets a number of its paper would leave it out of the report."""
+    papers = {experiment.paper for experiment in EXPERIMENTS if experiment.paper is not None}
+    assert {paper.name for paper in papers} == {
+        "Kuo et al. 2018",
+        "Fioretto and Van Hentenryck 2019",
+        "Liu and Wu 2022",
+    }
+    for paper in papers:
+        assert len(set(paper.numbers)) == len(paper.numbers)
+        assert paper.title in paper.reference
+        given = {each.number for experiment in EXPERIMENTS if experiment.paper == paper for each in experiment.printed}
+        assert given >= set(paper.numbers)
+    assert {"K8", "PG4"} <= {number.experiment for number in all_printed()}
+
+
+def all_printed() -> list[Printed]:
+    return list(dict.fromkeys(number for each in EXPERIMENTS if each.paper for number in each.paper.numbers))
 
 
 WITHOUT = {
@@ -303,9 +394,9 @@ WITHOUT = {
 """Experiments that have nothing printed to stand beside."""
 
 NOWHERE = {
-    coco.TAXI_TRIPS_IN_THE_TEXT: "the text contradicts the paper's own table",
-    coco.K3_SINGLE_RUN: "a single run is no mean",
-} | {number: "no data set here stands for it" for number in coco.K8 if number.data in ("White", "Hawaiian")}
+    kuo.TAXI_TRIPS_IN_THE_TEXT: "the text contradicts the paper's own table",
+    kuo.K3_SINGLE_RUN: "a single run is no mean",
+} | {number: "no data set here stands for it" for number in kuo.K8 if number.data in ("White", "Hawaiian")}
 """Printed numbers beside which nothing of ours can stand, and how the reason begins."""
 
 PAPERS_OWN = {"taxi", "taxi, root"}
@@ -388,7 +479,7 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
     cell = replace(task.cell, epsilon=Fraction(1), arm="Hc")
     store.save(Entry(cell, True, State.DONE, "", record, "x", 1.0, 1.0, 1), Profile.PAPER)
     section = report_sections.collect([experiment], Profile.PAPER, store, draw=False)[0]
-    why = {(number.data, number.arm): reason for number, reason in section.unmatched if number != coco.K3_SINGLE_RUN}
+    why = {(number.data, number.arm): reason for number, reason in section.unmatched if number != kuo.K3_SINGLE_RUN}
     assert len(why) == 7
     assert why["White", "Hc"] == "no results on White by block group, root"
 
@@ -396,8 +487,8 @@ def test_a_number_without_results_names_the_data_it_needs(tmp_path):
 def test_what_is_printed_does_not_make_results_stale():
     for experiment in EXPERIMENTS:
         files = covered(experiment.owner.plot.__module__, experiment.owner.id)
-        assert not [name for name, text in files.items() if "def printed(" in text]
-        assert not [name for name in files if name.startswith("experiments.published")]
+        assert not [name for name, text in files.items() if "PRINTED_NUMBERS" in text]
+        assert not [name for name in files if name.endswith(".published")]
 
 
 def test_a_folder_without_git_says_so(tmp_path):

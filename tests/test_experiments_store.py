@@ -238,15 +238,15 @@ def _digest_as(shown: str, module: str) -> str:
 
 def test_the_digest_covers_what_is_used():
     assert len(code_digest(EXPERIMENTS[0])) == 16
-    files = digest.covered("experiments.coco_bottom_up", "K8")
-    assert "experiments.published.coco" not in files
+    files = digest.covered("experiments.kuo2018.bottom_up", "K8")
+    assert "experiments.kuo2018.published" not in files
     assert "experiments.engine.figures" not in files
-    assert {"experiments.coco_bottom_up", "experiments.engine.data", "experiments.engine.experiment"} <= set(files)
-    assert "SharedSeed" in files["experiments.coco_bottom_up"]
-    assert "def plot" not in files["experiments.coco_bottom_up"]
+    assert {"experiments.kuo2018.bottom_up", "experiments.engine.data", "experiments.engine.experiment"} <= set(files)
+    assert "SharedSeed" in files["experiments.kuo2018.bottom_up"]
+    assert "def plot" not in files["experiments.kuo2018.bottom_up"]
     assert {"pgsr", "pgsr.certificates.certificate", "pgsr.double_geometric_kernel"} <= set(files)
     assert not any(name.partition(".")[0] == "models" for name in files)
-    assert {"models", "models.judge"} <= set(digest.covered("experiments.pgsr_exact_optima", "X1"))
+    assert {"models", "models.judge"} <= set(digest.covered("experiments.ours.exact_optima", "X1"))
     assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from experiments.coco_bottom_up import SharedSeed
-from experiments.coco_data import two_levels
+from experiments.kuo2018.bottom_up import SharedSeed
+from experiments.kuo2018.data import two_levels
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,

@@ -19,8 +19,12 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
-from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest
+from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest, released_tables
+from pgsr.release.datapackage import package_text
 from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
+from pgsr.release.readme import readme
+from pgsr.release.summary import summary
+from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
 
@@ -42,19 +46,20 @@ def change_number(path: Path, column: str, rng: np.random.Generator) -> None:
 
 
 def counts_number(folder: Path, rng: np.random.Generator) -> None:
-    change_number(folder / "counts.parquet", "count", rng)
+    change_number(folder / "counts.parquet", "n_groups", rng)
 
 
 def counts_size(folder: Path, rng: np.random.Generator) -> None:
-    change_number(folder / "counts.parquet", "size", rng)
+    change_number(folder / "counts.parquet", "group_size", rng)
 
 
 def noisy_number(folder: Path, rng: np.random.Generator) -> None:
-    change_number(folder / "measurement.parquet", "value", rng)
+    path = folder / "measurement.parquet"
+    change_number(path, pq.read_schema(path).names[-1], rng)
 
 
 def noisy_size(folder: Path, rng: np.random.Generator) -> None:
-    change_number(folder / "measurement.parquet", "size", rng)
+    change_number(folder / "measurement.parquet", "group_size", rng)
 
 
 def drop_row(folder: Path, rng: np.random.Generator) -> None:
@@ -72,7 +77,7 @@ def moved_region(folder: Path, rng: np.random.Generator) -> None:
     there = [place for place, name in enumerate(names) if name is not None]
     place = int(rng.choice(there))
     names[place] = str(rng.choice([name for name in {*names, "elsewhere"} if name not in (None, names[place])]))
-    pq.write_table(table.set_column(2, table.schema.field(2), pa.array(names)), path, compression="zstd")
+    pq.write_table(table.set_column(5, table.schema.field(5), pa.array(names)), path, compression="zstd")
 
 
 def table_metadata(folder: Path, rng: np.random.Generator) -> None:
@@ -84,7 +89,7 @@ def table_metadata(folder: Path, rng: np.random.Generator) -> None:
 
 
 def public_total(folder: Path, rng: np.random.Generator) -> None:
-    path = folder / "hierarchy.csv"
+    path = folder / "regions.csv"
     lines = path.read_text().splitlines()
     known = [i for i, line in enumerate(lines[1:], 1) if not line.endswith(",")]
     place = int(rng.choice(known))
@@ -96,7 +101,7 @@ def public_total(folder: Path, rng: np.random.Generator) -> None:
 
 
 def region_name(folder: Path, rng: np.random.Generator) -> None:
-    path = folder / "hierarchy.csv"
+    path = folder / "regions.csv"
     lines = path.read_text().splitlines()
     place = int(rng.integers(len(lines)))
     lines[place] = lines[place].replace("US", "UK", 1) if place else lines[place].replace("groups", "people")
@@ -204,6 +209,18 @@ def fix_digests(folder: Path) -> None:
         pass  # a file is gone or cut; there is nothing to be fixed
 
 
+def describe(folder: Path) -> None:
+    """Write README, data package and summary anew, so that they say what the manifest and the tables say."""
+    fields = json.loads((folder / "manifest.json").read_text())
+    terms, _ = manifest.terms_of(fields)
+    tree, _ = released_tables.read_regions(folder / "regions.csv", terms)
+    counts = read_long(folder / "counts.parquet")
+    place = [counts.hierarchy.index(path) for path in tree.paths]
+    (folder / "README.txt").write_text(readme(fields))
+    (folder / "datapackage.json").write_text(package_text(folder, fields))
+    (folder / "summary.html").write_text(summary(fields, tree, counts.values[place]))
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -235,7 +252,7 @@ def test_every_change_is_found(made, tmp_path):
         (counts_number, {"certificate", "replay"}),
         (noisy_number, {"certificate"}),
         (manifest_field, {"manifest"}),
-        (readme_word, {"readme"}),
+        (readme_word, {"descriptions"}),
     ],
 )
 def test_the_right_check_finds_it(made, tmp_path, tamper, names):
@@ -253,14 +270,16 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
     for kind in Kind:
         shutil.copytree(made[kind], folder)
         terms, secure = manifest.terms_of(json.loads((folder / "manifest.json").read_text()))
-        tree, _ = artefact.read_hierarchy(folder / "hierarchy.csv", terms.public)
+        tree, _ = released_tables.read_regions(folder / "regions.csv", terms)
         facts = manifest.facts(terms, secure, "counts")
-        counts = artefact.read_counts(folder / "counts.parquet", tree, 3, facts)
+        counts = released_tables.read_counts(folder / "counts.parquet", tree, terms, facts)
         leaves = counts.values[tree.leaves].copy()
         size = int(leaves[0].argmax())
         leaves[0, size] -= 1
         leaves[0, (size + 1) % 4] += 1
-        artefact.write_counts(folder / "counts.parquet", CountOfCounts(tree, leaves), facts)
+        table = released_tables.counts_table(CountOfCounts(tree, leaves), terms, facts)
+        for name in ("counts.parquet", "counts.csv"):
+            released_tables.write_counts(folder / name, table)
         fix_digests(folder)
         outcome = {finding.name: finding.outcome for finding in check(folder).findings}
         assert all(outcome[name] is Outcome.PASSED for name in ("integrality", "sign", "consistency", "totals"))
@@ -282,8 +301,8 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path):
             tables[table] = pq.read_table(path).replace_schema_metadata(manifest.facts(terms, True, table))
             pq.write_table(tables[table], path, compression="zstd")
         fields = json.loads((folder / "manifest.json").read_text()) | {"privacy_claim": manifest.PRIVATE}
-        (folder / "README.txt").write_text(manifest.readme(fields))
         (folder / "manifest.json").write_text(manifest.written(fields))
+        describe(folder)
         fix_digests(folder)
         failed = [finding.name for finding in check(folder).findings if not finding.passed]
         assert failed == ["privacy claim"], kind

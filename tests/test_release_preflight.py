@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from instances import FULL
-from made_tables import TABLES, release, write_config, write_tables
+from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
@@ -64,7 +64,7 @@ def test_an_oversized_request_is_refused_at_once(tmp_path):
     with pytest.raises(MemoryNeededError, match="a release of 7 regions x 100,000,001 sizes needs"):
         release(config)
     assert time.perf_counter() - start < 1
-    assert not (tmp_path / "ledger.jsonl").exists()
+    assert not make_ledger(tmp_path).entries
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_what_leaves_64_bits_is_refused_before_the_charge(tmp_path, kind, option
         if refused:
             with pytest.raises(ReleaseError, match=r"64 bits; lower max_size, or write .*nothing was charged"):
                 release(config)
-            assert not (tmp_path / "ledger.jsonl").exists()
+            assert not make_ledger(tmp_path).entries
         else:
             assert release(config).is_dir()

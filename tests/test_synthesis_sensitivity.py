@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
+from pgsr import ledger
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Relation, SynthesisError, Workload, counts
 from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
 
@@ -137,3 +138,18 @@ def test_delta_is_the_largest_ratio() -> None:
     for wrong in (0, -1, 1.5, True):
         with pytest.raises(SynthesisError, match="n_groups is"):
             sensitivity(workload, wrong, 5)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("domain", [*PLAIN, *HOUSEHOLD], ids=lambda d: f"{len(d.roles)}-{d.max_size}")
+def test_add_remove_protects_values_too(domain: Domain, pairs: bool) -> None:
+    """Noise for one person more or less also hides other values of one, who may be a head or live alone; and a move is
+    at most two steps. That is what a ledger of another relation counts on, where a step would leave the domain."""
+    workload = Workload(domain, tuple(marginals(domain)))
+    of = {neighbours: sensitivities(workload, neighbours, pairs=pairs) for neighbours in Neighbours}
+    assert (of[Neighbours.REPLACE] <= of[Neighbours.ADD_REMOVE]).all()
+    assert (of[Neighbours.MOVE] <= 2 * of[Neighbours.ADD_REMOVE]).all()
+
+
+def test_neighbours_are_relations_of_a_ledger() -> None:
+    assert {str(neighbours) for neighbours in Neighbours} <= {str(relation) for relation in ledger.Relation}

@@ -116,21 +116,29 @@ def more(table: pd.DataFrame, *rows: dict[str, object]) -> pd.DataFrame:
 
 HOMES, PEOPLE = plain_tables()
 REFUSED = {
-    "orphan": (HOMES, changed(PEOPLE, 1, "household", "z"), "persons: 1 rows .* the first is row 1"),
-    "repeated key": (changed(HOMES, 2, "household", "a"), PEOPLE, "households: 1 rows repeat .* row 2"),
-    "missing key": (changed(HOMES, 0, "household", None), PEOPLE, "households: key household is missing .* row 0"),
-    "person without key": (HOMES, changed(PEOPLE, 3, "household", None), "persons: key .* row 3"),
-    "over M": (HOMES, more(PEOPLE, {"household": "a", "sex": "m"}), "more members than M = 2; .* row 0 with 3"),
-    "no members": (HOMES, PEOPLE.drop(0), "no members at all; the first is row 2 with 0"),
-    "outside": (changed(HOMES, 1, "area", "moon"), PEOPLE, "column area .* row 1: 'moon'; the domain has urban, rural"),
-    "outside number": (changed(HOMES, 1, "rooms", 1.5), PEOPLE, "column rooms .* row 1: 1.5"),
-    "person outside": (HOMES, changed(PEOPLE, 2, "sex", "x"), "persons: column sex .* row 2: 'x'"),
-    "null": (changed(HOMES, 1, "area", None), PEOPLE, "households: column area has no value in 1 rows, .* row 1"),
-    "null number": (changed(HOMES, 1, "rooms", np.nan), PEOPLE, "column rooms has no value"),
+    "orphan": (
+        HOMES,
+        changed(PEOPLE, 1, "household", "z"),
+        "persons: some rows have a key household that no household has",
+    ),
+    "repeated key": (changed(HOMES, 2, "household", "a"), PEOPLE, "households: some rows repeat a key"),
+    "missing key": (changed(HOMES, 0, "household", None), PEOPLE, "households: key household is missing in some"),
+    "person without key": (HOMES, changed(PEOPLE, 3, "household", None), "persons: key household is missing in some"),
+    "over M": (HOMES, more(PEOPLE, {"household": "a", "sex": "m"}), "some have more members than M = 2;"),
+    "no members": (HOMES, PEOPLE.drop(0), "some have no members at all;"),
+    "outside": (
+        changed(HOMES, 1, "area", "moon"),
+        PEOPLE,
+        "column area .* outside its domain; the domain has urban, rural",
+    ),
+    "outside number": (changed(HOMES, 1, "rooms", 1.5), PEOPLE, "column rooms has values outside its domain"),
+    "person outside": (HOMES, changed(PEOPLE, 2, "sex", "x"), "persons: column sex has values outside"),
+    "null": (changed(HOMES, 1, "area", None), PEOPLE, "households: column area has rows without a value"),
+    "null number": (changed(HOMES, 1, "rooms", np.nan), PEOPLE, "column rooms has rows without a value"),
     "column": (HOMES.drop(columns="area"), PEOPLE, "households: column area is needed"),
     "person column": (HOMES, PEOPLE.drop(columns="sex"), "persons: column sex is needed"),
     "key column": (HOMES, PEOPLE.drop(columns="household"), "persons: column household is needed"),
-    "count": (HOMES.assign(COUNT=[2, 2, 1]), PEOPLE, "than its column COUNT says; the first is row 1 with 1"),
+    "count": (HOMES.assign(COUNT=[2, 2, 1]), PEOPLE, "than its column COUNT says;"),
 }
 
 
@@ -145,10 +153,10 @@ def test_tables_are_refused_by_name(case: str) -> None:
 def test_roles_are_checked() -> None:
     homes, people = family_tables()
     for table, message in (
-        (changed(people, 1, "role", "lodger"), "column role .* row 1: 'lodger'"),
-        (changed(people, 1, "role", None), "column role has no value"),
-        (changed(people, 0, "role", "spouse"), "fewer than 1 members of role head; the first is row 1 with 0"),
-        (changed(people, 1, "role", "spouse"), "more than 1 members of role spouse; the first is row 0 with 2"),
+        (changed(people, 1, "role", "lodger"), "column role has values outside"),
+        (changed(people, 1, "role", None), "column role has rows without a value"),
+        (changed(people, 0, "role", "spouse"), "some have fewer than 1 members of role head;"),
+        (changed(people, 1, "role", "spouse"), "some have more than 1 members of role spouse;"),
         (people.drop(columns="role"), "column role is needed"),
     ):
         with pytest.raises(TableError, match=message):
@@ -158,10 +166,12 @@ def test_roles_are_checked() -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     homes, people = plain_tables()
     (tmp_path / "bad.parquet").write_text("no table")
-    for path in (tmp_path / "none.csv", tmp_path / "none.parquet", tmp_path / "bad.parquet"):
-        with pytest.raises(TableError, match="cannot be read"):
+    for path in (tmp_path / "none.csv", tmp_path / "none.parquet"):
+        with pytest.raises(TableError, match="households: no file matches"):
             read_population(path, people, PLAIN)
-    with pytest.raises(TableError, match="neither Parquet nor CSV"):
+    with pytest.raises(TableError, match="households cannot be read"):
+        read_population(tmp_path / "bad.parquet", people, PLAIN)
+    with pytest.raises(TableError, match=r"persons: .* neither \.parquet nor \.csv"):
         read_population(homes, tmp_path / "persons.xlsx", PLAIN)
     population = read_population(homes, people, PLAIN)
     with pytest.raises(TableError, match="neither Parquet nor CSV"):
@@ -175,7 +185,7 @@ def test_texts_that_look_missing_are_values(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,None\n")
     assert read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain).persons.tolist() == [[0], [1]]
     (tmp_path / "p.csv").write_text("household,code\n0,NA\n1,\n")
-    with pytest.raises(TableError, match="column code has no value in 1 rows, the first is row 1"):
+    with pytest.raises(TableError, match="column code has rows without a value"):
         read_population(tmp_path / "h.csv", tmp_path / "p.csv", domain)
 
 
@@ -202,8 +212,8 @@ def test_bin_labels() -> None:
 def test_bins_refuse() -> None:
     bins = Binning("age", (0, 5), last=9)
     for values, message in (
-        ([1, None], "missing in 1 rows, the first is row 1"),
-        ([1, -1], "outside its bins in 1 rows, the first is row 1 with -1"),
+        ([1, None], "missing in some rows"),
+        ([1, -1], "outside its bins in some rows"),
         ([10], "outside its bins"),
         (["old"], "no number"),
     ):
@@ -237,7 +247,7 @@ def test_ipums_extract(tmp_path: Path, ending: str) -> None:
     if ending == ".parquet":
         source.to_parquet(tmp_path / "x.parquet")
     table = source if ending == "frame" else tmp_path / f"x{ending}"
-    with pytest.raises(TableError, match=r"2 households do not fit the domain: 1 with a member whose .*; 1 with more"):
+    with pytest.raises(TableError, match="some households do not fit the domain"):
         read_ipums(table, CENSUS, bins=[AGES])
     read = read_ipums(table, CENSUS, bins=[AGES], leave_out=True)
     assert read.left_out == {Misfit.OTHER_RELATION: (1, 2), Misfit.TOO_MANY: (1, 3), Misfit.TOO_FEW: (0, 0)}
@@ -263,13 +273,13 @@ def test_ipums_extract_without_roles_and_in_any_order() -> None:
 def test_ipums_refuses() -> None:
     good = extract()
     for table, message in (
-        (changed(good, 1, "REGION", 1), "1 rows have another REGION than the first row of the same SERIAL, .* row 1"),
-        (changed(good, 1, "PERNUM", 1), "1 rows have the SERIAL and PERNUM of an earlier row, the first is row 1"),
-        (changed(good, 3, "SERIAL", None), "1 rows have no SERIAL, the first is row 3"),
-        (changed(good, 3, "RELATE", None), "1 rows have no RELATE"),
+        (changed(good, 1, "REGION", 1), "some rows have another REGION than the first row of the same SERIAL"),
+        (changed(good, 1, "PERNUM", 1), "some rows have the SERIAL and PERNUM of an earlier row"),
+        (changed(good, 3, "SERIAL", None), "some rows have no SERIAL"),
+        (changed(good, 3, "RELATE", None), "some rows have no RELATE"),
         (changed(good, 3, "RELATE", 4), "households do not fit the domain"),
         (good.drop(columns="AGE"), "column AGE is needed"),
-        (good[good["SERIAL"] < 12].assign(SEX=3), "column SEX has a value outside"),
+        (good[good["SERIAL"] < 12].assign(SEX=3), "column SEX has values outside"),
     ):
         with pytest.raises(TableError, match=message):
             read_ipums(table, CENSUS, bins=[AGES])

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_tables import TABLES, write_config, write_tables
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, cli
+from pgsr import CountOfCounts, Hierarchy, Secure, cli
+from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
+from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.errors import ConfigError
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
@@ -25,6 +28,8 @@ method = "{method}"
 components = 20
 k = 2
 output = "synthetic"
+ledger = "ledger.jsonl"
+n_persons = 600
 max_size = 3
 [households]
 file = "households.parquet"
@@ -50,6 +55,7 @@ def place(tmp_path: Path) -> Path:
     people["years"] = rng.integers(0, 120, len(people))
     homes.to_parquet(tmp_path / "households.parquet")
     people.to_csv(tmp_path / "persons.csv", index=False)
+    LedgerFile.create(tmp_path / "ledger.jsonl", "made", Loss(epsilon=2, delta="1e-6"))
     return tmp_path
 
 
@@ -72,7 +78,7 @@ def test_secure_noise_by_default(place):
     assert done.exit_code == 0, done.output
     folder = place / "synthetic"
     assert sorted(p.name for p in folder.iterdir()) == [
-        "households.parquet", "model.npz", "persons.parquet", "transcript.json",
+        "SHA256SUMS", "households.parquet", "model.npz", "persons.parquet", "transcript.json",
     ]  # fmt: skip
     told = json.loads((folder / "transcript.json").read_text())
     assert told["privacy_claim"].startswith("(1, 1/1000000)-differential privacy")
@@ -126,7 +132,7 @@ def test_sizes_are_those_of_the_release(place):
 
 
 def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
-    monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: pytest.fail("noise was asked for"))
+    monkeypatch.setattr(Secure, "stream", lambda *_: pytest.fail("noise was asked for"))
     tree = Hierarchy.from_parents(["US"], [-1])
     write_long(CountOfCounts(tree, [[0, 1, 0, 0, 7]]), place / "large.parquet")
     (place / "full").mkdir()
@@ -138,16 +144,29 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
         ([configured(place), "--output", place / "no" / "where"], SynthesisError, "does not exist"),
         ([configured(place), "--sizes", place / "large.parquet"], SynthesisError, "for mixtures only"),
         ([configured(place, "hpd-fixed"), "--sizes", place / "large.parquet"], SynthesisError, "size 4"),
+        ([configured(place), "--rounds", 10_000], SynthesisError, "take fewer rounds"),
+        ([configured(place), "--epsilon", 3], LedgerError, "is left in ledger.jsonl"),
+        ([configured(place), "--ledger", place / "absent.jsonl"], LedgerError, "pgsr ledger init"),
         (["--model", place / "mwem.toml", "--groups", 3, "--output", place / "x"], SynthesisError, "no model"),
         (["--model", "m.npz", "--rounds", 3, "--output", place / "x"], ConfigError, "--rounds has no meaning"),
         (["--model", "m.npz"], ConfigError, "--output"),
+        (["--model", "m.npz", "--ledger", "l", "--output", place / "x"], ConfigError, "--ledger has no meaning"),
     ]:
         with pytest.raises(error, match=words):
             invoke(*arguments)
+        assert not LedgerFile(place / "ledger.jsonl").entries
+        assert not [p for p in place.iterdir() if p.name.startswith(".")]
     for wrong, words in [("max_children = 2\n", "either max_size"), ("colour = 1\n", "'colour' is unknown")]:
         with pytest.raises(ConfigError, match=words):
             SynthesisConfig.read(configured(place, more=wrong))
-    with pytest.raises(ConfigError, match="hpd-fixed, hpd-gen, mwem"):
+    broken = configured(place, more="colour = 1\nseed = true\n")
+    spoiled = broken.read_text().replace('["female", "male"]', '["female", 1.5]').replace("[persons]", "[person]")
+    broken.write_text(spoiled)
+    with pytest.raises(ConfigError, match="4 errors") as caught:
+        SynthesisConfig.read(broken)
+    for word in ("'seed' is true", "'person' is unknown; did you mean 'persons'", "'sex' of [person_attributes] is ["):
+        assert word in str(caught.value)
+    with pytest.raises(ConfigError, match='"hpd-fixed", "hpd-gen", "mwem"'):
         SynthesisConfig.read(configured(place, "best"))
 
 
@@ -176,3 +195,131 @@ def test_help_names_every_method():
     shown = invoke("--help").output
     assert "pgsr synthesize" in shown
     assert all(str(method) in shown for method in SynthesisMethod)
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
+    """All of rho, once, under the relation and unit of the synthesis; and the transcript says so."""
+    stream, seen = Secure.stream, []
+
+    def watch(source, identity):
+        seen.append(len(LedgerFile(place / "ledger.jsonl").entries))
+        return stream(source, identity)
+
+    monkeypatch.setattr(Secure, "stream", watch)
+    assert invoke(configured(place)).exit_code == 0
+    assert set(seen) == {1}
+    assert len(seen) == 10, "a selection and a measurement per round"
+    [entry] = LedgerFile(place / "ledger.jsonl").entries
+    budget = SynthesisConfig.read(place / "mwem.toml").budget
+    assert entry.charge == Charge(Loss(rho=budget.rho), "mwem into synthetic", Relation.ADD_REMOVE, Unit.ENTITY)
+    told = json.loads((place / "synthetic" / "transcript.json").read_text())
+    assert told["charged"] == {"rho": str(budget.rho), "relation": "add_remove", "unit": "entity"}
+    assert told["persons"] == 600, "the exact number of persons is private"
+
+
+def test_two_fits_share_one_ledger(place):
+    """rho of both is converted once: epsilon 1 and 1 come to less than 2, and a third one is refused."""
+    for name in "ab":
+        assert invoke(configured(place), "--output", place / name).exit_code == 0
+    ledger = LedgerFile(place / "ledger.jsonl")
+    assert 0.5 < ledger.left.parts[0] < 0.6
+    with pytest.raises(LedgerError, match="lower its epsilon"):
+        invoke(configured(place), "--output", place / "c", "--epsilon", "3/2")
+    assert len(ledger.entries) == 2
+
+
+@pytest.mark.parametrize(
+    ("total", "relation", "words"),
+    [
+        (Loss(epsilon=9), Relation.ADD_REMOVE, "a ledger of epsilon alone"),
+        (Loss(rho=9), Relation.ADD_REMOVE_OR_EMPTY_GROUP, "cannot be counted in a ledger of add_remove_or_empty_group"),
+    ],
+)
+def test_ledgers_that_cannot_hold_a_fit(place, total, relation, words):
+    LedgerFile.create(place / "other.jsonl", "made", total, relation)
+    with pytest.raises(LedgerError, match=words):
+        invoke(configured(place), "--ledger", place / "other.jsonl")
+
+
+def test_what_replacements_alone_protect_is_not_counted_as_a_row_more(place):
+    with pytest.raises(LedgerError, match="protects replace"):
+        invoke(configured(place, more='neighbours = "replace"\n'))
+    LedgerFile.create(place / "replace.jsonl", "made", Loss(rho=1), Relation.REPLACE)
+    done = invoke(configured(place, more='neighbours = "replace"\n'), "--ledger", place / "replace.jsonl")
+    assert done.exit_code == 0
+    assert LedgerFile(place / "replace.jsonl").entries[0].charge.relation is Relation.REPLACE
+
+
+def test_a_rehearsal_needs_no_ledger_and_a_synthesis_does(place):
+    path = configured(place)
+    path.write_text(path.read_text().replace('ledger = "ledger.jsonl"\n', ""))
+    with pytest.raises(ConfigError, match="'ledger' is missing"):
+        invoke(path)
+    assert invoke(path, "--rehearse").exit_code == 0
+    told = json.loads((place / "synthetic-rehearsal" / "transcript.json").read_text())
+    assert told["charged"] is None
+
+
+def test_the_number_of_persons_is_never_published_by_default(place):
+    path = configured(place)
+    path.write_text(path.read_text().replace("n_persons = 600\n", ""))
+    with pytest.raises(ConfigError, match=r"'n_persons' is missing.*private"):
+        SynthesisConfig.read(path)
+    assert SynthesisConfig.read(configured(place, more='neighbours = "move"\n')).n_persons == 600
+
+
+def test_a_failing_fit_says_what_is_spent(place, monkeypatch):
+    def fail(*_):
+        raise KeyError("secret")
+
+    monkeypatch.setattr("pgsr.synthesis.mwem.MWEMEstimator.update", fail)
+    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent: KeyError") as caught:
+        invoke(configured(place))
+    assert "secret" not in str(caught.value)
+    assert len(LedgerFile(place / "ledger.jsonl").entries) == 1
+    with pytest.raises(SynthesisError, match="nothing was charged"):
+        invoke(configured(place), "--rehearse")
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+@pytest.fixture
+def released(place: Path, tmp_path_factory) -> Path:
+    """A folder with a release, a rehearsal, and a release with noisy totals."""
+    folder = tmp_path_factory.mktemp("released")
+    write_tables(folder)
+    config = ReleaseConfig.read(write_config(folder))
+    publish(config)
+    publish(config, rehearse=True)
+    private = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    publish(ReleaseConfig.read(write_config(folder, name="noisy", totals='"noisy"', tables=private)))
+    return folder
+
+
+def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released):
+    for relation in (Relation.REPLACE, Relation.MOVE):
+        LedgerFile.create(place / f"{relation}.jsonl", "made", Loss(rho=1), relation)
+    for relation, sizes, words in [
+        (None, "release-rehearsal", "those of a rehearsal"),
+        (None, "release-rehearsal/counts.parquet", "those of a rehearsal"),
+        (Relation.REPLACE, "release", "protects add_remove, and this synthesis replace"),
+        (Relation.MOVE, "noisy", "protects add_remove_or_empty_group, and this synthesis move"),
+    ]:
+        ledger = place / (f"{relation}.jsonl" if relation else "ledger.jsonl")
+        path = configured(place, "hpd-fixed", f'neighbours = "{relation}"\n' if relation else "")
+        with pytest.raises(SynthesisError, match=words):
+            invoke(path, "--sizes", released / sizes, "--ledger", ledger)
+        assert not LedgerFile(ledger).entries
+    with pytest.raises(SynthesisError, match="those of a rehearsal"):
+        invoke("--model", place / "x.npz", "--sizes", released / "release-rehearsal", "--output", place / "x")
+
+
+def test_sizes_of_a_release_stand_in_the_transcript(place, released):
+    pytest.importorskip("torch")
+    for name in ("release", "noisy"):
+        done = invoke(configured(place, "hpd-fixed"), "--sizes", released / name, "--output", place / name)
+        assert done.exit_code == 0
+        told = json.loads((place / name / "transcript.json").read_text())["sizes_from"]
+        assert told["digest"] == digest_of(released / name)
+        assert (told["epsilon"], told["data_set"]) == ("1", "made")
+    done = invoke(configured(place, "hpd-fixed"), "--sizes", released / "release-rehearsal", "--rehearse")
+    assert done.exit_code == 0, "a rehearsal may be tied to a rehearsal"

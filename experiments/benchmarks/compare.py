@@ -3,13 +3,14 @@
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
+from experiments.benchmarks.compare_figure import figure
 from models import Cvxpy, Flow, Gurobi, MathOpt
-from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, Seeded, View, compare
+from pgsr import Comparison, CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, compare
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
@@ -17,7 +18,7 @@ from pgsr.errors import DataError
 
 
 class Data(StrEnum):
-    """Which hierarchy."""
+    """The hierarchy to compare on."""
 
     CENSUS = "census"
     TAXI = "taxi"
@@ -26,7 +27,7 @@ class Data(StrEnum):
 
 
 class Size(StrEnum):
-    """How large: one that general solvers can handle, or the whole nation."""
+    """The size: one that general solvers can handle, or the whole nation."""
 
     STATES = "states"
     FULL = "full"
@@ -34,7 +35,7 @@ class Size(StrEnum):
 
 @dataclass(frozen=True)
 class CompareExperiment:
-    """What is compared. The same values give the same noise and the same answers.
+    """The values that fix a comparison. The same values give the same noise and the same answers.
 
     Attributes:
         data: the hierarchy.
@@ -65,7 +66,7 @@ class CompareExperiment:
         return Geometric(view, self.epsilon).measure(truth, Seeded(self.seed))
 
     def arms(self, truth: CountOfCounts) -> list[Arm]:
-        """Specialised, exact and relaxed; at full size only those that can."""
+        """List specialised, exact and relaxed methods; at full size only those that can."""
         cumulative = self.measure(truth, View.CUMULATIVE)
         specialised: list[Arm] = [
             ("IsotonicTreeProjection()  [M_c^dp]", cumulative, IsotonicTreeProjection()),
@@ -86,12 +87,32 @@ class CompareExperiment:
         ]
 
     def run(self, truth: CountOfCounts) -> Comparison:
-        problem = Problem.m_h(self.measure(truth, View.COUNTS))
-        return compare(problem, self.arms(truth), self.limit, truth)
+        """Compare; the memory of an arm is what it takes beyond a process that solves a toy in the same way."""
+        table = compare(Problem.m_h(self.measure(truth, View.COUNTS)), self.arms(truth), self.limit, truth)
+        before = self._baselines()
+        rows = [
+            replace(row, peak_bytes=max(1, row.peak_bytes - before.get(_package(arm), 0)) if row.peak_bytes else 0)
+            for row, arm in zip(table.rows, self.arms(truth), strict=True)
+        ]
+        return Comparison(rows, table.title)
+
+    def _baselines(self) -> dict[str, int]:
+        """Peak bytes of a process with imports and compiled code, one per package that arms import."""
+        toy = CountOfCounts(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]], "toy")
+        one_each = {_package(arm): arm for arm in reversed(self.arms(toy))}
+        problem = Problem.m_h(self.measure(toy, View.COUNTS))
+        table = compare(problem, one_each.values(), self.limit, progress=False)
+        return {package: row.peak_bytes for package, row in zip(one_each, table.rows, strict=True)}
+
+
+def _package(arm: Arm) -> str:
+    """Where the method of an arm is defined: a file per solver in models, and all of pgsr."""
+    module = type(arm[2] if isinstance(arm, tuple) else arm).__module__
+    return module if module.startswith("models.") else "pgsr"
 
 
 def writable(folder: Path) -> Path:
-    """The folder, made if need be.
+    """Make the folder if need be.
 
     Raises:
         DataError: it cannot be made or written to.
@@ -105,10 +126,10 @@ def writable(folder: Path) -> Path:
 
 
 def write(table: Comparison, folder: Path, name: str) -> tuple[Path, Path]:
-    """The table as Parquet and its figure as PNG; returns their paths."""
+    """Write the table as Parquet and its figure as PNG; returns their paths."""
     parquet, png = folder / f"{name}.parquet", folder / f"{name}.png"
     table.to_frame().to_parquet(parquet, index=False)
-    table.plot().savefig(png, dpi=150)
+    figure(table).savefig(png, dpi=150)
     return parquet, png
 
 

@@ -26,9 +26,11 @@ from pgsr import CountOfCounts
 from pgsr.datasets import census2000, census_like
 from pgsr.errors import DataError
 from pgsr.isolation import run_isolated
+from pgsr.ledger import LedgerFile, Loss
 from pgsr.rounding import largest_remainder
 
 MECHANISMS = ("m_c_dp", "kuo")
+DATA_SET = "census 2000, made rows"
 LEVELS = ("nation", "state", "county", "tract")
 VACANT = 10_424_540 / 105_480_101
 """Vacant dwellings per household in the Census of 2000 (Summary File 1, table H3)."""
@@ -147,6 +149,7 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
         rows_of = f'SELECT person + i AS entity, first + i % n AS "group" FROM ({persons})'
         connection.execute(write.format(rows_of, folder / "entities.parquet"))
     shutil.rmtree(folder / "spilled", ignore_errors=True)
+    LedgerFile.create(folder / "ledger.jsonl", DATA_SET, Loss(epsilon=len(MECHANISMS)))
     for mechanism in MECHANISMS:
         (folder / f"{mechanism}.toml").write_text(_config(mechanism, levels, max_size))
     n_groups = int(truth.totals[0])
@@ -156,13 +159,12 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
 
 def _config(mechanism: str, levels: tuple[str, ...], max_size: int) -> str:
     return f"""\
-data_set = "census 2000, made rows"
+data_set = "{DATA_SET}"
 max_size = {max_size}
 epsilon = "1"
 mechanism = "{mechanism}"
 output = "{mechanism}"
 ledger = "ledger.jsonl"
-ledger_total = "{len(MECHANISMS)}"
 [entities]
 file = "entities.parquet"
 [groups]

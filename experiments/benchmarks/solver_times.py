@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.engine.figures import new_figure
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.comparison import ANSWERED
-from pgsr.comparison_view import new_figure
 from pgsr.datasets import census_like
 from pgsr.method import Method, Status
 
@@ -30,7 +30,7 @@ _LOOKS = (
 
 @dataclass(frozen=True)
 class SolverTimes:
-    """What is timed: `state` makes the problem from noisy counts of a census-like nation with 51 regions.
+    """The values that fix what is timed: `state` makes the problem from noisy counts of a nation with 51 regions.
 
     Attributes:
         state: e.g. `Problem.m_h`.
@@ -47,7 +47,7 @@ class SolverTimes:
     time_limit: float = 5.0
 
     def run(self, methods: Iterable[Method], progress: bool = True) -> pd.DataFrame:
-        """One row per method and size: unknowns, status, seconds (the limit where it was reached), reason."""
+        """Time all methods: unknowns, status, seconds (the limit where it was reached) and reason, a row per size."""
         methods, records = list(methods), []
         given_up: set[str] = set()
         for max_size in self.max_sizes:
@@ -72,7 +72,7 @@ class SolverTimes:
         return pd.DataFrame(records)
 
     def plot(self, frame: pd.DataFrame) -> "Figure":
-        """Seconds against unknowns, both on log scales; open marks at the limit are timeouts."""
+        """Draw seconds against unknowns, both on log scales; open marks at the limit are timeouts."""
         figure = new_figure(9, 4.8)
         axes = figure.subplots()
         answered = {status.name for status in ANSWERED} - {Status.FEASIBLE.name}

@@ -1,4 +1,4 @@
-"""The data sets of the experiments. Generated ones stand in for what cannot be had, and say so in their names."""
+"""Builders of the data sets that experiments on several papers use. Generated data says so in its name."""
 
 from functools import partial
 from typing import Any
@@ -14,41 +14,12 @@ TAXI_GROUPS = 360_872
 
 
 def generated_census(name: str, regions: str, max_size: int, groups: int, note: str, **options: Any) -> DataSet:
-    """What `census_like` generates; `options` are its own."""
+    """Build the data set that `census_like` generates; `options` are its own. No household is empty."""
     load = partial(census_like, regions, max_size, groups, **options)
-    return DataSet(name, load, CENSUS_LEVELS[regions], max_size, groups, False, note)
+    return DataSet(name, load, CENSUS_LEVELS[regions], max_size, groups, False, note, smallest_size=1)
 
 
 def real_taxi(name: str, max_size: int, note: str, fallback: DataSet | None = None) -> DataSet:
-    """What `kuo_taxi` reads, on all its levels."""
+    """Build the data set that `kuo_taxi` reads, on all its levels. No (taxi, neighbourhood) pair is empty."""
     load = partial(kuo_taxi, max_size=max_size)
-    return DataSet(name, load, (1, 2, 28), max_size, TAXI_GROUPS, True, note, fallback)
-
-
-CENSUS_STATES = generated_census(
-    "generated, 51 leaves", "divisions", 200, 100_000, "census_like: nation / 9 divisions / 51 states, K = 200"
-)
-
-CENSUS_COUNTIES = generated_census(
-    "generated, 3143 leaves",
-    "counties",
-    2_000,
-    10_000_000,
-    "census_like: nation / 51 states / 3,143 counties, K = 2,000",
-)
-
-CENSUS_PAPER = generated_census(
-    "generated as Synthetic",
-    "counties",
-    100_000,
-    240_908_081,
-    "the recipe of Kuo et al. for their data set Synthetic on figures of 2000, as many groups, K = 100,000",
-    tail="paper",
-)
-
-TAXI = real_taxi(
-    "taxi",
-    100_000,
-    "kuo_taxi: Manhattan / 2 halves / 28 neighbourhoods, 2013, K = 100,000 as in the paper",
-    fallback=CENSUS_STATES,
-)
+    return DataSet(name, load, (1, 2, 28), max_size, TAXI_GROUPS, True, note, fallback, smallest_size=1)

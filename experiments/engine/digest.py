@@ -1,9 +1,9 @@
 """Which code a result came from: a digest that changes when numbers may, and not when only looks do.
 
-It covers of the experiment's own file what its `Experiment(...)` reaches, `plot` and `verdicts` apart, and every file
-of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on the way, and imports
-inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing a figure therefore
-leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
+It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
+apart, and every file of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on
+the way, and imports inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing
+a figure therefore leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
 Not covered: versions of libraries, which every result lists, and the data files.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "models", "pgsr")
-LOOKS = ("plot", "verdicts")
+LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
 
 
 def code_digest(experiment: "Experiment") -> str:
-    """16 hexadecimal digits."""
+    """Compute the digest of an experiment's code, 16 hexadecimal digits."""
     owner = experiment.owner
     return _digest(owner.plot.__module__, owner.id)
 
@@ -40,7 +40,7 @@ def _digest(module: str, identity: str) -> str:
 
 
 def covered(module: str, identity: str) -> dict[str, str]:
-    """The modules behind the experiment of this id, each with what counts of its text."""
+    """Collect the modules behind the experiment of this id, each with what counts of its text."""
     path = _file(module)
     if path is None:
         return {}

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from experiments.engine.printed import Beside, Paper, StandsFor
 from experiments.engine.release_record import Record, release_record
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
 from pgsr.errors import DataError
@@ -37,7 +38,7 @@ class ExperimentError(PgsrError, ValueError):
 
 
 class Profile(StrEnum):
-    """How much of an experiment runs.
+    """The amount of an experiment that runs.
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
     and numbers of replicates of the paper.
@@ -61,6 +62,8 @@ class DataSet:
         real: False for generated data, which figures and tables must call so.
         note: where it comes from.
         fallback: what to use where the data is absent; it has a name of its own, so results never mix.
+        smallest_size: a public bound: 1 where no group can be empty by the construction of the data.
+        stands_for: the paper's data set that this is, or takes the place of; None for neither.
     """
 
     name: str
@@ -71,6 +74,8 @@ class DataSet:
     real: bool
     note: str
     fallback: "DataSet | None" = field(default=None, repr=False)
+    smallest_size: int = 0
+    stands_for: StandsFor | None = None
 
     @property
     def n_regions(self) -> int:
@@ -94,14 +99,14 @@ class DataSet:
         return truth
 
     def toy(self) -> Any:
-        """Something tiny of the same form, with as many levels, to warm up with."""
+        """Make something tiny of the same form, with as many levels, to warm up with."""
         depth = len(self.levels) - 1
         paths = [(*(f"level {level}" for level in range(depth)), f"leaf {i}") for i in range(2 if depth else 1)]
         counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
         return CountOfCounts(Hierarchy.from_paths(paths), counts, "toy")
 
     def resolved(self) -> "DataSet":
-        """Itself, or its fallback where its file is absent. Only real data is tried; generated data is always there.
+        """Find itself, or its fallback where its file is absent. Only real data can be absent.
 
         Raises:
             DataError: it is absent and has no fallback.
@@ -122,15 +127,24 @@ class DataSet:
             yield from self.fallback.with_fallbacks()
 
 
+@runtime_checkable
+class PerDataSet(Protocol):
+    """A post-processing step that uses public facts of the data set, such as its smallest size."""
+
+    def on(self, data: DataSet) -> PostProcess:
+        """Give the step that knows this data set."""
+        ...
+
+
 @dataclass(frozen=True)
 class Arm:
-    """What one competitor does: a noise step, then post-processing.
+    """The work of one competitor: a noise step, then post-processing.
 
     Attributes:
         label: for keys, tables and figures.
         noise: from epsilon and the number of levels; `lambda epsilon, levels: Geometric(view, epsilon * levels)` spends
             epsilon per level. None for arms of experiments that measure something else.
-        post: a post-process, or a method, which then needs `problem`.
+        post: a post-process, a method, which then needs `problem`, or a step that is built per data set.
         problem: states the problem that the method solves.
         source: research noise by key and replicate. Arms with equal sources see the same noise.
         note: for the report, if the label does not say enough.
@@ -138,7 +152,7 @@ class Arm:
 
     label: str
     noise: Callable[[Fraction, int], Geometric] | None = field(default=None, repr=False)
-    post: Method | PostProcess | None = None
+    post: Method | PostProcess | PerDataSet | None = None
     problem: Callable[[Measurement], Problem] | None = field(default=None, repr=False)
     source: Callable[[str, int], Source] = field(default=Seeded, repr=False)
     note: str = ""
@@ -146,7 +160,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cell:
-    """One result: which experiment, data set, epsilon, replicate, arm and free parameters. Hashable; `key` is stable.
+    """A result to compute: its experiment, data set, epsilon, replicate, arm and free parameters. `key` is stable.
 
     Attributes:
         epsilon: None where an experiment has no noise.
@@ -169,7 +183,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """One line of text that tells this cell from every other.
+        """A line of text that tells this cell from every other.
 
         Example:
             >>> Cell("PG1", "taxi", Fraction(1, 10), 3, "M_H", (("N", 5),)).key
@@ -184,7 +198,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is in one profile.
+    """The size of an experiment in one profile.
 
     Attributes:
         data: the data sets.
@@ -203,23 +217,31 @@ class Scale:
 
 @dataclass(frozen=True)
 class Trial:
-    """One cell, about to be measured.
+    """A cell, about to be measured.
 
     Attributes:
-        truth: the data set, after `Experiment.prepare`.
+        data: the data set: its name and public facts.
+        truth: what it holds, after `Experiment.prepare`.
         seed: of the experiment.
         time_limit: seconds that the cell may take.
     """
 
     cell: Cell
     arm: Arm
+    data: DataSet
     truth: Any
     seed: str
     time_limit: float
 
     @property
+    def post(self) -> Method | PostProcess | None:
+        """The arm's post-processing on this data set."""
+        post = self.arm.post
+        return post.on(self.data) if isinstance(post, PerDataSet) else post
+
+    @property
     def source(self) -> Source:
-        """Research noise of this data set and replicate: the same for every arm and every epsilon."""
+        """The research noise of this data set and replicate: the same for every arm and every epsilon."""
         return self.arm.source(f"{self.seed}: {self.cell.data}", self.cell.replicate)
 
     @property
@@ -248,7 +270,7 @@ class Task:
 
     @property
     def memory(self) -> int:
-        """Estimated peak memory of its process, in bytes."""
+        """The estimated peak memory of its process, in bytes."""
         return self.experiment.memory(self.data, self.arm, dict(self.cell.parameters))
 
     def compute(self) -> Record:
@@ -263,11 +285,13 @@ class Task:
         prepare = self.experiment.prepare
         if prepare is not None:
             truth = prepare(truth, dict(self.cell.parameters))
-        return self.experiment.measure(Trial(self.cell, self.arm, truth, self.experiment.seed, self.time_limit))
+        return self.experiment.measure(
+            Trial(self.cell, self.arm, self.data, truth, self.experiment.seed, self.time_limit)
+        )
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
+    """Estimate the peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
 
     Fitted to measured peaks of Hc with matching, the hungriest of Kuo's methods, on 14 shapes. Metrics work in blocks,
     so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments with solvers need
@@ -282,17 +306,19 @@ def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> in
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One table or figure: what runs, what is measured, how it is drawn and what it shows.
+    """A table or figure: what runs, what is measured, how it is drawn and what it shows.
 
     Attributes:
-        id: as in the specification, "K8" or "PG1"; the name on the command line.
+        id: a short name such as "K8"; the name on the command line.
         title: a few words.
-        paper: which table or figure of which paper.
+        paper: the paper it reproduces a part of, or goes beyond; None for one of your own.
+        part: which table or figure of it, as "figure 4"; what it is beyond, where it reproduces nothing.
         question: what it answers, in a sentence.
         arms: the competitors.
         profiles: how large it is.
         plot: a figure of the frame that `Store.frame` loads. The file it is written in is the experiment's file.
         verdicts: what the frame says about the paper's claims and numbers.
+        printed: the numbers that the paper prints, each with the means of ours that it stands beside.
         measure: from a trial to its record: plain values, lists and NumPy arrays. "status" and "reason" are read by the
             runner; "levels" maps a metric to one number per level; names ending in "_seconds" may differ between runs.
         prepare: changes the truth by free parameters, such as keeping sizes up to N.
@@ -301,22 +327,26 @@ class Experiment:
         alone: measure one cell at a time, because seconds are the result. With a scheduler, give workers one thread.
         cells_of: the experiment that this one is another look at; make it by `dataclasses.replace`. Cells, results and
             digest are those of that one, so that running either runs both.
+        file: the file that defines it, where no registry knows it; the command line calls it by that.
     """
 
     id: str
     title: str
-    paper: str
     question: str
     arms: tuple[Arm, ...]
     profiles: Mapping[Profile, Scale]
     plot: "Callable[[pd.DataFrame], Figure]"
     verdicts: "Callable[[pd.DataFrame], list[Verdict]]"
+    paper: Paper | None = None
+    part: str = ""
+    printed: tuple[Beside, ...] = field(default=(), repr=False)
     measure: Callable[[Trial], Record] = release_record
     prepare: Callable[[Any, Mapping[str, Any]], Any] | None = None
     memory: Callable[[DataSet, Arm, Mapping[str, Any]], int] = release_memory
     seed: str = "pgsr"
     alone: bool = False
     cells_of: "Experiment | None" = None
+    file: str = ""
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
@@ -328,8 +358,24 @@ class Experiment:
                 raise ExperimentError(f"experiment {self.id}, {profile}: data sets {names}; give each name once")
 
     @property
+    def called(self) -> str:
+        """What it is called on the command line."""
+        return self.file or self.id
+
+    @property
+    def reproduces(self) -> str:
+        """The paper and the part of it, in words.
+
+        Example:
+            >>> from experiments.registry import find
+            >>> find("K5").reproduces
+            'Kuo et al. 2018, figure 4'
+        """
+        return ", ".join(filter(None, ["" if self.paper is None else self.paper.name, self.part])) or "no paper"
+
+    @property
     def owner(self) -> "Experiment":
-        """Whose cells these are: its own, unless it is another look at an experiment."""
+        """The experiment whose cells these are: its own, unless it is another look at an experiment."""
         return self if self.cells_of is None else self.cells_of
 
     def scale(self, profile: Profile) -> Scale:
@@ -338,7 +384,7 @@ class Experiment:
         return self.profiles[profile]
 
     def available(self, profile: Profile) -> tuple["Experiment", list[str]]:
-        """The experiment on the data that this machine has, and a sentence for each data set left out or replaced."""
+        """Find the experiment on the data that is here, and a sentence for each data set left out or replaced."""
         kept, notes = {}, []
         for data in self.scale(profile).data:
             try:
@@ -355,7 +401,7 @@ class Experiment:
         return replace(self, profiles={profile: scale}), notes
 
     def tasks(self, profile: Profile) -> list[Task]:
-        """Every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
+        """List every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
         scale, owner = self.scale(profile), self.owner
         return [
             Task(owner, Cell(owner.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)

@@ -1,42 +1,26 @@
-"""How figures look: colours that anyone can tell apart, a marker each for print in black and white."""
+"""Parts of figures: titles, legends and axes. Colours and markers are in `engine.looks`."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito 2008; yellow comes last, because it is weak on paper.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
+def new_figure(width: float, height: float) -> "Figure":
+    """Make a figure of this size in inches, which notebooks display."""
+    from experiments.engine.notebook_figure import NotebookFigure
 
-@dataclass(frozen=True)
-class Look:
-    colour: str
-    marker: str
-
-
-PRINTED = Look("#000000", "_")
-"""Numbers printed in a paper."""
-
-
-def looks(labels: Sequence[str]) -> dict[str, Look]:
-    """A look per label, in order.
-
-    Example:
-        >>> looks(["Hc", "Hg"])["Hg"]
-        Look(colour='#E69F00', marker='s')
-    """
-    return {label: Look(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, label in enumerate(labels)}
+    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def level_name(level: int, n_levels: int) -> str:
-    """
+    """Name a level of a hierarchy.
+
     Example:
         >>> [level_name(level, 3) for level in range(3)]
         ['root', 'level 1', 'leaves']
@@ -45,7 +29,7 @@ def level_name(level: int, n_levels: int) -> str:
 
 
 def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
-    """Labels with units, a light grid, no box."""
+    """Finish a panel: labels with units, a light grid, no box."""
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_title(title, fontsize="medium")
@@ -55,14 +39,14 @@ def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
 
 
 def head(figure: "Figure", title: str) -> None:
-    """The title above all panels; lines too long for the figure are wrapped."""
+    """Write the title above all panels; lines too long for the figure are wrapped."""
     most = int(LETTERS * figure.get_figwidth())
     lines = (piece for line in title.split("\n") for piece in wrap(line, most))
     figure.suptitle("\n".join(lines), fontsize="medium")
 
 
 def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -> None:
-    """One legend below: every label of any panel once, if something is drawn for it, in as many columns as fit."""
+    """Write one legend below: every label once, if something is drawn for it, in as many columns as fit."""
     found: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -83,7 +67,107 @@ HANDLE = 0.55
 
 
 def _is_drawn(handle: "Artist") -> bool:
-    """Whether a line, or the line of error bars, has points."""
+    """Tell whether a line, or the line of error bars, has points."""
     line = handle[0] if isinstance(handle, tuple) else handle
     points = getattr(line, "get_xdata", None)
     return points is None or len(points()) > 0
+
+
+def epsilon_axis(axes: "Axes", epsilons: "Sequence[float]") -> None:
+    """Make the horizontal axis logarithmic, with a label at every epsilon that was run."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(epsilons), [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    if epsilons:
+        axes.set_xlim(min(epsilons) / 1.5, max(epsilons) * 1.5)
+
+
+def error_axis(axes: "Axes") -> None:
+    """Make the vertical axis logarithmic, with several labels."""
+    axes.set_yscale("log")
+    log_labels(axes.yaxis)
+
+
+def log_labels(axis: "Axis", most: int = 0) -> None:
+    """Label a logarithmic axis in plain figures: at least three labels, however short it is.
+
+    An axis too short for three round places is widened. Horizontal axes have room for five short labels, vertical ones
+    for seven, unless `most` says otherwise.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    horizontal = axis is axis.axes.xaxis
+    write, most = (short_number, most or 5) if horizontal else (plain_number, most or 7)
+    low, high = axis.get_view_interval()
+    smallest, largest = min(low, high), max(low, high)
+    places = log_places(smallest, largest, most)
+    first, last = min(smallest, places[0]), max(largest, places[-1])
+    # Through the limits of the axes, because other panels may share them.
+    set_limits = axis.axes.set_xlim if horizontal else axis.axes.set_ylim
+    set_limits(*((first, last) if low <= high else (last, first)))
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_places(low: float, high: float, most: int = 7) -> list[float]:
+    """Choose three to `most` round places on a logarithmic axis from `low` to `high`.
+
+    Example:
+        >>> log_places(3, 40), log_places(0.9, 1.1), log_places(1, 1e9)
+        ([5.0, 10.0, 20.0], [0.5, 1.0, 2.0], [1.0, 100.0, 10000.0, 1000000.0, 100000000.0])
+    """
+    from math import ceil, floor, log10
+
+    first, last = floor(log10(low)), ceil(log10(high))
+    decades = range(first - 1, last + 2)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        grid = [round(digit * 10.0**decade, 15 - min(decade, 0)) for decade in decades for digit in digits]
+        inside = [place for place in grid if low <= place * (1 + 1e-9) and place <= high * (1 + 1e-9)]
+        if len(inside) <= most:
+            break
+    else:
+        step = ceil(len(inside) / most)
+        return inside[::step]
+    if len(inside) < 3:
+        middle = (low * high) ** 0.5
+        nearest = sorted(grid, key=lambda place: abs(log10(place / middle)))
+        while len(inside) < 3:
+            inside = sorted({*inside, next(place for place in nearest if place not in inside)})
+    return inside
+
+
+def plain_number(value: float) -> str:
+    """Write a label of an axis.
+
+    Example:
+        >>> plain_number(20_000), plain_number(0.05), plain_number(3e7)
+        ('20,000', '0.05', '3e7')
+    """
+    if value >= 1e6 or 0 < value < 1e-4:
+        return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    return f"{value:,.10g}"
+
+
+def short_number(value: float) -> str:
+    """Write a label where there is little room, with k for thousands and M for millions.
+
+    Example:
+        >>> short_number(20_000), short_number(0.05), short_number(3e6), short_number(500)
+        ('20k', '0.05', '3M', '500')
+    """
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if factor <= value < 1_000 * factor:
+            return f"{value / factor:.10g}{unit}"
+    return plain_number(value)
+
+
+def wrapped(name: str, width: int = 16) -> str:
+    """Break the name of a data set into short lines, for titles and ticks.
+
+    Example:
+        >>> wrapped("Census, generated anew, K = 100")
+        'Census,\\ngenerated anew,\\nK = 100'
+    """
+    return "\n".join(wrap(name, width))

@@ -10,7 +10,7 @@ from pgsr.errors import MemoryNeededError
 
 
 class MemoryGate:
-    """Shares out the memory that was available when the gate was made.
+    """A gate that shares out the memory that was available when the gate was made.
 
     Example:
         >>> with MemoryGate(1_000).hold(600, "a cell"):

@@ -10,7 +10,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class Progress:
-    """Counts finished cells and estimates the time left from the pace so far."""
+    """A counter of finished cells that estimates the time left from the pace so far."""
 
     def __init__(self, title: str, total: int, say: Callable[[str], None]) -> None:
         self._title, self._total, self._say = title, total, say

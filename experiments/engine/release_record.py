@@ -28,8 +28,8 @@ def release_record(trial: "Trial") -> Record:
 
 
 def released(trial: "Trial") -> Result:
-    """What `release_record` judges, for experiments that look at the estimate besides."""
-    post, measurement = trial.arm.post, trial.noise.measure(trial.truth, trial.source)
+    """Post-process the trial's measurement, for experiments that look at the estimate besides its record."""
+    post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
     limit = SOLVER_SHARE * trial.time_limit
     if isinstance(post, Method):
         if trial.arm.problem is None:
@@ -44,7 +44,7 @@ def released(trial: "Trial") -> Result:
 
 
 def result_record(result: Result) -> Record:
-    """A result as plain values, for experiments that measure something else besides."""
+    """Write a result as plain values, for experiments that measure something else besides."""
     certificate = result.certificate if result.status in ANSWERED else None
     return {
         "status": result.status.name,

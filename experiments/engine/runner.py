@@ -1,33 +1,33 @@
 """Runs the cells that are missing: here on several cores, or on the workers of a Dask scheduler.
 
-Every cell has a process of its own (`pgsr.isolation`), killed at its time limit; whatever it does, the sweep goes on.
-One thread per job waits for such a process, so joblib needs no processes of its own and memory is shared out in one
-place. Only this process writes to the store, also for a scheduler, whose workers need no common disk; they need the
-same sources, and say so where they differ.
+Cells are computed in processes of their own (`engine.worker`), killed at a cell's time limit; whatever a cell does, the
+sweep goes on. Short cells of one data set and arm share such a process; long ones, and those whose seconds are the
+result, have one each. One thread per job waits for a process, so memory is shared out in one place. Only this process
+writes to the store, also for a scheduler, whose workers need no common disk; they need the same sources, and say so
+where they differ.
 """
 
 import contextlib
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import joblib
-import psutil
 
 from experiments.engine.digest import code_digest
 from experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
-from experiments.engine.in_process import prepare
 from experiments.engine.memory_gate import MemoryGate
 from experiments.engine.progress import Progress
 from experiments.engine.store import Entry, State, Store, Torn
+from experiments.engine.worker import Worker
 from pgsr.errors import MemoryNeededError
-from pgsr.isolation import run_isolated
 
 RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
 """Statuses of a record that another run may mend."""
@@ -35,14 +35,15 @@ RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
 OBSERVED = 1.1
 """Where cells like it ran before, a cell needs at most this much of the most that they needed."""
 
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
+SHORT = 1.0
+"""Seconds up to which the process of a cell takes the next one of its kind. Longer cells run in their order, replicate
+by replicate, so that a sweep cut short has something of all arms."""
 
 _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
 
 
 class Condition(StrEnum):
-    """What the store knows about a cell. All but the first two are run."""
+    """The knowledge of the store about a cell. All but the first two are run."""
 
     FINISHED = "finished"
     TIMED_OUT = "timed out"
@@ -54,7 +55,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run found and did.
+    """The report of a run: what it found and did.
 
     Attributes:
         planned: number of cells of the profile.
@@ -72,7 +73,7 @@ class Summary:
 
 
 def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:
-    """What the store knows about every task."""
+    """Look up what the store knows about every task."""
     return [(task, _condition(task, store.load(task.cell, profile))) for task in tasks]
 
 
@@ -114,7 +115,8 @@ def run(
         gate = MemoryGate()
         for task, needed in tasks:
             gate.require(needed, f"cell {task.cell.key}")
-        finished = _here(tasks, gate, 1 if experiment.alone and jobs is None else jobs)
+        at_once = jobs or (1 if experiment.alone else os.cpu_count()) or 1
+        finished = _here(tasks, gate, at_once, share=not experiment.alone)
     else:
         finished = _on_cluster(tasks, scheduler)
     ran: Counter[State] = Counter()
@@ -130,12 +132,11 @@ def run(
     return Summary(len(known), before, dict(ran), failures, len(wanted) - len(todo))
 
 
-def compute_entry(task: Task) -> Entry:
-    """Compute one cell in a process of its own; every way to fail is an entry with its reason."""
+def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
+    """Compute one cell in a process of its own, or in a worker; every way to fail is an entry with its reason."""
     start = time.perf_counter()
-    for name in ONE_THREAD:
-        os.environ.setdefault(name, "1")
-    outcome = run_isolated(task.compute, partial(prepare, task), task.time_limit)
+    with contextlib.closing(Worker()) if worker is None else contextlib.nullcontext(worker) as at_work:
+        outcome = at_work.compute(task)
     finish = partial(
         Entry,
         cell=task.cell,
@@ -144,6 +145,7 @@ def compute_entry(task: Task) -> Entry:
         time_limit=task.time_limit,
         seconds=time.perf_counter() - start,
         peak_bytes=outcome.peak_bytes,
+        baseline_bytes=outcome.baseline_bytes,
     )
     if not outcome.started:
         reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
@@ -183,31 +185,85 @@ def _with_memory(tasks: list[Task], profile: Profile, store: Store) -> list[tupl
         if isinstance(entry, Entry) and entry.state is State.DONE:
             kind = (entry.cell.data, entry.cell.arm, entry.cell.parameters)
             observed[kind] = max(observed.get(kind, 0), int(OBSERVED * entry.peak_bytes))
-    return [(t, observed.get((t.cell.data, t.cell.arm, t.cell.parameters), 0) or t.memory) for t in tasks]
+    return [(t, observed.get(_kind(t), 0) or t.memory) for t in tasks]
 
 
-def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int | None) -> Generator[Entry]:
-    stop = threading.Event()
+def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: bool) -> Generator[Entry]:
+    """Entries as they come; a thread per job waits for a worker."""
+    queue, results, workers = _Queue(tasks), SimpleQueue(), set()
 
-    def work(task: Task, needed: int) -> Entry | None:
-        with gate.hold(needed, task.cell.key):
-            return None if stop.is_set() else compute_entry(task)
+    def work() -> None:
+        try:
+            while (first := queue.next()) is not None:
+                task, needed = first
+                with gate.hold(needed, task.cell.key):
+                    if queue.stopped:
+                        break
+                    with contextlib.closing(Worker()) as worker:
+                        workers.add(worker)
+                        while task is not None and not queue.stopped:
+                            results.put(compute_entry(task, worker))
+                            short = share and worker.reusable and worker.seconds < SHORT
+                            task = queue.alike(task) if short else None
+                        workers.discard(worker)
+        except BaseException as error:  # told to the thread that waits for results
+            results.put(error)
+        results.put(None)
 
-    parallel = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, backend="threading", **_AS_THEY_COME)
-    results: Any = parallel(joblib.delayed(work)(task, needed) for task, needed in tasks)
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(tasks)))]
     try:
-        for entry in results:
-            if entry is not None:
-                yield entry
+        for thread in threads:
+            thread.start()
+        running = len(threads)
+        while running:
+            found = results.get()
+            if isinstance(found, BaseException):
+                raise found
+            if found is None:
+                running -= 1
+            else:
+                yield found
     finally:
         # After Ctrl-C or a full disk: threads cannot be stopped, but what they wait for can.
-        stop.set()
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if "pgsr.isolation" in " ".join(child.cmdline()):
-                    child.kill()
-        with contextlib.suppress(Exception):
-            results.close()
+        queue.stopped = True
+        for worker in list(workers):
+            worker.kill()
+        for thread in threads:
+            thread.join(timeout=5)
+
+
+class _Queue:
+    """Cells that wait, for several threads: in their order, or the next one that the same worker can take."""
+
+    def __init__(self, tasks: list[tuple[Task, int]]) -> None:
+        self._waiting = dict(enumerate(tasks))
+        self._in_order = deque(self._waiting)
+        self._of_kind: dict[tuple, deque[int]] = {}
+        for place, (task, _) in self._waiting.items():
+            self._of_kind.setdefault(_kind(task), deque()).append(place)
+        self._lock = threading.Lock()
+        self.stopped = False
+
+    def next(self) -> tuple[Task, int] | None:
+        return self._taken(self._in_order)
+
+    def alike(self, task: Task) -> Task | None:
+        found = self._taken(self._of_kind[_kind(task)])
+        return None if found is None else found[0]
+
+    def _taken(self, places: "deque[int]") -> tuple[Task, int] | None:
+        """The first that nobody took through the other way."""
+        with self._lock:
+            while places and not self.stopped:
+                found = self._waiting.pop(places.popleft(), None)
+                if found is not None:
+                    return found
+        return None
+
+
+def _kind(task: Task) -> tuple:
+    """What cells that share a worker have in common: data, code and memory."""
+    return task.cell.data, task.cell.arm, task.cell.parameters
 
 
 def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]:

@@ -55,11 +55,11 @@ ABANDONED = 3600.0
 
 
 class StoreError(PgsrError):
-    """Results cannot be written or read; the message names the place and the remedy."""
+    """An error in writing or reading results; the message names the place and the remedy."""
 
 
 class State(StrEnum):
-    """How a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
+    """The way a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
 
     DONE = "done"
     TIMED_OUT = "timed out"
@@ -77,10 +77,11 @@ class Entry:
         record: what was measured; lists in place of arrays.
         code: digest of the sources (`experiments.engine.digest`).
         time_limit: seconds it was allowed.
-        seconds: wall time of its process, start-up included.
-        peak_bytes: most memory of its process.
+        seconds: wall time; for the first cell of a process with its start-up.
+        peak_bytes: most memory of its process while it ran.
         versions, host: of the machine that computed it.
         finished: date and time, UTC.
+        baseline_bytes: memory of its process just before it ran: imports and compiled code. 0 if unknown.
     """
 
     cell: Cell
@@ -95,6 +96,12 @@ class Entry:
     versions: dict[str, str] = field(default_factory=lambda: dict(versions()))
     host: dict[str, Any] = field(default_factory=lambda: dict(host()))
     finished: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    baseline_bytes: int = 0
+
+    @property
+    def own_bytes(self) -> int:
+        """What the cell itself took beyond its process; 0 if unknown."""
+        return max(0, self.peak_bytes - self.baseline_bytes) if self.baseline_bytes else 0
 
     def content(self) -> dict[str, Any]:
         """The record without what may differ from run to run: names ending in "_seconds"."""
@@ -166,7 +173,7 @@ class Store:
         return path
 
     def load(self, cell: Cell, profile: Profile) -> Entry | Torn | None:
-        """The stored cell, what is wrong with its file, or None."""
+        """Read the stored cell, what is wrong with its file, or None."""
         path = self.path(cell, profile)
         found = _read(path) if path.exists() else None
         if isinstance(found, Entry) and found.cell != cell:
@@ -174,21 +181,22 @@ class Store:
         return found
 
     def entries(self, experiment: str, profile: Profile) -> Iterator[Entry | Torn]:
-        """Everything stored, in the order of file names."""
+        """Read everything stored, in the order of file names."""
         for path in sorted(self.folder(experiment, profile).glob("*.json")):
             yield _read(path)
 
     def frame(self, experiment: str, profile: Profile) -> "pd.DataFrame":
-        """Everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
+        """Read everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
         return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, Entry))
 
 
 def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
-    """One row per cell.
+    """Make a table with one row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
-    reason, everything recorded, seconds, peak_mb, time_limit, code, finished. "levels" becomes one column per metric
-    and level (emd_level0, ...), "violations" one per kind (violations_sign, ...). Arrays are lists.
+    reason, everything recorded, seconds, peak_mb, own_mb (without what the process held before), time_limit, code,
+    finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
+    (violations_sign, ...). Arrays are lists.
     """
     import pandas as pd
 
@@ -196,7 +204,7 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
 
 
 def plain(value: Any) -> Any:
-    """NumPy values, fractions and tuples as what JSON holds.
+    """Turn NumPy values, fractions and tuples into what JSON holds.
 
     Example:
         >>> plain({"a": (np.int64(1), Fraction(1, 3)), "b": np.arange(2)})
@@ -217,7 +225,7 @@ def plain(value: Any) -> Any:
 
 @lru_cache
 def versions() -> tuple[tuple[str, str], ...]:
-    """Python, pgsr and the solvers that are installed here."""
+    """Find the versions of Python, pgsr and the solvers that are installed here."""
     found = [("python", platform.python_version())]
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -227,7 +235,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 @lru_cache
 def host() -> tuple[tuple[str, Any], ...]:
-    """This machine."""
+    """Describe this machine."""
     return (
         ("name", socket.gethostname()),
         ("system", platform.platform()),
@@ -310,6 +318,7 @@ def _row(entry: Entry) -> dict[str, Any]:
             "reason": entry.reason,
             "seconds": entry.seconds,
             "peak_mb": entry.peak_bytes / 1e6,
+            "own_mb": entry.own_bytes / 1e6 if entry.own_bytes else None,
             "time_limit": entry.time_limit,
             "code": entry.code,
             "finished": entry.finished,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LevelError:
-    """One arm's error at one level.
+    """The error of one arm at one level.
 
     Attributes:
         data, real, epsilon, arm, parameters: of the cells.
@@ -33,33 +33,33 @@ class LevelError:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean; 0 from a single replicate."""
+        """The standard error of the mean; 0 from a single replicate."""
         n = len(self.values)
         return stdev(self.values.values()) / n**0.5 if n > 1 else 0.0
 
     def less(self, other: "LevelError") -> list[float]:
-        """This error less another's, for the replicates that both have: they share their noise."""
+        """Subtract another error from this one, for the replicates that both have: they share their noise."""
         return [self.values[r] - other.values[r] for r in sorted(self.values.keys() & other.values.keys())]
 
 
 @dataclass(frozen=True)
 class LevelErrors:
-    """All errors of one metric, to pick from."""
+    """The errors of one metric, to pick from."""
 
     rows: list[LevelError]
 
     def where(self, **wanted: object) -> "LevelErrors":
-        """Those with these attributes: `errors.where(data="taxi", epsilon=1)`."""
+        """Keep those with these attributes: `errors.where(data="taxi", epsilon=1)`."""
         kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return LevelErrors(kept)
 
     def one(self, **wanted: object) -> LevelError | None:
-        """The only one with these attributes, or None."""
+        """Find the only one with these attributes, or None."""
         rows = self.where(**wanted).rows
         return rows[0] if len(rows) == 1 else None
 
     def values_of(self, *names: str) -> list[Any]:
-        """What occurs, once each, in order of appearance; tuples for several names."""
+        """List what occurs, once each, in order of appearance; tuples for several names."""
         found = (tuple(getattr(row, name) for name in names) for row in self.rows)
         return list(dict.fromkeys(each if len(names) > 1 else each[0] for each in found))
 
@@ -75,7 +75,7 @@ class LevelErrors:
 
 
 def level_errors(frame: "pd.DataFrame", metric: str, parameters: Sequence[str] = ()) -> LevelErrors:
-    """Errors by data set, epsilon, arm, parameters and level, in the order of the frame."""
+    """Collect errors by data set, epsilon, arm, parameters and level, in the order of the frame."""
     columns = [str(name) for name in frame.columns if str(name).startswith(f"{metric}_level")]
     found: dict[tuple, LevelError] = {}
     rows: list[dict[Any, Any]] = frame.to_dict("records")

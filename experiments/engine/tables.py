@@ -17,19 +17,22 @@ _NUMBER = re.compile(r"-?|(< )?[-+]?[\d,.]+(e[-+]?\d+)?( (s|ms|MB)|/\d+( r)?)?")
 """A number, with its unit or what it is out of, or what stands for none."""
 
 
+MEMORY = "memory: beyond what a process holds once it has imported the arm's packages and solved a toy"
+
+
 def print_comparison(console: Console, table: Comparison) -> None:
-    """Answers, errors against the truth, and the notes below."""
+    """Print answers, errors against the truth, and the notes below."""
     print_frame(console, outcome_frame(table), "Answers")
     errors = error_frame(table)
     if len(errors):
         print_frame(console, errors, "Errors against the truth")
-    for note in notes(table):
+    for note in (*notes(table), MEMORY):
         head, _, rest = note.partition(": ")
         console.print(f"[bold]{head}[/bold]: {rest}", highlight=False, soft_wrap=False)
 
 
 def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
-    """The frame as a table: numbers to the right, words to the left."""
+    """Print the frame as a table: numbers to the right, words to the left."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", pad_edge=False)
     for column in frame.columns:
         numbers = all(_NUMBER.fullmatch(str(value)) for value in frame[column])

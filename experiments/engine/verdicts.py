@@ -1,53 +1,189 @@
-"""What the results say about a claim or a printed number."""
+"""What the results say about a claim or a printed number, by which test, and from how many replicates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from experiments.engine.summary import LevelError
+
 if TYPE_CHECKING:
     import pandas as pd
 
+FEWEST = 5
+"""Replicates below which nothing random is judged."""
+
+LEVEL = 0.05
+"""Of every test, two-sided."""
+
 
 class Finding(StrEnum):
-    """HOLDS and FAILS need two standard errors; UNDECIDED lies between; NOT_CHECKED lacks results."""
+    """An outcome: HOLDS, FAILS or UNDECIDED by a stated test; NOT_JUDGED where no test can be made."""
 
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
-    NOT_CHECKED = "not checked"
+    NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A finding with its reason.
+
+    Attributes:
+        finding: the outcome.
+        test: how it was found, or why it was not.
+        replicates: independent draws of the noise behind it; None where nothing is random.
+    """
+
+    finding: Finding
+    test: str
+    replicates: int | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, what became of it, and the figures in words."""
+    """One claim, where it was looked at, what became of it, and the figures in words."""
 
     claim: str
     data: str
-    finding: Finding
+    judgement: Judgement
     words: str
 
+    @property
+    def finding(self) -> Finding:
+        return self.judgement.finding
 
-def compared(difference: Sequence[float]) -> Finding:
-    """Whether a quantity is above 0, from independent replicates.
+
+def compared(difference: Sequence[float]) -> Judgement:
+    """Test whether a quantity is above 0, by Student's t over independent replicates.
 
     Example:
-        >>> compared([1.0, 1.1, 0.9])
+        >>> compared([1.0, 1.1, 0.9, 1.2, 1.0]).finding, compared([1.0, 1.1]).test
+        (<Finding.HOLDS: 'holds'>, 'too few replicates: 2 of 5')
+    """
+    values = np.asarray(difference, float)
+    if len(values) < FEWEST:
+        return _too_few(len(values))
+    mean, half = values.mean(), half_width(values)
+    finding = Finding.HOLDS if mean > half else Finding.FAILS if mean < -half else Finding.UNDECIDED
+    return Judgement(finding, "t-test of the paired difference, 5 %", len(values))
+
+
+def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
+    """Test whether one mean is above another, by Welch's t-test; both have noise of their own.
+
+    Example:
+        >>> separated([3.0, 3.1, 2.9, 3.0, 3.2], [1.0, 1.2, 0.9, 1.1, 1.0]).finding
         <Finding.HOLDS: 'holds'>
     """
-    import numpy as np
+    one, two = np.asarray([*larger], float), np.asarray([*smaller], float)
+    if min(len(one), len(two)) < FEWEST:
+        return _too_few(min(len(one), len(two)))
+    parts = np.array([x.var(ddof=1) / len(x) for x in (one, two)])
+    weights = np.array([len(one) - 1, len(two) - 1])
+    whole = parts.sum()
+    degrees = whole**2 / (parts**2 / weights).sum() if whole else weights.sum()
+    far, half = one.mean() - two.mean(), _quantile(degrees) * whole**0.5
+    finding = Finding.HOLDS if far > half else Finding.FAILS if far < -half else Finding.UNDECIDED
+    return Judgement(finding, "Welch's t-test of two means, 5 %", min(len(one), len(two)))
 
-    values = np.asarray(difference, float)
-    if len(values) < 2:
-        return Finding.NOT_CHECKED
-    mean, error = values.mean(), 2 * values.std(ddof=1) / np.sqrt(len(values))
-    return Finding.HOLDS if mean > error else Finding.FAILS if mean < -error else Finding.UNDECIDED
+
+def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> Judgement:
+    """Test whether a printed number is compatible with the mean of our replicates.
+
+    It holds if the printed number lies within t standard errors of our mean, widened by `tolerance` of itself. The
+    papers print no standard errors, so theirs counts as 0.
+
+    Example:
+        >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 10.5).test
+        'printed number within 2.78 standard errors of our mean'
+        >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 20).finding
+        <Finding.FAILS: 'fails'>
+    """
+    ours = np.asarray([*values], float)
+    if len(ours) < FEWEST:
+        return _too_few(len(ours))
+    near = abs(ours.mean() - printed) <= half_width(ours) + tolerance * abs(printed)
+    wider = f", or {100 * tolerance:.0f} % beyond" if tolerance else ""
+    test = f"printed number within {_quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
+    return Judgement(Finding.HOLDS if near else Finding.FAILS, test, len(ours))
+
+
+def exactly(holds: bool, test: str) -> Judgement:
+    """Judge a fact that no noise enters, such as a number counted in a model."""
+    return Judgement(Finding.HOLDS if holds else Finding.FAILS, f"exact: {test}")
+
+
+def in_every_replicate(holds: bool, replicates: int, test: str) -> Judgement:
+    """Judge by a rule that every replicate must meet."""
+    if replicates < FEWEST:
+        return _too_few(replicates)
+    return Judgement(Finding.HOLDS if holds else Finding.FAILS, test, replicates)
+
+
+def not_judged(why: str) -> Judgement:
+    """Give no verdict, for a reason."""
+    return Judgement(Finding.NOT_JUDGED, why)
+
+
+def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
+    """Test whether `this` error is smaller than each of the others, by their common noise; the worst counts."""
+    known = [other for other in others if other is not None]
+    if this is None or not known:
+        return not_judged("no results of one side")
+    return worst(compared(other.less(this)) for other in known)
+
+
+def worst(judgements: Iterable[Judgement]) -> Judgement:
+    """Pick the judgement that counts where all must hold.
+
+    Example:
+        >>> worst([exactly(True, "counted"), not_judged("no results")]).finding
+        <Finding.NOT_JUDGED: 'not judged'>
+    """
+    order = (Finding.FAILS, Finding.UNDECIDED, Finding.NOT_JUDGED, Finding.HOLDS)
+    return min(judgements, key=lambda each: order.index(each.finding), default=not_judged("no results"))
+
+
+def half_width(values: Sequence[float] | np.ndarray) -> float:
+    """Compute half the 95 % confidence interval of a mean: t standard errors. 0 from a single value."""
+    n = len(values)
+    return float(_quantile(n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
 
 
 def verdict_frame(verdicts: Sequence[Verdict]) -> "pd.DataFrame":
-    """The verdicts as a table for people."""
+    """Show the verdicts as a table for people."""
     import pandas as pd
 
-    return pd.DataFrame(
-        [{"claim": v.claim, "data": v.data, "verdict": str(v.finding), "figures": v.words} for v in verdicts]
+    rows = [
+        {"claim": v.claim, "data": v.data, "verdict": str(v.finding), "figures": v.words, "by": by(v.judgement)}
+        for v in verdicts
+    ]
+    return pd.DataFrame(rows)
+
+
+def by(judgement: Judgement) -> str:
+    """Name the test and the number of replicates.
+
+    Example:
+        >>> by(compared([1.0, 1.1, 0.9, 1.2, 1.0])), by(exactly(True, "counted"))
+        ('t-test of the paired difference, 5 %, 5 replicates', 'exact: counted')
+    """
+    n = judgement.replicates
+    return (
+        judgement.test if n is None or judgement.finding is Finding.NOT_JUDGED else f"{judgement.test}, {n} replicates"
     )
+
+
+def _too_few(n: int) -> Judgement:
+    return Judgement(Finding.NOT_JUDGED, f"too few replicates: {n} of {FEWEST}", n)
+
+
+def _quantile(degrees: float) -> float:
+    """Of Student's t, two-sided."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 1 - LEVEL / 2))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """To an anchor of the same report, "#k8", or to a paper."""
+    """A link to an anchor of the same report, "#k8", or to a paper."""
 
     text: str
     target: str
@@ -14,7 +14,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Code:
-    """What is typed, such as a command."""
+    """A text to be typed, such as a command."""
 
     text: str
 
@@ -32,7 +32,8 @@ Cell = Part | tuple[Part, ...]
 
 @dataclass(frozen=True)
 class Heading:
-    """
+    """A heading.
+
     Attributes:
         level: 1 is the title.
         anchor: where links go; "" for none.
@@ -55,7 +56,8 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """
+    """A table.
+
     Attributes:
         caption: what it shows, for those who cannot see it as well.
         columns: their heads; the first one's cells are heads of the rows.
@@ -77,7 +79,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """
+    """A picture.
+
     Attributes:
         name: of its file, without an ending.
         png: the picture.
@@ -105,7 +108,7 @@ def table(
     numbers: Sequence[int] = (),
     folded: bool = False,
 ) -> Table:
-    """A table without groups."""
+    """Make a table without groups."""
     return Table(caption, tuple(columns), (("", tuple(tuple(row) for row in rows)),), tuple(numbers), folded)
 
 

@@ -1,5 +1,6 @@
 """What the report says, in which order, as blocks."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,10 +8,10 @@ from fractions import Fraction
 
 from experiments.engine.experiment import Profile
 from experiments.engine.figures import level_name
+from experiments.engine.printed import Printed
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry
-from experiments.engine.verdicts import Finding
-from experiments.published.printed import Printed
+from experiments.engine.verdicts import FEWEST, Finding, by
 from experiments.report.blocks import (
     Block,
     Bullets,
@@ -27,7 +28,6 @@ from experiments.report.blocks import (
 )  # fmt: skip
 from experiments.report.environment import environment
 from experiments.report.means import Mean
-from experiments.report.printed import sources
 from experiments.report.sections import Section
 from pgsr.comparison import ANSWERED
 
@@ -47,17 +47,19 @@ UNITS = {
 
 
 def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
-    """The whole report."""
+    """Compose the whole report."""
     blocks: list[Block] = [
         Heading(1, "Differentially private group size release: experiments"),
+        *_warning(profile),
         text(*_summary(sections, profile)),
+        *_advice(sections, profile),
         *_how_to_read(),
         *_all_claims(sections),
         *_environment(sections, profile),
     ]
     for section in sections:
         blocks += _experiment(section)
-    return [*blocks, Heading(2, "Sources", "sources"), Bullets(tuple(_linked(source) for source in sources()))]
+    return [*blocks, Heading(2, "Sources", "sources"), Bullets(tuple(_linked(source) for source in _sources(sections)))]
 
 
 def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
@@ -74,7 +76,37 @@ def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
     elif absent:
         yield "Some data was absent; the sections say which. "
     if not any(use.data.real and use.results for section in ran for use in section.data):
-        yield "No result in this report is of real data: set PGSR_DATA to the folder that has it and run again."
+        yield "No result in this report is of real data. "
+
+
+def _warning(profile: Profile) -> Iterator[Block]:
+    if profile is Profile.SMOKE:
+        yield text(
+            Mark("Smoke profile"), ": shows that everything runs, no number here reproduces anything. Data is small "
+            "and generated, and there are too few replicates to judge anything.",
+        )  # fmt: skip
+
+
+def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
+    """The exact commands to run next."""
+    items: list[Cell] = []
+    left = [section for section in sections if section.unfinished]
+    if left:
+        names = " ".join(section.experiment.called for section in left)
+        command = Code(f"python -m experiments run {names} --profile {profile}")
+        items.append(("To compute what this report lacks: ", command))
+    larger = {Profile.SMOKE: Profile.QUICK, Profile.QUICK: Profile.PAPER}.get(profile)
+    next_ones = [s.experiment.called for s in sections if s.done and larger in s.experiment.profiles]
+    if larger is not None and next_ones:
+        takes = "minutes each" if larger is Profile.QUICK else "hours; the papers' sizes and replicates"
+        real = "" if os.environ.get("PGSR_DATA") else "PGSR_DATA=folder-of-the-real-data "
+        command = Code(f"{real}python -m experiments run {' '.join(next_ones)} --profile {larger}")
+        items.append((f"Next, profile {larger} ({takes}): ", command))
+        again = Code(f"python -m experiments report {' '.join(next_ones)} --profile {larger}")
+        items.append(("and then its report: ", again))
+    if items:
+        yield Heading(2, "What to run next", "next")
+        yield Bullets(tuple(items))
 
 
 def _how_to_read() -> Iterator[Block]:
@@ -82,10 +114,11 @@ def _how_to_read() -> Iterator[Block]:
     yield Bullets((
         "Means are over independent replicates of the noise; s.e. is the standard error of the mean, n the number of "
         "replicates. From a single replicate there is no standard error.",
-        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, lies more than two "
-         "standard errors of the difference away; both sides share their noise. ", Mark(Finding.UNDECIDED),
-         ": it lies between. ", Mark(Finding.NOT_CHECKED), ": there are no results for it, or too few. Where an "
-         "experiment decides by another rule, its claim or its figures say so."),
+        (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
+         "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
+         "claims one may fail by chance. ", Mark(Finding.UNDECIDED), ": the test tells neither. ",
+         Mark(Finding.NOT_JUDGED),
+         f": fewer than {FEWEST} replicates, no results, or other data than the paper's."),
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
         "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
         "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
@@ -95,7 +128,7 @@ def _how_to_read() -> Iterator[Block]:
         "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
         "used where the paper's data cannot be had, and its numbers are not the paper's.",
         "Stale results come from sources that changed since; they are shown and counted as such. Failed, torn and "
-        "missing cells have no numbers. Seconds are those of the cells' own processes, start-up included.",
+        "missing cells have no numbers. Seconds are wall time; the first cell of a process pays for its start.",
     ))  # fmt: skip
 
 
@@ -136,7 +169,7 @@ def _environment(sections: Sequence[Section], profile: Profile) -> Iterator[Bloc
 def _experiment(section: Section) -> Iterator[Block]:
     experiment = section.experiment
     yield Heading(2, f"{experiment.id}: {experiment.title}", section.anchor)
-    yield text("Reproduces: ", experiment.paper)
+    yield text("Reproduces: ", experiment.reproduces)
     yield text(experiment.question)
     if not section.entries:
         yield text(*_not_run(section))
@@ -249,8 +282,8 @@ def _printed_row(each: Printed) -> tuple[str, ...]:
 
 def _verdicts(section: Section) -> Iterator[Table]:
     if section.verdicts:
-        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words) for v in section.verdicts]
-        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures"), rows)
+        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words, by(v.judgement)) for v in section.verdicts]
+        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures", "by"), rows)
 
 
 def _notes(section: Section) -> Iterator[Block]:
@@ -296,6 +329,12 @@ def _plural(finding: Finding) -> str:
     return words.get(finding, f"were {finding}")
 
 
+def _sources(sections: Sequence[Section]) -> list[str]:
+    """The papers behind these experiments, once each."""
+    papers = (section.experiment.paper for section in sections)
+    return list(dict.fromkeys(paper.reference for paper in papers if paper is not None))
+
+
 def _linked(source: str) -> Cell:
     """A paper with its arXiv identifier as a link."""
     parts: list[Part] = []
@@ -316,7 +355,7 @@ def decimal(value: Fraction) -> str:
 
 
 def number(value: float) -> str:
-    """About four digits, as people read them.
+    """Write about four digits, as people read them.
 
     Example:
         >>> [number(x) for x in (360872, 20731.42, 772.84, 1.049, 0.000123456, 0)]
@@ -328,7 +367,7 @@ def number(value: float) -> str:
 
 
 def as_printed(value: float) -> str:
-    """All digits.
+    """Write all digits.
 
     Example:
         >>> as_printed(208977518.4), as_printed(78459.0)

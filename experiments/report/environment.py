@@ -11,7 +11,7 @@ from experiments.engine.store import Entry, host, versions
 
 
 def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
-    """Names and values as text. Names of machines are left out: reports are published."""
+    """Describe where results come from, as names and values. Names of machines are left out: reports are published."""
     found = list(entries)
     dates = sorted(_minute(datetime.fromisoformat(entry.finished)) for entry in found)
     machines = {_machine(entry.host) for entry in found} or {_machine(dict(host()))}
@@ -31,7 +31,7 @@ def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:
 
 
 def commit(folder: Path = ROOT) -> str:
-    """The commit that is checked out, and whether files differ from it."""
+    """Find the commit that is checked out, and whether files differ from it."""
     head, changes = _git(folder, "rev-parse", "--short=12", "HEAD"), _git(folder, "status", "--porcelain")
     if head is None or changes is None:
         return "no git checkout"
@@ -56,7 +56,7 @@ def _machine(of: dict) -> str:
 
 
 def _data() -> str:
-    """Whether there is a folder of real data; its name is nobody's business."""
+    """Tell whether there is a folder of real data; its name is nobody's business."""
     folder = os.environ.get("PGSR_DATA")
     if not folder:
         return "PGSR_DATA was not set when the report was written"

@@ -25,7 +25,7 @@ SCALE = 0.625
 
 
 def render(blocks: Sequence[Block]) -> str:
-    """The page."""
+    """Write the page."""
     title = next((block.text for block in blocks if isinstance(block, Heading) and block.level == 1), "Report")
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -23,7 +23,7 @@ _SPECIAL = str.maketrans({each: f"\\{each}" for each in "\\`*_[]|#<>"})
 
 
 def render(blocks: Sequence[Block], figures: Path) -> str:
-    """The document. Pictures are written to `figures`, which must lie beside it."""
+    """Write the document. Pictures are written to `figures`, which must lie beside it."""
     return "\n\n".join(_block(block, figures) for block in blocks) + "\n"
 
 

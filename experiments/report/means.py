@@ -7,17 +7,14 @@ from fractions import Fraction
 from statistics import fmean, stdev
 
 from experiments.engine.experiment import Parameters
+from experiments.engine.printed import Beside, Printed
 from experiments.engine.store import Entry, plain
-from experiments.published.printed import Printed
-from experiments.report.printed import Beside
-
-TWO_ERRORS = 2.0
-"""Standard errors within which a mean agrees with a printed number; verdicts use as many."""
+from experiments.engine.verdicts import FEWEST, half_width
 
 
 @dataclass(frozen=True)
 class Mean:
-    """One number by data set, epsilon, arm, free parameters, level and metric.
+    """A number by data set, epsilon, arm, free parameters, level and metric.
 
     Attributes:
         level: 0 is the root; None for numbers that are not of a level.
@@ -37,6 +34,11 @@ class Mean:
     printed: Printed | None = None
     remark: str = ""
 
+    def stands_beside(self, each: Beside) -> bool:
+        """Tell whether this is a mean that the printed number stands beside."""
+        found = dict(self.parameters) | {"epsilon": self.epsilon, "level": self.level, "metric": self.metric}
+        return each.fits(self.data, self.arm, found)
+
     @property
     def n(self) -> int:
         return len(self.values)
@@ -47,23 +49,25 @@ class Mean:
 
     @property
     def standard_error(self) -> float | None:
-        """None from a single replicate."""
+        """The standard error of the mean; None from a single replicate."""
         return stdev(self.values) / self.n**0.5 if self.n > 1 else None
 
     @property
     def ratio(self) -> float | None:
-        """Ours over theirs."""
+        """The ratio of ours over theirs."""
         return self.mean / self.printed.value if self.printed is not None and self.printed.value else None
 
     @property
     def words(self) -> str:
-        """How it compares with what is printed.
+        """The comparison with what is printed, in words.
 
         Example:
             >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
-            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0), printed)
-            >>> mean.words, replace(mean, values=(14.0, 15.0, 16.0)).words
-            ('agrees within two standard errors', 'larger, by 8.7 standard errors')
+            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0, 9.0, 11.0), printed)
+            >>> mean.words
+            'agrees within 2.78 standard errors, 5 replicates'
+            >>> replace(mean, values=(14.0, 15.0, 16.0, 15.0, 15.0)).words
+            'larger, by 15.8 standard errors'
         """
         if self.printed is None:
             return ""
@@ -72,16 +76,18 @@ class Mean:
             return "not compared, other data"
         if difference == 0:
             return "equal"
-        if error is None:
-            return "not compared, a single replicate"
-        if abs(difference) <= TWO_ERRORS * error:
-            return "agrees within two standard errors"
+        if self.n < FEWEST:
+            return f"not judged, {self.n} of {FEWEST} replicates"
+        assert error is not None, "there are several replicates"
+        half = half_width(self.values)
+        if abs(difference) <= half:
+            return f"agrees within {half / error:.2f} standard errors, {self.n} replicates"
         direction = "larger" if difference > 0 else "smaller"
         return f"{direction}, by {abs(difference) / error:.1f} standard errors" if error else f"{direction}, exactly"
 
 
 def means(entries: Iterable[Entry]) -> list[Mean]:
-    """Every number that finished cells recorded. Lists other than levels belong to figures."""
+    """Collect every number that finished cells recorded. Lists other than levels belong to figures."""
     found: dict[tuple, tuple[Entry, list[float]]] = {}
     for entry in entries:
         cell = entry.cell
@@ -95,8 +101,8 @@ def means(entries: Iterable[Entry]) -> list[Mean]:
 
 
 def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
-    """The same means, with the first printed number that fits."""
-    fitting = ((row, next((each for each in printed if each.fits(row)), None)) for row in rows)
+    """Give every mean the first printed number that fits."""
+    fitting = ((row, next((each for each in printed if row.stands_beside(each)), None)) for row in rows)
     return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
 
 

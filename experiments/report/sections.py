@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from experiments.engine.digest import code_digest
 from experiments.engine.experiment import DataSet, Experiment, Profile
+from experiments.engine.printed import Beside, Printed
 from experiments.engine.runner import Condition, conditions
 from experiments.engine.store import Entry, State, Store, Torn, to_frame
 from experiments.engine.verdicts import Verdict
-from experiments.published.printed import Printed
 from experiments.report.means import Mean, beside, means
-from experiments.report.printed import Beside, all_printed, besides, reason
 from pgsr.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Section:
-    """What there is to report on one experiment.
+    """The material to report on one experiment.
 
     Attributes:
         planned: False where the experiment has no such profile.
@@ -74,23 +73,30 @@ class Section:
 
     @property
     def seconds(self) -> float:
-        """Of all stored cells, each in a process of its own."""
+        """The seconds of all stored cells."""
         return sum(entry.seconds for entry in self.entries)
 
     @property
+    def unfinished(self) -> bool:
+        """Tell whether running it in this profile would compute something."""
+        again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
+        return self.planned and (not self.entries or any(self.condition[each] for each in again))
+
+    @property
     def command(self) -> str:
-        """What runs it, or runs what is left of it."""
+        """The command that runs it, or what is left of it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
-        return f"python -m experiments run {self.experiment.id} --profile {profile}"
+        return f"python -m experiments run {self.experiment.called} --profile {profile}"
 
 
 def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:
-    """Everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
+    """Collect everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
     return [_section(experiment, profile, store, draw) for experiment in experiments]
 
 
 def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool) -> Section:
-    printed = tuple(number for number in all_printed() if number.experiment == experiment.id)
+    # K9, say, sets numbers of K3 beside its own; those of K3 that stand nowhere are told there.
+    printed = tuple(dict.fromkeys(e.number for e in experiment.printed if e.number.experiment == experiment.id))
     if profile not in experiment.profiles:
         return Section(experiment, profile, planned=False, unmatched=_not_run(printed))
     found = list(store.entries(experiment.owner.id, profile))
@@ -106,7 +112,9 @@ def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool)
     section = Section(experiment, profile, entries=entries)
     condition, trouble = _conditions(there, profile, store, section)
     rows, frame = means(section.done), to_frame(section.done)
-    rows, unmatched = _beside(experiment, frame, rows, printed, remarks)
+    rows = beside(rows, experiment.printed)
+    matched = {row.printed for row in rows}
+    unmatched = tuple((number, _why_not(number, experiment.printed)) for number in printed if number not in matched)
     return replace(
         section,
         data=_uses(experiment, profile, there, section),
@@ -188,17 +196,13 @@ def _uses(experiment: Experiment, profile: Profile, there: Experiment, section: 
     return tuple(uses.values())
 
 
-def _beside(
-    experiment: Experiment, frame: "pd.DataFrame", rows: list[Mean], printed: tuple[Printed, ...], remarks: list[str]
-) -> tuple[list[Mean], tuple[tuple[Printed, str], ...]]:
-    given: list[Beside] = []
-    try:
-        given = besides(experiment, frame)
-        rows = beside(rows, given)
-    except Exception as error:
-        remarks.append(f"printed numbers could not be set beside ours: {_said(error)}; correct printed() of its file")
-    matched = {row.printed for row in rows}
-    return rows, tuple((number, reason(number, given)) for number in printed if number not in matched)
+def _why_not(number: Printed, given: Sequence[Beside]) -> str:
+    """Why no mean stands beside a number."""
+    about = [each for each in given if each.number == number]
+    wanted = [str(each.where["data"]) for each in about if each.where is not None]
+    if wanted:
+        return f"no results on {' or '.join(dict.fromkeys(wanted))}"
+    return next(each.remark for each in about)
 
 
 def _not_run(printed: tuple[Printed, ...]) -> tuple[tuple[Printed, str], ...]:

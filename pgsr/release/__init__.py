@@ -1,14 +1,64 @@
-"""From confidential tables to a published, checkable folder. What that protects, and what not: `THREATS.md`."""
+"""From confidential tables to a published, checkable folder. What that protects, and what not: `THREATS.md`.
 
+All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
+`pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from pgsr.ledger import LedgerFile, Loss
+    >>> from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
+    >>> from pgsr.tables import Entities, Groups, Parents
+
+Two public tables, the regions and the households with their region, and the private one, a row per person:
+
+    >>> areas = pd.DataFrame({"region": ["US", "GA", "MI"], "parent": [None, "US", "US"]})
+    >>> homes = pd.DataFrame({"group": range(40), "region": ["GA", "MI"] * 20})
+    >>> people = pd.DataFrame({"entity": range(60), "group": [*range(40), *range(20)]})
+
+What is released, and where to. The ledger, made once per data set, keeps what may be spent and what was:
+
+    >>> place = tempfile.TemporaryDirectory()
+    >>> ledger = LedgerFile.create(Path(place.name) / "ledger.jsonl", "households 2026", Loss(epsilon=2))
+    >>> config = ReleaseConfig(
+    ...     terms=Terms("households 2026", max_size=5, epsilon="1", kind="kuo", level_names=("nation", "state")),
+    ...     entities=Entities(people),
+    ...     groups=Groups(homes),
+    ...     regions=Parents(areas),
+    ...     output=Path(place.name) / "release",
+    ...     ledger=ledger.path,
+    ... )
+
+What that would be, and what errors to expect of every mechanism. Neither opens the private table or charges anything:
+
+    >>> dict(outline(config).facts)["state"]
+    '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
+    >>> forecast(config, mean_size=1.5, replicates=2, progress=False).mean.shape
+    (4, 2)
+
+The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
+file (`EXAMPLE` is one) in place of the configuration:
+
+    >>> made = publish(config)
+    >>> report = check(made.folder, made.digest)
+    >>> report.passed
+    True
+    >>> sorted(path.name for path in made.folder.iterdir())[:3]
+    ['README.txt', 'SHA256SUMS', 'counts.csv']
+    >>> place.cleanup()
+"""
+
+from pgsr.ledger import LedgerError, LedgerFile
 from pgsr.release.artefact import digest_of
-from pgsr.release.check import Finding, Outcome, Report, check
+from pgsr.release.checking import Finding, Outcome, Report, check
 from pgsr.release.config import ReleaseConfig
-from pgsr.release.errors import ConfigError, LedgerError, ManifestError, ReleaseError
+from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
 from pgsr.release.example import EXAMPLE
 from pgsr.release.forecast import forecast
-from pgsr.release.ledger_file import LedgerFile
-from pgsr.release.making import Release, publish
+from pgsr.release.making import Release, finish, publish
+from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
+from pgsr.release.signature import fingerprint, new_key
 from pgsr.release.terms import Kind, Terms
 
 __all__ = [
@@ -20,14 +70,20 @@ __all__ = [
     "LedgerFile",
     "ManifestError",
     "Outcome",
+    "Outline",
     "Release",
     "ReleaseConfig",
     "ReleaseError",
     "Report",
+    "SignatureError",
     "Terms",
     "check",
     "digest_of",
+    "fingerprint",
+    "finish",
     "forecast",
+    "new_key",
+    "outline",
     "publish",
     "selftest",
 ]

@@ -1,14 +1,10 @@
 """What can go wrong around a release. Every message names the item and the remedy."""
 
-from pgsr.errors import BudgetError, PgsrError
+from pgsr.errors import PgsrError
 
 
 class ConfigError(PgsrError, ValueError):
     """A key of the configuration is missing, unknown, or of the wrong kind."""
-
-
-class LedgerError(BudgetError):
-    """The ledger file cannot be trusted, read or written; nothing was charged."""
 
 
 class ReleaseError(PgsrError):
@@ -17,3 +13,7 @@ class ReleaseError(PgsrError):
 
 class ManifestError(PgsrError, ValueError):
     """A manifest is not what `pgsr release` writes."""
+
+
+class SignatureError(PgsrError, ValueError):
+    """A key or a signature is missing, malformed, wrong or somebody else's."""

@@ -1,21 +1,22 @@
 """A configuration to start from."""
 
 EXAMPLE = """\
-# What `pgsr release` needs to know. Names of files are relative to this file.
+# What `pgsr release` needs to know; `pgsr validate` tells what that would be. Names of files are relative to this file.
 # Nothing here may be read off the private data: K, epsilon and the regions are decided beforehand.
 
 data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
-mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up
+mechanism = "kuo"                # m_h, m_c_dp, kuo or bottom_up; `pgsr plan` compares their errors
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), or
 # totals_share = "1/10"          #   "noisy" where the table of groups is private, and the part of epsilon for them
 
 output = "release"               # a folder that does not exist yet
-ledger = "ledger.jsonl"          # what was spent on this data set; keep it, it is never published
-ledger_total = "2"               # epsilon of all releases of this data set together
+ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger init` makes it; it is never published
 # log = "release-private.log"    # numbers that are not for publication
+# level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
+# sign = "publisher.key"         # file of the private key that signs the release
 
 # [options]                      # of kuo and bottom_up
 # merge = "weighted"             # or "average" (kuo)
@@ -25,10 +26,19 @@ ledger_total = "2"               # epsilon of all releases of this data set toge
 file = "entities.parquet"        # or .csv; patterns such as "people/*.parquet" are fine
 entity = "entity"                # its column of ids; "" if every row is an entity of its own
 group = "group"
-# integers = ["group"]           # columns of a CSV file to read as whole numbers
-# delimiter = ";"                # of a CSV file
+# connection = "people.duckdb"   # instead of file: a DuckDB database file, opened read-only, and a query of which a
+# query = "select * from people" #   row is what is protected
+# cast = {group = "integer"}     # or "text": columns to be read as whole numbers (7, not 007) or as text
+# kind = "csv"                   # or "parquet", where the name of the file does not end so
+# delimiter = ";"                # of a CSV file, which is read exactly as declared: these signs are otherwise , and "
+# quote = "'"                    #   ("" for files without quotes)
+# escape = "\\"                  #   what stands before a quote sign inside quotes; if left out, the sign is doubled
+# encoding = "cp1252"            #   if it is not UTF-8
+# header = false                 #   if its first line holds no names of columns; then
+# columns = ["entity", "group"]  #   they are these
+# nulls = ["", "NA"]             #   texts that stand for a missing value
 
-[groups]                         # public: one row per group, groups without entities too
+[groups]                         # public: one row per group, groups without entities too. Read by the same keys
 file = "groups.parquet"
 group = "group"
 region = "region"                # or a column per level: ["nation", "state"], without [regions]

@@ -1,26 +1,26 @@
 """Expected errors of a release before any budget is spent, on a public stand-in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import pyarrow as pa
+from pathlib import Path
 
 from pgsr.errors import ArgumentError
 from pgsr.planning import Plan, expected_errors, stand_in_of
 from pgsr.release.config import ReleaseConfig
 from pgsr.release.errors import ConfigError
 from pgsr.release.terms import Kind
-from pgsr.tables import Entities, Limits, count_groups
-from pgsr.tables.ids import IdKind, id_kind
-from pgsr.tables.session import Session
+
+READING, SIMULATING = "reading the public tables", "drawing noise and post-processing, again and again"
+"""Stages of a forecast."""
 
 
 def forecast(
-    config: ReleaseConfig,
+    config: ReleaseConfig | str | Path,
     size_law: Sequence[float] | None = None,
     mean_size: float = 3.0,
     replicates: int = 5,
-    progress: bool = True,
+    progress: bool | Callable[[int, int], None] = True,
+    say: Callable[[str], None] | None = None,
 ) -> Plan:
     """Expected errors of the configured mechanism and of the others at the same epsilon.
 
@@ -28,25 +28,40 @@ def forecast(
     opened: what is chosen by this forecast costs nothing. Choosing by errors on the data would.
 
     Args:
-        config: its tables of groups and regions are read.
+        config: its tables of groups and regions are read; or the name of its TOML file.
         size_law: proportions of sizes 0..K, from earlier published tables; geometric with `mean_size` if None.
         mean_size: entities per group.
         replicates: draws of the noise.
-        progress: whether to show a progress bar.
+        progress: whether to show a progress bar; or what is told how many of how many draws are done.
+        say: is told in a few words what is going on.
 
     Raises:
         ConfigError: the table of groups is private, so there is no public stand-in.
+
+    Example:
+        >>> import pandas as pd
+        >>> from pgsr.release import Terms
+        >>> from pgsr.tables import Entities, Groups
+        >>> homes = pd.DataFrame({"group": range(90), "nation": "US", "state": ["GA", "MI", "MI"] * 30})
+        >>> people = pd.DataFrame({"group": [1, 1, 2]})
+        >>> config = ReleaseConfig(
+        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
+        ...     entities=Entities(people, entity=None),
+        ...     groups=Groups(homes, region=("nation", "state")),
+        ...     output="release",
+        ...     ledger="ledger.jsonl",
+        ... )
+        >>> forecast(config, mean_size=1.5, progress=False).labels
+        ('m_h (configured)', 'm_c_dp', 'kuo', 'bottom_up')
     """
-    terms = config.terms
+    config = ReleaseConfig.of(config)
+    terms, tell = config.terms, say or (lambda _text: None)
     if config.private_groups or config.groups is None:
         raise ConfigError("with a private table of groups there is no public stand-in; plan with pgsr.planning instead")
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    with Session(config.limits or Limits(), [config.groups.table]) as session:
-        types = session.types(config.groups.table, "the table of groups")
-        kind = id_kind(types, config.groups.group, "the table of groups")
-    nobody = pa.table({"group": pa.array([], pa.string() if kind is IdKind.TEXT else pa.int64())})
-    empty = count_groups(Entities(nobody, entity=None), config.groups, config.regions, max_size=terms.max_size)
+    tell(READING)
+    empty = config.count_public(terms.max_size)
     tree = empty.hierarchy
     ratio = mean_size / (1 + mean_size)
     law = list(size_law) if size_law is not None else [ratio**size for size in range(terms.max_size + 1)]
@@ -58,4 +73,5 @@ def forecast(
         if other is not terms.kind:
             usual = replace(terms, kind=other, shares=None, totals=other.totals[0], totals_share=None)
             chosen[str(other)] = usual.mechanism(tree.n_levels)
+    tell(SIMULATING)
     return expected_errors(stand_in, chosen, replicates, progress=progress)

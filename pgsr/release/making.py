@@ -1,31 +1,49 @@
 """Making a release, so that nothing is charged that fails and nothing is published that was not charged."""
 
+import getpass
+import hashlib
+import json
 import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from filelock import FileLock, Timeout
 
 from pgsr.certificates import broken_conditions
-from pgsr.errors import PgsrError
+from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Measurement
+from pgsr.histogram import CountOfCounts
+from pgsr.ledger import Charge, LedgerFile, Loss, Relation
+from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
-from pgsr.release import artefact, manifest
-from pgsr.release.check import Report, check
+from pgsr.release import artefact, manifest, released_tables, signature
+from pgsr.release.checking import Report, check
 from pgsr.release.config import ReleaseConfig
-from pgsr.release.errors import ReleaseError
+from pgsr.release.datapackage import package_text
+from pgsr.release.errors import ManifestError, ReleaseError
 from pgsr.release.judging import kept, replayed
-from pgsr.release.ledger_file import LedgerFile
 from pgsr.release.preflight import require_arithmetic, require_place, require_room
+from pgsr.release.private_log import OperatorLog
+from pgsr.release.readme import readme
+from pgsr.release.saying import fault_of
+from pgsr.release.summary import summary
 from pgsr.release.terms import Terms
-from pgsr.tables import PrivateLog
+from pgsr.tables import read_long
 from pgsr.views import View
+
+UNFINISHED = "unfinished.json"
+"""The terms of noisy values that are not yet a release; `finish` needs them."""
+
+_HIDDEN = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 
 
 @dataclass(frozen=True)
@@ -45,115 +63,259 @@ class Release:
         """SHA-256 of the whole release, to be announced elsewhere."""
         return artefact.digest_of(self.folder)
 
+    def counts(self) -> CountOfCounts:
+        """The released counts."""
+        return read_long(self.folder / artefact.COUNTS).counts()
 
-def publish(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Release:
-    """Read, charge, measure, post-process, certify, write and check.
+
+def publish(
+    config: ReleaseConfig | str | Path, rehearse: bool = False, say: Callable[[str], None] | None = None
+) -> Release:
+    """Read, charge, measure, post-process, certify, write, check and sign.
 
     Everything that can be refused is refused before the ledger is charged, and the ledger is charged before any noise
-    is drawn. The folder appears under its name in one step, complete and checked, or not at all.
+    is drawn. The folder appears under its name in one step, complete and checked, or not at all; noisy values that were
+    paid for are kept, and `finish` makes a release of them.
 
     Args:
-        config: what to release.
+        config: what to release, or the name of the TOML file that says so.
         rehearse: do all of it on seeded noise, without a charge. The folder has another name and says everywhere that
-            it is not private: it is as secret as the data.
+            it is not private: it is as secret as the data. It is not signed.
         say: is told in a few words what is going on.
 
     Raises:
         PgsrError: the tables, the terms or the place are not right, or the ledger lacks epsilon; nothing was charged.
         ReleaseError: something failed after the charge; the message says so.
 
+    Example: in `help(pgsr.release)`, from three data frames to a checked folder.
+
     Shown by `tests/test_release.py`.
     """
-    tell, log = say or _silent, _Log()
+    config = ReleaseConfig.of(config)
+    tell, log = say or _silent, OperatorLog()
     terms, folder = config.terms, config.folder(rehearse)
-    ledger = LedgerFile(config.ledger, config.ledger_total, terms.data_set)
-    what = f"{terms.kind} into {folder.name}"
+    ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
-    ledger.require(terms.epsilon, what)
-    tell("reading the tables")
-    require_room(folder, terms, config.tree())
-    truth = config.count(log.rows)
-    log.note("read")
-    mechanism = terms.mechanism(truth.hierarchy.n_levels)
-    source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-    mechanism.check(truth, source)
-    require_room(folder, terms, truth.hierarchy, truth)
-    require_arithmetic(terms, truth)
-    log.open(config.log)
-    keep = False
-    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    key = None if config.sign is None or rehearse else signature.load_private(config.sign)
+    with _only_one(folder):
         if not rehearse:
-            tell("charging the ledger")
-            ledger.charge(terms.epsilon, what)
+            ledger.require(charge, terms.data_set)
+        tell("reading the tables")
+        require_room(folder, terms, config.tree())
         try:
-            tell("drawing noise")
-            measurement = mechanism.noise.measure(truth, source)
-            del truth
-            _write_measurement(hidden, terms, measurement)
-            log.note("measured")
-            tell("post-processing")
-            result = replayed(terms, measurement)
-            log.note("post-processed")
-            tell("writing and checking")
-            _write(hidden, terms, measurement, result)
-            report = _publish(hidden, folder)
-            log.note("written and checked")
-        except BaseException as error:
-            # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
-            keep = not rehearse and any(hidden.iterdir())
-            spent = "nothing was charged" if rehearse else f"epsilon {terms.epsilon} is spent"
-            where = f"; what was written lies in {str(hidden)!r}" if keep else ""
-            if not isinstance(error, Exception):  # somebody ends the process
-                tell(f"stopped after the noise was drawn, so {spent}{where}")
-                raise
-            said = str(error) if isinstance(error, PgsrError | OSError) else _unexpected(error)
-            raise ReleaseError(f"the release failed after the noise was drawn, so {spent}{where}: {said}") from error
-    finally:
-        if not keep:
-            shutil.rmtree(hidden, ignore_errors=True)
-        log.close()
+            truth = config.count(log.rows)
+        except TableError:
+            log.keep(config.log)
+            raise
+        log.note("read")
+        terms.names(truth.hierarchy.n_levels)
+        mechanism = terms.mechanism(truth.hierarchy.n_levels)
+        source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
+        mechanism.check(truth, source)
+        require_room(folder, terms, truth.hierarchy, truth)
+        require_arithmetic(terms, truth)
+        log.open(config.log)
+        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            if not rehearse:
+                tell("charging the ledger")
+                tell(f"the ledger's head is now {ledger.charge(charge, terms.data_set)}")
+            with _kept_if_paid(hidden, None if rehearse else terms, tell):
+                tell("drawing noise")
+                measurement = mechanism.noise.measure(truth, source)
+                del truth
+                _write_measurement(hidden, terms, measurement)
+                log.note("measured")
+                report = _completed(hidden, folder, terms, measurement, key, tell, log.note)
+        finally:
+            if not (hidden / UNFINISHED).exists() or rehearse:
+                shutil.rmtree(hidden, ignore_errors=True)
+            log.close()
     return Release(folder, report)
 
 
+def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[str], None] | None = None) -> Release:
+    """Make a release of noisy values that were paid for and kept when `publish` failed. Nothing is charged or drawn.
+
+    Args:
+        hidden: the folder that the failed release named; it lies beside the output and its name starts with a dot.
+        sign: file of a private key, or None for a release without signature.
+        say: is told in a few words what is going on.
+
+    Raises:
+        ReleaseError: the folder holds no complete noisy values, or the output is there already.
+        PgsrError: as `publish`.
+    """
+    hidden, tell = Path(hidden).absolute(), say or _silent
+    name = _HIDDEN.fullmatch(hidden.name)
+    if name is None or not hidden.is_dir():
+        raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
+    key = None if sign is None else signature.load_private(sign)
+    folder = hidden.with_name(name["name"])
+    require_place(folder)
+    with _only_one(folder):
+        terms, secure = _kept_terms(hidden)
+        tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, terms)
+        facts = manifest.facts(terms, secure, "measurement")
+        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, terms, facts)
+        measurement = terms.measured(tree, values, totals, secure)
+        with _kept_if_paid(hidden, terms, tell):
+            report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
+    return Release(folder, report)
+
+
+def charge_for(terms: Terms, folder: Path) -> Charge:
+    """What a release under these terms costs, and between which data sets."""
+    empty_groups_too = terms.public is Totals.NOISY
+    relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
+    return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
+
+
+def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
+    path = hidden / UNFINISHED
+    try:
+        return manifest.terms_of(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, ManifestError):
+        raise ReleaseError(
+            f"{str(hidden)!r} holds no complete noisy values, so nothing can be made of it; a new release costs "
+            "epsilon again"
+        ) from None
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Hold a lock on the name of an output, so that two processes do not both pay for it.
+
+    The lock is a file in the temporary folder: processes of one user on one machine see it.
+    """
+    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:24]
+    lock = FileLock(Path(tempfile.gettempdir()) / f"pgsr-{getpass.getuser()}-{name}.lock", timeout=0)
+    try:
+        with lock:
+            yield
+    except Timeout:
+        raise ReleaseError(
+            f"another process is making {folder.name!r} just now; wait for it, or choose another output; nothing was "
+            "charged"
+        ) from None
+
+
+@contextmanager
+def _kept_if_paid(hidden: Path, paid: Terms | None, tell: Callable[[str], None]) -> Iterator[None]:
+    """Say of every failure after the noise was drawn what it costs and what is left. `paid` is None in a rehearsal."""
+    try:
+        yield
+    except BaseException as error:
+        # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
+        spent = "nothing was charged" if paid is None else f"epsilon {paid.epsilon} is spent"
+        kept_there = paid is not None and (hidden / UNFINISHED).exists()
+        where = (
+            f"; the noisy values lie in {str(hidden)!r}, and `pgsr release --finish {hidden.name}` makes a release of "
+            "them at no further charge"
+            if kept_there
+            else ""
+        )
+        if not isinstance(error, Exception):  # somebody ends the process
+            tell(f"stopped after the noise was drawn, so {spent}{where}")
+            raise
+        if isinstance(error, OSError):
+            said = fault_of(error)
+        else:
+            said = str(error) if isinstance(error, PgsrError) else _unexpected(error)
+        raise ReleaseError(f"the release failed after the noise was drawn, so {spent}{where}: {said}") from error
+
+
+def _completed(
+    hidden: Path,
+    folder: Path,
+    terms: Terms,
+    measurement: Measurement,
+    key: Ed25519PrivateKey | None,
+    tell: Callable[[str], None],
+    note: Callable[[str], None],
+) -> Report:
+    """Post-process, write, check, sign, and give the folder its name."""
+    tell("post-processing")
+    result = replayed(terms, measurement)
+    note("post-processed")
+    tell("writing")
+    _write(hidden, terms, measurement, result)
+    tell("checking")
+    report = _publish(hidden, folder, key)
+    note("written and checked")
+    return report
+
+
 def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
+    """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
-    artefact.write_measurement(folder / artefact.MEASUREMENT, measurement.matrix, tree, terms, facts)
-    artefact.write_hierarchy(folder / artefact.HIERARCHY, tree, measurement.totals)
+    values = measurement.matrix
+    released_tables.write_measurement(folder / artefact.MEASUREMENT, values, tree, terms, facts)
+    released_tables.write_regions(folder / artefact.REGIONS, tree, measurement.totals, terms)
+    for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
+        _sync(path)
+    fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
+    whole = folder / f"{UNFINISHED}.part"
+    whole.write_text(json.dumps(fields), encoding="utf-8")
+    _sync(whole)
+    whole.rename(folder / UNFINISHED)
+    _sync(folder)
 
 
 def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result) -> None:
     if result.answer is None or result.certificate is None:
         raise ReleaseError(f"{result.status.value}: {result.reason}")
     tree = measurement.hierarchy
-    regions = [int(n) for n in np.diff(tree.level_start)]
     estimate = Estimate(tree, View.COUNTS, result.answer.as_counts)
     broken = {kind: n for kind, n in broken_conditions(kept(terms, measurement), estimate).items() if n}
     if broken:
         raise ReleaseError(f"the counts are no release: {broken}; please report this")
-    counts = estimate.counts()
-    artefact.write_counts(folder / artefact.COUNTS, counts, manifest.facts(terms, measurement.secure, "counts"))
-    fields = manifest.terms_fields(terms, measurement.secure, regions)
+    facts = manifest.facts(terms, measurement.secure, "counts")
+    table = released_tables.counts_table(estimate.counts(), terms, facts)
+    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
+        released_tables.write_counts(folder / name, table)
+    fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
     fields |= manifest.answer_fields(terms, measurement, result.status.name, result.certificate, estimate)
     fields["versions"] = manifest.versions()
-    (folder / artefact.README).write_text(manifest.readme(fields), encoding="utf-8", newline="")
+    _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
+    _write_text(folder / artefact.README, readme(fields))
+    _write_text(folder / artefact.SUMMARY, summary(fields, tree, released_tables.dense(estimate)))
     fields["files"] = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
-    (folder / artefact.MANIFEST).write_text(manifest.written(fields), encoding="utf-8", newline="")
-    (folder / artefact.SUMS).write_text(artefact.sums_text(folder), encoding="utf-8", newline="")
+    _write_text(folder / artefact.MANIFEST, manifest.written(fields))
+    _write_text(folder / artefact.SUMS, artefact.sums_text(folder))
 
 
-def _publish(hidden: Path, folder: Path) -> Report:
-    """Check the hidden folder as a stranger would, put it on the disk, and give it its name in one step."""
-    report = check(hidden)
-    if not report.passed:
-        raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
-    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-    for path in (*hidden.iterdir(), hidden):
-        _sync(path)
-    hidden.rename(folder)  # replaces an empty folder, and fails on any other
+def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:
+    """Check the hidden folder as a stranger would, sign it, put it on the disk, and give it its name in one step."""
+    unfinished = hidden / UNFINISHED
+    terms = unfinished.read_bytes()
+    unfinished.unlink()
+    try:
+        report = check(hidden)
+        if not report.passed:
+            raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
+        if key is not None:
+            signature.sign(hidden, key)
+        hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
+        now = time.time()
+        for path in (*hidden.iterdir(), hidden):
+            os.utime(path, (now, now))  # times between the files would tell how long the private steps took
+            _sync(path)
+        hidden.rename(folder)  # replaces an empty folder, and fails on any other
+    except BaseException:
+        unfinished.write_bytes(terms)
+        raise
     _sync(folder.parent)
     return report
+
+
+def _regions_per_level(measurement: Measurement) -> list[int]:
+    return [int(n) for n in np.diff(measurement.hierarchy.level_start)]
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")
 
 
 def _unexpected(error: Exception) -> str:
@@ -167,46 +329,13 @@ def _unexpected(error: Exception) -> str:
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows has no way to do that
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@dataclass
-class _Log:
-    """What is not for publication: numbers of rows, and times. Written outside the release, for its owner alone."""
-
-    rows: PrivateLog = field(default_factory=PrivateLog)
-    lines: list[str] = field(default_factory=list)
-    start: float = field(default_factory=time.perf_counter)
-    path: Path | None = None
-
-    def note(self, step: str) -> None:
-        self.lines.append(f"{step} after {time.perf_counter() - self.start:.2f} s")
-
-    def open(self, path: Path) -> None:
-        """Raise `ReleaseError` if nothing can be written there."""
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        except OSError as error:
-            raise ReleaseError(
-                f"the private log {str(path)!r} cannot be written ({error.strerror}); name another with log = ...; "
-                "nothing was charged"
-            ) from None
-        self.path = path
-
-    def close(self) -> None:
-        numbers = (
-            f"{self.rows.entities} rows of entities",
-            f"{self.rows.clipped_groups} groups above max_size",
-            f"{self.rows.clipped_quantities} quantities above max_quantity",
-        )
-        text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self.lines, ""))
-        if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(text)
 
 
 def _silent(_: str) -> None:

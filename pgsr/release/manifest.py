@@ -14,12 +14,12 @@ from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.problem import Problem
-from pgsr.release.artefact import dense
 from pgsr.release.errors import ManifestError
+from pgsr.release.released_tables import dense
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, cumulative
 
-FORMAT = "pgsr release 1"
+FORMAT = "pgsr release 2"
 PRIVATE = "epsilon-differentially private (secure noise)"
 SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
@@ -54,9 +54,11 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
     """The part of a manifest that follows from the terms and the number of regions per level."""
     n_levels = len(regions)
     parts, budget, scales = terms.parts(n_levels), terms.budget(n_levels).levels, terms.scales(n_levels)
+    names = terms.names(n_levels)
     levels = [
         {
             "level": level,
+            "name": names[level],
             "regions": regions[level],
             "view": terms.kind.view.value,
             "share": str(parts[level]),
@@ -166,7 +168,9 @@ def read(text: str) -> dict[str, Any]:
     if not isinstance(found["levels"], list) or not found["levels"]:
         raise ManifestError("the manifest names no levels")
     for level in found["levels"]:
-        _require(level, ("level", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"), "a level")
+        _require(
+            level, ("level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"), "a level"
+        )
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
@@ -200,60 +204,14 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             _kind(manifest, "max_quantity", int),
             Merge(options.get("merge", Merge.WEIGHTED)),
             options.get("norm", 1),
+            tuple(_kind(level, "name", str) for level in manifest["levels"]),
         )
+        terms.names(len(manifest["levels"]))
     except (PgsrError, ValueError) as error:
         raise ManifestError(f"the manifest states no terms of a release: {error}") from None
     if manifest["privacy_claim"] not in (PRIVATE, SEEDED):
         raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release says so")
     return terms, manifest["privacy_claim"] == PRIVATE
-
-
-def readme(manifest: dict[str, Any]) -> str:
-    """The release in plain words, from its manifest alone."""
-    seeded = manifest["privacy_claim"] == SEEDED
-    warning = (
-        "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret\n"
-        "as the data.\n\n"
-        if seeded
-        else ""
-    )
-    levels = "\n".join(
-        f"  level {level['level']}: {level['regions']:,} regions, epsilon {level['epsilon']}, "
-        + (f"noise of scale {level['noise_scale']}" if level["epsilon"] != "0" else "not measured")
-        for level in manifest["levels"]
-    )
-    kept = "\n".join(f"  - {fact}" for fact in manifest["invariants"])
-    used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
-    options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
-    return f"""\
-{manifest["data_set"]}: numbers of groups by region and size
-
-{warning}WHAT THIS IS
-For every region and every size from 0 to {manifest["max_size"]} the number of groups of that size; groups larger than
-{manifest["max_size"]} count as {manifest["max_size"]}. The numbers are estimates: whole, not negative, and those of
-the regions below add up to the region's. {COUNTS_NOTE}
-
-WHAT IS PROTECTED
-Privacy claim: {manifest["privacy_claim"]}, epsilon {manifest["epsilon"]} in all.
-Neighbours are {manifest["neighbours"]}. Whatever a reader concludes from these files, the
-chances of seeing them differ between neighbours by a factor of e^{manifest["epsilon"]} at most.
-{levels}
-Published exactly, without noise:
-{kept}
-Other releases of the same data add their epsilon to this one's.
-
-HOW IT WAS MADE
-Mechanism {manifest["mechanism"]} ({manifest["method"]}; options: {options}),
-from the noisy values in measurement.parquet and public facts alone. Status: {manifest["status"]}.
-Computed with {used}.
-
-HOW TO CHECK IT
-`pgsr check FOLDER` verifies all of it, and computes the counts again from the noisy values. Compare the digest that it
-prints with the one that the publisher announced elsewhere: a folder that somebody made up as a whole looks fine, too.
-"""
-
-
-COUNTS_NOTE = "Rows of counts.parquet whose count would be 0 are left out."
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:

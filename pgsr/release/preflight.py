@@ -13,6 +13,9 @@ from pgsr.histogram import CountOfCounts
 from pgsr.release.errors import ReleaseError
 from pgsr.release.terms import Kind, Terms
 
+LONGEST_NAME = 255
+"""Bytes that the name of a file may have on all usual disks."""
+
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
     """Most memory that the process of a release holds after reading: libraries, regions, and tables.
@@ -33,7 +36,15 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
 
 
 def require_place(folder: Path) -> None:
-    """Raise `ReleaseError` unless a release can be put under this name."""
+    """Raise `ReleaseError` unless a release can be put under this name.
+
+    While it is made it has a name that is ten characters longer.
+    """
+    if len(os.fsencode(folder.name)) > LONGEST_NAME - 10:
+        raise ReleaseError(
+            f"the name of the output, {folder.name[:40] + '...'!r}, is too long for most disks; choose one of at most "
+            f"{LONGEST_NAME - 10} characters; nothing was charged"
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise ReleaseError(f"the output {str(folder)!r} is no folder; choose another; nothing was charged")
     if folder.exists() and any(folder.iterdir()):

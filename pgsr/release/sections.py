@@ -1,13 +1,15 @@
-"""Reading a TOML table strictly: every key is known, present where it must be, and of its kind."""
+"""Reading a TOML table strictly: every key is known, present where it must be, and of its form."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from pgsr.budget import exact
+from pgsr.release import forms
 from pgsr.release.errors import ConfigError
+from pgsr.release.forms import Form, nearest
+from pgsr.release.toml import kind_of, shown
 
 Choice = TypeVar("Choice", bound=StrEnum)
 REQUIRED: Any = object()
@@ -28,58 +30,64 @@ class Section:
 
     def __init__(self, name: str, values: object) -> None:
         if not isinstance(values, dict):
-            raise ConfigError(f"{name} is {values!r}; write a table [{name}]")
+            raise ConfigError(no_table(name, values))
         self._name = name
         self._values: dict[str, Any] = values
         self._asked: list[str] = []
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    @property
+    def title(self) -> str:
+        """The table as a message names it."""
+        return f"[{self._name}]"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are there."""
+        return tuple(self._values)
+
     def text(self, key: str, default: Any = REQUIRED, *, empty: bool = False) -> Any:
-        value = self._take(key, str, "text in quotes", default)
-        if value == "" and not empty:
-            raise ConfigError(f"{self._shown(key)} is empty; write a text")
-        return value
+        """A string, not empty unless `empty`."""
+        return self._take(key, forms.MAYBE_TEXT if empty else forms.TEXT, default)
 
     def number(self, key: str, default: Any = REQUIRED) -> Any:
-        return self._take(key, int, "a whole number", default)
+        """An integer."""
+        return self._take(key, forms.INTEGER, default)
 
     def flag(self, key: str, default: bool) -> bool:
-        return self._take(key, bool, "true or false", default)
+        """A boolean."""
+        return self._take(key, forms.BOOLEAN, default)
 
-    def texts(self, key: str, default: Any = REQUIRED) -> Any:
-        """A list of texts, as a tuple."""
-        value = self._take(key, list, "a list of texts", default)
-        if value is default:
-            return value
-        if not value or not all(isinstance(part, str) and part for part in value):
-            raise ConfigError(f"{self._shown(key)} is {value!r}; write a list of texts, such as ['nation', 'state']")
-        return tuple(value)
+    def texts(self, key: str, default: Any = REQUIRED, *, empty: bool = False) -> Any:
+        """An array of strings, not empty ones unless `empty`, as a tuple."""
+        value = self._take(key, forms.MAYBE_TEXTS if empty else forms.TEXTS, default)
+        return value if value is default else tuple(value)
 
     def columns(self, key: str, default: Any = REQUIRED) -> Any:
-        """One column name, or a list of them, as a tuple."""
-        return self.texts(key) if isinstance(self._values.get(key), list) else self.text(key, default)
+        """One column name, or several as a tuple."""
+        value = self._take(key, forms.COLUMNS, default)
+        return tuple(value) if isinstance(value, list) else value
 
     def fraction(self, key: str, default: Any = REQUIRED, *, zero: bool = False) -> Any:
-        """An exact number, as text or a whole number; decimal points outside quotes are refused."""
-        value = self._take(key, (str, int), "an exact number in quotes, such as '0.1' or '1/3'", default)
+        """An exact number, as a string or an integer; floats are refused."""
+        value = self._take(key, forms.EXACT_OR_ZERO if zero else forms.EXACT, default)
         return value if value is default else exact(value, key, zero=zero)
 
     def fractions(self, key: str, default: Any = REQUIRED) -> tuple[Fraction, ...] | Any:
-        value = self._take(key, list, "a list of exact numbers, such as ['1/3', '2/3']", default)
-        if value is default:
-            return value
-        for part in value:
-            if isinstance(part, bool) or not isinstance(part, str | int):
-                raise ConfigError(f"{self._shown(key)} holds {part!r}; write it in quotes, such as '1/3'")
-        return tuple(exact(part, f"a number of {key}", zero=True) for part in value)
+        """An array of exact numbers, as a tuple."""
+        value = self._take(key, forms.EXACTS, default)
+        return value if value is default else tuple(exact(part, f"a number of {key}", zero=True) for part in value)
 
     def choice(self, key: str, kind: type[Choice], default: Any = REQUIRED) -> Choice | Any:
-        value = self.text(key, default)
-        if value is default:
-            return value
-        try:
-            return kind(value)
-        except ValueError:
-            raise ConfigError(f"{self._shown(key)} is {value!r}; write one of {', '.join(kind)}") from None
+        """One of the values of an enumeration."""
+        value = self._take(key, forms.choice(kind), default)
+        return value if value is default else kind(value)
+
+    def choices(self, key: str, allowed: Iterable[str]) -> dict[str, str]:
+        """A table of names of the user's own, each with one of the allowed strings; empty if the key is absent."""
+        return self._take(key, forms.choices(allowed), {})
 
     def section(self, key: str) -> "Section | None":
         """A table inside this one, or None."""
@@ -90,29 +98,35 @@ class Section:
         """Raise `ConfigError` if there is a key that nobody asked for."""
         for key in self._values:
             if key not in self._asked:
-                raise ConfigError(f"{self._shown(key)} is unknown; known are {_list(self._asked)}")
+                raise ConfigError(f"{shown_key(key, self._name)} is unknown{near_or_all(key, self._asked)}")
 
-    def _take(self, key: str, kind: type | tuple[type, ...], wanted: str, default: Any) -> Any:
+    def _take(self, key: str, form: Form, default: Any) -> Any:
         self._asked.append(key)
         if key not in self._values:
             if default is REQUIRED:
                 unknown = [other for other in self._values if other not in self._asked]
-                hint = _near(key, unknown) or f"; write {key} = ... with {wanted}"
-                raise ConfigError(f"{self._shown(key)} is missing{hint}")
+                near = nearest(key, unknown)
+                hint = f"did you write {near!r}?" if near else f"write {key} = ... with {form.wanted}"
+                raise ConfigError(f"{shown_key(key, self._name)} is missing; {hint}")
             return default
-        value = self._values[key]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise ConfigError(f"{self._shown(key)} is {value!r}; write {wanted}")
-        return value
-
-    def _shown(self, key: str) -> str:
-        return f"the key {key!r}" + (f" of [{self._name}]" if self._name else "")
+        fault = form.fault(self._values[key])
+        if fault is not None:
+            raise ConfigError(f"{shown_key(key, self._name)} {fault}")
+        return self._values[key]
 
 
-def _near(key: str, others: Iterable[str]) -> str:
-    near = get_close_matches(key, list(others), 1)
-    return f"; did you write {near[0]!r}?" if near else ""
+def shown_key(key: str, table: str) -> str:
+    """A key as messages name it."""
+    return f"the key {key!r}" + (f" of [{table}]" if table else "")
 
 
-def _list(keys: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(keys))
+def no_table(name: str, value: object) -> str:
+    """What to say of a value where a table should be."""
+    return f"{name} is {shown(value)}, {kind_of(value)}; write a table, [{name}] on a line of its own"
+
+
+def near_or_all(key: str, known: Iterable[str]) -> str:
+    """The known key that was probably meant, or all of them."""
+    listed = list(dict.fromkeys(known))
+    near = nearest(key, listed)
+    return f"; did you mean {near!r}?" if near else f"; known are {', '.join(listed)}"

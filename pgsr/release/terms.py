@@ -5,15 +5,28 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from pgsr.algorithms import BottomUp, IsotonicFit, IsotonicTreeProjection, Matching, Merge, TreeProjection
-from pgsr.budget import Budget
-from pgsr.measurement import Totals
+from pgsr.budget import Budget, exact
+from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
+from pgsr.tables.long import OTHER_COLUMNS
 from pgsr.views import View
+
+M_C_RENAMED = (
+    "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "
+    'mechanism = "m_c_dp"'
+)
+"""Why the mechanism m_c is refused."""
+
+RESERVED_NAMES = OTHER_COLUMNS
+"""Columns of a release's tables beside those of the levels, so that no level may have such a name."""
 
 
 class Kind(StrEnum):
@@ -29,6 +42,13 @@ class Kind(StrEnum):
     M_C_DP = "m_c_dp"
     KUO = "kuo"
     BOTTOM_UP = "bottom_up"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind":
+        """Raise `ConfigError`: no mechanism has this name."""
+        if value == "m_c":
+            raise ConfigError(M_C_RENAMED)
+        raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
 
     @property
     def view(self) -> View:
@@ -46,7 +66,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms, checked.
+    """The terms, checked. Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy").
 
     Attributes:
         data_set: a public name.
@@ -54,13 +74,18 @@ class Terms:
         epsilon: the total, exact.
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
-        totals: whose number of groups is public.
-        totals_share: part of epsilon for noisy totals, else 0.
+        totals: whose number of groups is public; the mechanism's usual ones if None.
+        totals_share: part of epsilon for noisy totals, 1/10 if None; else 0.
         max_quantity: public bound on what one entity adds to a size.
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
+        level_names: public names of the levels, root first; None for level_0, level_1, ...
+
+    Raises:
+        ConfigError: a term is unknown or out of range, or contradicts another.
+        BudgetError: epsilon or a share is malformed.
 
     Example:
-        >>> terms = Terms("demo", 5, Fraction(1), Kind.M_H)
+        >>> terms = Terms("demo", 5, "1", "m_h", level_names=("nation", "state"))
         >>> terms.budget(2), terms.scales(2)
         (Budget(1/2 + 1/2 = 1), (Fraction(4, 1), Fraction(4, 1)))
         >>> terms.mechanism(2).post
@@ -77,29 +102,33 @@ class Terms:
     max_quantity: int = 1
     merge: Merge = Merge.WEIGHTED
     norm: int = 1
+    level_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        self._convert()
         if self.totals is None:
             object.__setattr__(self, "totals", self.kind.totals[0])
         if self.totals_share is None:
             object.__setattr__(self, "totals_share", Fraction(1, 10) if self.totals is Totals.NOISY else Fraction(0))
         if self.totals not in self.kind.totals:
-            usual = " or ".join(repr(str(t)) for t in self.kind.totals)
-            raise ConfigError(
-                f"mechanism {self.kind} does not keep totals={str(self.totals)!r}; write totals = {usual}"
-            )
+            usual = " or ".join(f'"{t}"' for t in self.kind.totals)
+            raise ConfigError(f'mechanism {self.kind} does not keep totals = "{self.totals}"; write totals = {usual}')
         if self.norm not in (1, 2):
-            raise ConfigError(f"norm is {self.norm!r}; write 1 or 2")
+            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
         if noisy != (0 < self.part < 1) or self.part < 0:
             raise ConfigError(
-                f"totals_share is {self.part} with totals={str(self.totals)!r}; only noisy totals have a share, "
+                f'totals_share is {self.part} with totals = "{self.totals}"; only noisy totals have a share, '
                 "between 0 and 1"
             )
-        if self.max_size < 1 or self.max_quantity < 1:
+        if not all(type(number) is int and number >= 1 for number in (self.max_size, self.max_quantity)):
             raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
         if self.shares is not None and sum(self.shares) != 1:
-            raise ConfigError(f"the shares add up to {sum(self.shares)}, not 1; write fractions, such as '1/3'")
+            raise ConfigError(f'the shares add up to {sum(self.shares)}, not 1; write fractions, such as "1/3"')
+        if not isinstance(self.data_set, str) or not self.data_set or not self.data_set.isprintable():
+            raise ConfigError("data_set is empty or holds control characters; write a plain public name")
+        if self.level_names is not None:
+            _check_level_names(self.level_names)
 
     @property
     def part(self) -> Fraction:
@@ -131,6 +160,25 @@ class Terms:
         """What was chosen of the mechanism's options."""
         return {name: {"merge": str(self.merge), "norm": self.norm}[name] for name in self.kind.options}
 
+    def names(self, n_levels: int) -> tuple[str, ...]:
+        """The name of every level, root first.
+
+        Raises:
+            ConfigError: there is not one name per level.
+
+        Example:
+            >>> Terms("demo", 5, "1", "m_h").names(2)
+            ('level_0', 'level_1')
+        """
+        if self.level_names is None:
+            return tuple(f"level_{level}" for level in range(n_levels))
+        if len(self.level_names) != n_levels:
+            raise ConfigError(
+                f"there are {len(self.level_names)} names of levels ({', '.join(self.level_names)}), and the regions "
+                f"have {n_levels} levels; write level_names with one name per level, root first"
+            )
+        return self.level_names
+
     def parts(self, n_levels: int) -> tuple[Fraction, ...]:
         """The share of every level in the values' epsilon; they add up to 1."""
         if self.shares is not None:
@@ -157,6 +205,36 @@ class Terms:
         noise = Geometric(self.kind.view, self.epsilon, self.parts(n_levels), self.public, share, self.max_quantity)
         return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
+    def measured(self, tree: Hierarchy, values: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
+        """Noisy values as a measurement under these terms."""
+        return Measurement(
+            hierarchy=tree,
+            view=self.kind.view,
+            values=values,
+            max_size=self.max_size,
+            epsilon=self.budget(tree.n_levels).levels,
+            public=self.public,
+            totals=totals,
+            secure=secure,
+            data_set=self.data_set,
+            totals_epsilon=self.totals_epsilon,
+        )
+
+    def _convert(self) -> None:
+        """Texts become what they stand for."""
+        keep = object.__setattr__
+        keep(self, "epsilon", exact(self.epsilon))
+        keep(self, "kind", Kind(self.kind))
+        keep(self, "merge", _one_of(Merge, self.merge, "merge"))
+        if self.totals is not None:
+            keep(self, "totals", _one_of(Totals, self.totals, "totals"))
+        if self.totals_share is not None:
+            keep(self, "totals_share", exact(self.totals_share, "totals_share", zero=True))
+        if self.shares is not None:
+            keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
+        if self.level_names is not None:
+            keep(self, "level_names", tuple(self.level_names))
+
     @property
     def _post(self) -> Method | PostProcess:
         fit = partial(IsotonicFit, cumulative_norm=self.norm)
@@ -165,3 +243,27 @@ class Terms:
         if self.kind is Kind.M_C_DP:
             return IsotonicTreeProjection()
         return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())
+
+
+def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
+    try:
+        return kind(value)
+    except ValueError:
+        raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None
+
+
+def _check_level_names(names: tuple[str, ...]) -> None:
+    """Raise `ConfigError` unless these can be the columns of a table."""
+    remedy = "write other names with level_names = [...]"
+    seen: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise ConfigError(f"a level has a name that is empty or no printable text; {remedy}")
+        folded = name.casefold()
+        if folded in seen:
+            raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
+        if folded in RESERVED_NAMES:
+            raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
+        seen[folded] = name
+    if not names:
+        raise ConfigError(f"level_names is empty; {remedy}")

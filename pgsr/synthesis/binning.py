@@ -53,17 +53,10 @@ class Binning:
         numbers = self._numbers(values)
         absent = np.isnan(numbers)
         if absent.any() and self.missing is None:
-            first = np.flatnonzero(absent)[0]
-            raise SynthesisError(
-                f"{self.name} is missing in {absent.sum():,} rows, the first is row {first}; give missing='...'"
-            )
+            raise SynthesisError(f"{self.name} is missing in some rows; give missing='...'")
         outside = (numbers < self.lower[0]) | (False if self.last is None else numbers >= self.last + 1)
         if outside.any():
-            first = np.flatnonzero(outside)[0]
-            raise SynthesisError(
-                f"{self.name} is outside its bins in {outside.sum():,} rows, "
-                f"the first is row {first} with {numbers[first]:g}"
-            )
+            raise SynthesisError(f"{self.name} is outside its bins in some rows; widen the bins, or mend the table")
         return np.where(absent, len(self.lower), np.searchsorted(self.lower, numbers, side="right") - 1)
 
     def labels(self, values: ArrayLike) -> np.ndarray:
@@ -79,8 +72,8 @@ class Binning:
         column = np.where(pd.isna(column), np.nan, column)
         try:
             return column.astype(np.float64)
-        except (TypeError, ValueError) as fault:
-            raise SynthesisError(f"{self.name} holds something that is no number: {fault}") from fault
+        except (TypeError, ValueError):
+            raise SynthesisError(f"{self.name} holds something that is no number; mend the table") from None
 
 
 def _label(start: int, end: int | None) -> str:

@@ -7,21 +7,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pgsr.help import examples
 from pgsr.release.errors import ConfigError
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.publish import REHEARSAL, resample
+from pgsr.synthesis.publish import REHEARSAL, digest_of, resample
 from pgsr.synthesis.publish import synthesize as make
 
-EPILOG = (
-    "Examples:  pgsr synthesize --example > synthesis.toml  |  pgsr synthesize synthesis.toml --rehearse  |  "
-    "pgsr synthesize synthesis.toml --sizes release  |  "
-    "pgsr synthesize --model synthetic/model.npz --groups 1000 --output more"
+EPILOG = examples(
+    ("pgsr synthesize --example > synthesis.toml", "a configuration to start from"),
+    ("pgsr synthesize synthesis.toml --rehearse", "all of it on noise that protects nothing"),
+    ("pgsr synthesize synthesis.toml --sizes release", "with the numbers of households of a release"),
+    ("pgsr synthesize --model synthetic/model.npz --groups 1000 --output more", "a fitted model again, at no cost"),
 )
 
 
 def synthesize(
     config: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="TOML file; `pgsr synthesize --example` prints one.")
+        Path | None, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr synthesize --example` prints one.")
     ] = None,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Use seeded noise. NOT private.")] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration to start from.")] = False,
@@ -37,15 +39,17 @@ def synthesize(
     method: Annotated[SynthesisMethod | None, typer.Option(help="Instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the method and the sample, not of the noise.", min=0)] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
-    """Fit a model to households and persons with secure noise, and write a synthetic population with its model."""
+    """Charge the ledger, fit a model to households and persons with secure noise, and write a synthetic population."""
     if example:
         print(SYNTHESIS_EXAMPLE, end="")
         return
     console = Console(width=None if sys.stdout.isatty() else 150)
     if model is not None:
         fitting = {"CONFIG": config, "--epsilon": epsilon, "--delta": delta, "--rounds": rounds, "--k": k}
-        unused = [name for name, value in (fitting | {"--method": method}).items() if value is not None]
+        fitting |= {"--method": method, "--ledger": ledger}
+        unused = [name for name, value in fitting.items() if value is not None]
         if unused or rehearse:
             raise ConfigError(f"{(*unused, '--rehearse')[0]} has no meaning with --model, which is fitted already")
         if output is None:
@@ -57,7 +61,7 @@ def synthesize(
         raise ConfigError("name a configuration (`pgsr synthesize --example` prints one), or a --model")
     given = {
         "epsilon": epsilon, "delta": delta, "rounds": rounds, "k": k, "method": method and str(method),
-        "groups": groups, "seed": seed, "output": output,
+        "groups": groups, "seed": seed, "output": output, "ledger": ledger,
     }  # fmt: skip
     folder = make(
         SynthesisConfig.read(config, given),
@@ -68,4 +72,6 @@ def synthesize(
     )
     if rehearse:
         console.print(f"[bold red]A rehearsal ({REHEARSAL}): NOT private. Keep it as secret as the data.[/bold red]")
-    console.print(f"synthetic population  {folder}", highlight=False, soft_wrap=True)
+    console.print(
+        f"synthetic population  {folder}\ndigest                {digest_of(folder)}", highlight=False, soft_wrap=True
+    )

@@ -1,24 +1,29 @@
 """What `pgsr synthesize` needs to know: the tables, their public domain, budget and method. From one TOML file."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgsr.release.declared import require
 from pgsr.release.errors import ConfigError
 from pgsr.release.sections import Section
+from pgsr.release.table_sections import read_source
+from pgsr.release.toml import read_toml, shown
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
+from pgsr.synthesis.folder import workload_of
 from pgsr.synthesis.hpd import HPDFixed, HPDGen
+from pgsr.synthesis.keys import keys
 from pgsr.synthesis.linked_tables import load, read_population
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.population import Population
-from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.zcdp import AdaptiveBudget
+from pgsr.tables.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +43,7 @@ class SynthesisConfig:
 
     Attributes:
         data_set: a public name.
-        households, persons: files of the tables.
+        households, persons: where the tables are.
         key, role: columns as in `read_population`.
         domain: attributes and roles.
         bins: numeric columns that become attributes.
@@ -46,15 +51,17 @@ class SynthesisConfig:
         method, components: the family; components are those of mixtures.
         k: attributes per query.
         neighbours: what is protected.
-        n_persons: public number of persons; needed where one may be added or removed.
+        n_persons: public number of persons; needed where one may be added or removed. Otherwise the true number is
+            published if it is None.
         groups: households to sample; as many as there are (a public number) if None.
         seed: of the method's own, public randomness.
         output: folder, absent or empty.
+        ledger: the ledger file of the data set; only a rehearsal goes without.
     """
 
     data_set: str
-    households: Path
-    persons: Path
+    households: Source
+    persons: Source
     key: str
     role: str
     domain: Domain
@@ -68,6 +75,7 @@ class SynthesisConfig:
     groups: int | None
     seed: int
     output: Path
+    ledger: Path | None
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
@@ -75,36 +83,31 @@ class SynthesisConfig:
 
         Args:
             path: of the file; `SYNTHESIS_EXAMPLE` shows every key.
-            overrides: top-level keys that replace those of the file; `output` is then relative to the working folder.
+            overrides: top-level keys that replace those of the file; `output` and `ledger` are then relative to the
+                working folder.
 
         Raises:
             ConfigError: the file is absent or no TOML; a key is missing, unknown or of the wrong kind.
             SynthesisError, BudgetError: the domain or the budget is malformed.
         """
         path = Path(path)
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(
-                f"the configuration {str(path)!r} cannot be read ({error.strerror}); "
-                "`pgsr synthesize --example` prints one to start from"
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the configuration {path.name} is not TOML: {error}") from None
+        values = read_toml(path, "`pgsr synthesize --example` prints one to start from")
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
-        return cls.of(values | given, path.parent, Path() if "output" in given else path.parent)
+        return cls.of(values | given, path.parent, {"output", "ledger"} & given.keys())
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], folder: Path, output_folder: Path | None = None) -> "SynthesisConfig":
-        """From the values of a file in `folder`."""
+    def of(cls, values: Mapping[str, Any], folder: Path, here: set[str] | None = None) -> "SynthesisConfig":
+        """From the values of a file in `folder`; the names under the keys `here` are relative to the working folder."""
+        place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger")}
+        require(keys(tuple(SynthesisMethod), tuple(Neighbours)), values)
         top = Section("", dict(values))
         homes, people = _table(top, "households"), _table(top, "persons")
         of_homes, home_bins = _attributes(values, top, "household_attributes")
         of_people, person_bins = _attributes(values, top, "person_attributes")
         config = cls(
             data_set=top.text("data_set"),
-            households=folder / homes.text("file"),
-            persons=folder / people.text("file"),
+            households=read_source(homes, folder),
+            persons=read_source(people, folder),
             key=homes.text("key", "household"),
             role=people.text("role", "role"),
             domain=_domain(top, of_homes, of_people),
@@ -114,14 +117,20 @@ class SynthesisConfig:
             method=top.choice("method", SynthesisMethod, SynthesisMethod.HPD_FIXED),
             components=top.number("components", 1000),
             k=top.number("k", 3),
-            neighbours=top.choice("neighbours", Neighbours, Neighbours.REPLACE),
+            neighbours=top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE),
             n_persons=top.number("n_persons", None),
             groups=top.number("groups", None),
             seed=top.number("seed", 0),
-            output=(folder if output_folder is None else output_folder) / top.text("output"),
+            output=place["output"] / top.text("output"),
+            ledger=None if (ledger := top.text("ledger", None)) is None else place["ledger"] / ledger,
         )
         for section in (homes, people, top):
             section.done()
+        if config.n_persons is None and config.neighbours is Neighbours.ADD_REMOVE:
+            raise ConfigError(
+                "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
+                "private; write a public number near it, or neighbours = 'replace', which publishes the exact one"
+            )
         return config
 
     def population(self) -> Population:
@@ -130,32 +139,36 @@ class SynthesisConfig:
         Raises:
             TableError, SynthesisError: a table is not what the domain says.
         """
-        homes, people = self._binned(self.households, "households"), self._binned(self.persons, "persons")
+        with_role = [self.role] if len(self.domain.roles) > 1 else []
+        homes = self._binned(self.households, "households", self.domain.group)
+        people = self._binned(self.persons, "persons", self.domain.individual, with_role)
         return read_population(homes, people, self.domain, household_key=self.key, role=self.role)
 
     def workload(self) -> Workload:
         """All queries of k attributes; with relations where the domain has roles."""
-        levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(self.domain.roles) > 1 else [])]
-        return Workload.k_way(self.domain, self.k, levels)
+        return workload_of(self.domain, self.k)
 
     def family(self) -> Family:
         """The method with its settings."""
-        if self.method is SynthesisMethod.MWEM:
-            return MWEM()
-        return {SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}[self.method](
-            components=self.components
-        )
+        return family_of(self.method, {} if self.method is SynthesisMethod.MWEM else {"components": self.components})
 
-    def _binned(self, file: Path, name: str) -> "pd.DataFrame":
-        frame = load(file, name, [])
+    def _binned(
+        self, table: Source, name: str, attributes: Sequence[Attribute], more: Sequence[str] = ()
+    ) -> "pd.DataFrame":
+        frame = load(table, name, [self.key, *more, *(attribute.name for attribute in attributes)])
         labels = {b.name: b.labels(frame[b.name].to_numpy(object)) for b in self.bins if b.name in frame.columns}
         return frame.assign(**labels)
 
 
+def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family:
+    """The method with these settings, and its usual ones for the rest."""
+    kinds = {SynthesisMethod.MWEM: MWEM, SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}
+    return kinds[method](**settings)
+
+
 def _table(top: Section, key: str) -> Section:
     section = top.section(key)
-    if section is None:
-        raise ConfigError(f"the table [{key}] is missing; write [{key}] with file = '...'")
+    assert section is not None, "required by the declaration"
     return section
 
 
@@ -176,15 +189,15 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
     top.section(key)
     table = values.get(key, {})
     attributes, bins = [], []
-    for name, given in table.items() if isinstance(table, dict) else ():
+    for name, given in table.items():
         if isinstance(given, list):
-            if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in given):
-                raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of texts or whole numbers")
             attributes.append(Attribute(name, tuple(given)))
             continue
-        lower = given.get("bins") if isinstance(given, dict) else None
+        lower = given.get("bins")
         if not isinstance(lower, list) or not all(type(bound) is int for bound in lower):
-            raise ConfigError(f"{name} of [{key}] is {given!r}; write a list of values, or {{bins = [0, 18, 65]}}")
+            raise ConfigError(
+                f"{name} of [{key}] is {shown(given)}; write an array of values, or {{bins = [0, 18, 65]}}"
+            )
         section = Section(f"{key}.{name}", {option: value for option, value in given.items() if option != "bins"})
         binning = Binning(name, tuple(lower), section.number("last", None), section.text("missing", None))
         section.done()
@@ -196,7 +209,7 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
 SYNTHESIS_EXAMPLE = """\
 # What `pgsr synthesize` needs to know. Names of files are relative to this file.
 # Nothing here may be read off the private data: attributes, values, bounds and rounds are decided beforehand.
-# Public besides: the number of households and their attributes, and every household's number of persons.
+# Public besides: the number of households and their attributes.
 
 data_set = "households 2026"     # a public name
 epsilon = "1"                    # in quotes, so that it stays exact
@@ -205,16 +218,20 @@ rounds = 50                      # queries to select and measure; each gets a pa
 method = "hpd-fixed"             # hpd-fixed or hpd-gen (both need torch), or mwem (few kinds of households only)
 k = 3                            # attributes per query
 components = 1000                # of hpd-fixed and hpd-gen
-# neighbours = "replace"         # or "move", or "add_remove" with n_persons = a public number
+n_persons = 25000                # a public number near that of persons, which is private itself
+# neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move", or "replace" (other
+#                                # values of one person), which publish the exact number of persons without n_persons
 # groups = 10000                 # households to sample; as many as there are if left out
 # seed = 0                       # of the method, not of the noise
 output = "synthetic"             # a folder that does not exist yet
+ledger = "ledger.jsonl"          # of the data set, with a delta; `pgsr ledger init` makes it; a rehearsal needs none
 
 max_size = 5                     # persons per household at most; or, with roles head, spouse and child:
 # max_children = 3
 
 [households]                     # one row per household
-file = "households.parquet"      # or .csv
+file = "households.parquet"      # or .csv, read exactly as declared (keys as in `pgsr release --example`: delimiter,
+#                                #   quote, encoding, nulls, ...); or connection and query of a DuckDB database file
 key = "household"
 
 [persons]                        # private: one row per person, with the key of its household

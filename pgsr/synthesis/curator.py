@@ -1,5 +1,6 @@
 """The only holder of true answers in a fit: it selects queries and measures them, and each costs before it is drawn."""
 
+from collections import Counter
 from fractions import Fraction
 from math import lcm
 from types import NoneType
@@ -88,6 +89,7 @@ class Curator:
         self._scaled = self._counts * (self._grid // self._of)
         self._open = np.ones(workload.n_queries, bool)
         self._selections = 0
+        self._described: Counter[str] = Counter()
 
     def select(self, estimates: np.ndarray) -> int:
         """A query whose estimate is far from the truth, by the exponential mechanism; never one that is measured.
@@ -124,7 +126,9 @@ class Curator:
         self._open[query] = False
         of = int(self._of[query])
         variance = (of * self._delta) ** 2 / (2 * self._budget.measurement)
-        stream = self._source.stream(StreamId(self._name, "measurement", 0, (words,)))
+        # Queries may read alike: 1 beside "1", a comma in a value, a marginal twice. Each has noise of its own.
+        stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
+        self._described[words] += 1
         noisy = int(self._counts[query]) + discrete_gaussian(variance, Coins(stream))
         return Measured(query, float(Fraction(min(max(noisy, 0), of), of)))
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Domain
-from pgsr.synthesis.linked_tables import TableError, load, read_population, text_of
+from pgsr.synthesis.linked_tables import TableError, load, numbered, read_population
 from pgsr.synthesis.population import Population
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def read_ipums(
     """Households and persons of a rectangular extract with columns SERIAL, PERNUM and, for roles, RELATE.
 
     Args:
-        extract: data frame, or path of a Parquet or CSV file; columns are called like the attributes of the domain.
+        extract: data frame, path of a Parquet or CSV file, or source of `pgsr.tables`;
+            columns are called like the attributes of the domain.
         domain: of one role (RELATE is then not looked at), or of head, spouse and child.
         bins: of numeric columns, by their names; other columns hold the values of their attribute.
         roles: code of RELATE to name of the role.
@@ -71,8 +72,10 @@ def read_ipums(
     with_roles = len(domain.roles) > 1
     of_homes = [a.name for a in domain.group]
     columns = ["SERIAL", "PERNUM", *(["RELATE"] if with_roles else []), *of_homes]
-    frame = load(extract, "extract", [*columns, *(a.name for a in domain.individual)])
+    columns += [a.name for a in domain.individual]
+    frame = load(extract, "extract", columns)
     frame = frame.assign(**{b.name: b.labels(frame[b.name].to_numpy(object)) for b in bins})
+    frame = pd.DataFrame({column: _texts(frame[column]) for column in columns}, dtype=object)
     for column in columns[:3] if with_roles else columns[:2]:
         _refuse(pd.isna(frame[column].to_numpy(object)), f"no {column}")
     _refuse(frame.duplicated(["SERIAL", "PERNUM"]).to_numpy(bool), "the SERIAL and PERNUM of an earlier row")
@@ -86,10 +89,9 @@ def read_ipums(
     misfit = _misfits(domain, home_of, role_of, len(first))
     left_out = {why: (int((misfit == why).sum()), int((misfit[home_of] == why).sum())) for why in Misfit}
     if (misfit != "").any() and not leave_out:
-        found = "; ".join(f"{homes:,} with {why}" for why, (homes, _) in left_out.items() if homes)
         raise TableError(
-            f"extract: {(misfit != '').sum():,} households do not fit the domain: {found}. "
-            "Choose another domain, or leave them out with leave_out=True, before any analysis of privacy"
+            "extract: some households do not fit the domain; choose another domain, or leave them out with "
+            "leave_out=True, before any analysis of privacy, which tells why in `left_out`"
         )
     kept = misfit == ""
     names = np.array([role.name for role in domain.roles], object)
@@ -98,9 +100,14 @@ def read_ipums(
 
 
 def _refuse(wrong: np.ndarray, what: str) -> None:
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        raise TableError(f"extract: {len(rows):,} rows have {what}, the first is row {rows[0]}; correct the extract")
+    if wrong.any():
+        raise TableError(f"extract: some rows have {what}; correct the extract")
+
+
+def _texts(column: Any) -> np.ndarray:
+    """Every value as text, None where it is missing."""
+    number, distinct = numbered(column)
+    return np.array([*distinct, None], object)[number]
 
 
 def _roles(codes: np.ndarray, domain: Domain, roles: Mapping[str, str]) -> np.ndarray:
@@ -110,7 +117,7 @@ def _roles(codes: np.ndarray, domain: Domain, roles: Mapping[str, str]) -> np.nd
     if unknown:
         raise TableError(f"roles: {min(unknown)} is no role of the domain, which has {', '.join(numbers)}")
     # 1, 1.0, "1" and "01" are one code.
-    texts = [text_of(code).lstrip("0") or "0" for code in codes]
+    texts = [code.lstrip("0") or "0" for code in codes]
     return np.array([numbers[roles[text]] if text in roles else -1 for text in texts], np.int64)
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from pgsr.synthesis.population import Population
 if TYPE_CHECKING:
     import pandas as pd
 
-    Table = pd.DataFrame | str | os.PathLike[str]
+    from pgsr.tables.source import Source
+
+    Table = pd.DataFrame | str | os.PathLike[str] | Source
 
 
 class TableError(SynthesisError, errors.TableError):
-    """A table of households or persons is not what the domain says. Rows are counted from 0."""
+    """A table of households or persons is not what the domain says. No message tells a value or counts rows."""
 
 
 def read_population(
@@ -31,11 +33,13 @@ def read_population(
 ) -> Population:
     """The population of two tables whose columns are called like the attributes of the domain.
 
-    Values are compared as text, so that 1, 1.0 and "1" are one value. Other columns are left alone, except that a
-    column COUNT of households is compared with the number of members. Every row is taken; what does not fit is refused.
+    Values are compared as text, so that 1, 1.0 and "1" are one value (in CSV files, which hold text, "1.0" is another).
+    Other columns are left alone, except that a column COUNT of households is compared with the number of members. Every
+    row is taken; what does not fit is refused. How a file is read never depends on its rows.
 
     Args:
-        households, persons: data frames, or paths of Parquet or CSV files.
+        households, persons: data frames, paths of Parquet or CSV files, or sources of `pgsr.tables` (`Csv` for another
+            dialect).
         domain: its attributes name the columns.
         household_key: the column of both tables that links them.
         role: the column of persons with the name of the role; not looked at if the domain has one role only.
@@ -127,29 +131,27 @@ def write_population(
 
 
 def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
-    """A data frame as it is, or one of a file with all CSV entries as text.
+    """A data frame as it is, or these columns (and COUNT, if it is there) of a source.
+
+    Entries of CSV files are text, and only an empty one is missing unless the source says so: "NA" may be a value.
 
     Raises:
-        TableError: the file cannot be read, or a column is missing.
+        TableError: the source cannot be read, or a column is missing.
     """
     import pandas as pd
 
-    if isinstance(table, pd.DataFrame):
-        frame = table
-    else:
-        path = Path(table)
+    from pgsr.tables.frames import read_frame
+    from pgsr.tables.source import source
+
+    if not isinstance(table, pd.DataFrame):
         try:
-            # Only an empty entry is missing: "NA" or "None" may be a value.
-            text = {"dtype": str, "keep_default_na": False, "na_values": [""]}
-            frame = pd.read_parquet(path) if _is_parquet(path) else pd.read_csv(path, **text)
-        except (OSError, ValueError, EOFError) as fault:
-            if isinstance(fault, TableError):
-                raise
-            raise TableError(f"{name}: {path} cannot be read ({fault})") from fault
-    missing = [column for column in columns if list(frame.columns).count(column) != 1]
+            return read_frame(source(table), name, columns, [COUNT])
+        except (errors.TableError, errors.ArgumentError) as fault:
+            raise TableError(str(fault) if str(fault).startswith(name) else f"{name}: {fault}") from None
+    missing = [column for column in columns if list(table.columns).count(column) != 1]
     if missing:
-        raise TableError(f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, frame.columns))}")
-    return frame
+        raise TableError(f"{name}: column {missing[0]} is needed once; there are {', '.join(map(str, table.columns))}")
+    return table
 
 
 def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarray:
@@ -158,28 +160,39 @@ def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarr
     Raises:
         TableError: a missing value, or one outside the domain.
     """
-    import pandas as pd
-
     column = f"{name}: column {attribute.name}"
     lookup = {text_of(value): code for code, value in enumerate(attribute.values)}
     if len(lookup) < len(attribute):
         raise TableError(f"{column}: two values of {attribute.values} are the same text; rename one")
-    number, distinct = pd.factorize(frame[attribute.name])
-    missing = np.flatnonzero(number < 0)
-    if len(missing):
+    number, distinct = numbered(frame[attribute.name])
+    if (number < 0).any():
         raise TableError(
-            f"{column} has no value in {len(missing):,} rows, the first is row {missing[0]}; "
-            "give the attribute a value that stands for missing and fill it in"
+            f"{column} has rows without a value; give the attribute a value that stands for missing and fill it in"
         )
-    codes = np.array([lookup.get(text_of(value), -1) for value in distinct], np.int64)[number]
-    outside = np.flatnonzero(codes < 0)
-    if len(outside):
-        value = distinct[number[outside[0]]]
+    codes = np.array([lookup.get(value, -1) for value in distinct], np.int64)[number]
+    if (codes < 0).any():
         raise TableError(
-            f"{column} has a value outside its domain in {len(outside):,} rows, the first in row {outside[0]}: "
-            f"{value!r}; the domain has {', '.join(map(str, attribute.values))}"
+            f"{column} has values outside its domain; the domain has {', '.join(map(str, attribute.values))}: mend the "
+            "table, or add values"
         )
     return codes
+
+
+def numbered(column: Any) -> tuple[np.ndarray, list[str]]:
+    """The distinct texts of a column of a data frame, and which of them every value is; -1 for a missing one.
+
+    The text of a value does not depend on other rows. In a column of objects, pandas would take True, 1 and 1.0 for one
+    value, namely the first of them.
+    """
+    import pandas as pd
+
+    if column.dtype != object:
+        number, distinct = pd.factorize(column)
+        return number, [text_of(value) for value in distinct]
+    missing = pd.isna(column.to_numpy(object))
+    texts = [None if none else text_of(value) for none, value in zip(missing, column, strict=True)]
+    number, distinct = pd.factorize(np.array(texts, object))
+    return number, list(distinct)
 
 
 def text_of(value: object) -> str:
@@ -195,44 +208,37 @@ def _link(homes: "pd.DataFrame", people: "pd.DataFrame", key: str) -> np.ndarray
 
     keys = []
     for name, frame in (("households", homes), ("persons", people)):
-        number, distinct = pd.factorize(frame[key])
-        missing = np.flatnonzero(number < 0)
-        if len(missing):
-            raise TableError(f"{name}: key {key} is missing in {len(missing):,} rows, the first is row {missing[0]}")
-        keys.append(pd.Series(np.array([text_of(value) for value in distinct], object)[number], dtype=object))
-    repeated = np.flatnonzero(keys[0].duplicated())
-    if len(repeated):
-        raise TableError(f"households: {len(repeated):,} rows repeat a key {key}, the first is row {repeated[0]}")
+        number, distinct = numbered(frame[key])
+        if (number < 0).any():
+            raise TableError(f"{name}: key {key} is missing in some rows; give every row its key")
+        keys.append(pd.Series(np.array(distinct, object)[number], dtype=object))
+    if keys[0].duplicated().any():
+        raise TableError(f"households: some rows repeat a key {key}; give every household one row and its own key")
     group_of = pd.Index(keys[0]).get_indexer(pd.Index(keys[1]))
-    orphans = np.flatnonzero(group_of < 0)
-    if len(orphans):
+    if (group_of < 0).any():
         raise TableError(
-            f"persons: {len(orphans):,} rows have a key {key} that no household has, the first is row {orphans[0]}"
+            f"persons: some rows have a key {key} that no household has; add the households or mend the keys"
         )
     return group_of.astype(np.int64)
 
 
 def _check_members(domain: Domain, group_of: np.ndarray, role_of: np.ndarray, homes: "pd.DataFrame") -> None:
     sizes = np.bincount(group_of, minlength=len(homes))
-    _refuse(sizes == 0 if domain.min_size else sizes < 0, sizes, "no members at all")
-    _refuse(sizes > domain.max_size, sizes, f"more members than M = {domain.max_size}")
+    _refuse(sizes == 0 if domain.min_size else sizes < 0, "no members at all")
+    _refuse(sizes > domain.max_size, f"more members than M = {domain.max_size}")
     for number, role in enumerate(domain.roles):
         of_role = np.bincount(group_of[role_of == number], minlength=len(homes))
-        _refuse(of_role < role.least, of_role, f"fewer than {role.least} members of role {role.name}")
-        _refuse(of_role > role.most, of_role, f"more than {role.most} members of role {role.name}")
+        _refuse(of_role < role.least, f"fewer than {role.least} members of role {role.name}")
+        _refuse(of_role > role.most, f"more than {role.most} members of role {role.name}")
     if COUNT in homes.columns:
         stated = [text_of(value) for value in homes[COUNT]]
         differ = np.array([text != str(size) for text, size in zip(stated, sizes, strict=True)], bool)
-        _refuse(differ, sizes, f"another number of members than its column {COUNT} says")
+        _refuse(differ, f"another number of members than its column {COUNT} says")
 
 
-def _refuse(wrong: np.ndarray, number: np.ndarray, what: str) -> None:
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        raise TableError(
-            f"households: {len(rows):,} have {what}; the first is row {rows[0]} with {number[rows[0]]}. "
-            "Correct the tables or choose another domain"
-        )
+def _refuse(wrong: np.ndarray, what: str) -> None:
+    if wrong.any():
+        raise TableError(f"households: some have {what}; correct the tables or choose another domain")
 
 
 def _values(attribute: Attribute) -> np.ndarray:

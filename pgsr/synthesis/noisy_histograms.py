@@ -3,6 +3,7 @@
 With the curator of adaptive fits, this is where true populations are counted.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,10 +84,12 @@ def noisy_shares(
     if not histograms:
         raise SynthesisError("there is no histogram to measure")
     ledger.require(rho, f"{len(histograms)} histograms")
-    part, shares = rho / len(histograms), []
+    part, shares, named = rho / len(histograms), [], Counter()
     for histogram in histograms:
         ledger.charge(part, f"histogram of {histogram.name}")
-        coins = Coins(source.stream(StreamId(name, "histogram", 0, (histogram.name,))))
+        # Names may read alike: an attribute called "number of child". Each histogram has noise of its own.
+        coins = Coins(source.stream(StreamId(name, "histogram", named[histogram.name], (histogram.name,))))
+        named[histogram.name] += 1
         variance = histogram.squared_sensitivity / (2 * part)
         noisy = [int(count) + discrete_gaussian(variance, coins) for count in histogram.counts]
         shares.append(nearest_shares(np.array(noisy, np.float64)))

@@ -1,10 +1,10 @@
 """From confidential tables to a folder with a synthetic population, its model, and what privacy was paid."""
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import dataclass
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +13,25 @@ import numpy as np
 
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
+from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
 from pgsr.random import Secure, Seeded
+from pgsr.release.errors import ConfigError
+from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
-from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
+from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.linked_tables import to_tables
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.zcdp import RhoLedger
 
 if TYPE_CHECKING:
     import pandas as pd
 
-HOUSEHOLDS, PERSONS, MODEL, TRANSCRIPT = "households.parquet", "persons.parquet", "model.npz", "transcript.json"
-FORMAT = "pgsr synthesis 1"
 REHEARSAL = "-rehearsal"
 """What is appended to the output folder of a rehearsal."""
 
@@ -42,57 +46,87 @@ def synthesize(
     say: Callable[[str], None] = lambda _: None,
     progress: bool = False,
 ) -> Path:
-    """Read, fit, sample and write; the folder that was made.
+    """Read, charge, fit, sample and write; the folder that was made.
 
-    What can be refused is refused before noise is drawn. Nothing is charged to a ledger: the statement of privacy is
-    of this run alone.
+    What can be refused is refused before the ledger is charged, and the ledger is charged, all of rho at once, before
+    any noise is drawn.
 
     Args:
         config: what to synthesise.
-        rehearse: use seeded noise. The folder gets another name and says that it is not private.
+        rehearse: use seeded noise, without a charge. The folder gets another name and says that it is not private.
         sizes: release folder or table of counts (`read_sizes`), whose households per region and size the sample gets.
         say: is told in a few words what is going on.
         progress: show a bar of rounds.
 
     Raises:
-        PgsrError: the tables, the configuration or the place are not right; no noise was drawn.
-        SynthesisError: something failed afterwards; the message says where the model lies.
+        PgsrError: the tables, the configuration or the place are not right, or the ledger refuses; nothing was charged.
+        SynthesisError: something failed after the charge; the message says so, and where the model lies.
     """
     folder = config.output.with_name(config.output.name + REHEARSAL) if rehearse else config.output
     require_place(folder)
-    release = None if sizes is None else read_sizes(sizes)
-    if release is not None:
-        _require_fitting(config, release)
+    pay = _nothing if rehearse else _payment(config, folder, say)
+    given = None if sizes is None else read_sizes(sizes)
+    if given is not None:
+        given.require(config.neighbours, rehearse)
+        _require_fitting(config, given.counts)
     say("reading the tables")
     population, workload = config.population(), config.workload()
     groups = population.n_groups if config.groups is None else config.groups
-    say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
-    fitted = fit(
-        population,
-        workload,
-        config.family(),
-        config.budget,
-        source=Seeded("rehearsal") if rehearse else Secure(),
-        neighbours=config.neighbours,
-        seed=config.seed,
-        n_persons=config.n_persons,
-        name=config.data_set,
-        progress=progress,
-    )
-    del population
+    account = _Account(config.budget.rho, pay)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
+        say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
+        fitted = fit(
+            population,
+            workload,
+            config.family(),
+            config.budget,
+            source=Seeded("rehearsal") if rehearse else Secure(),
+            neighbours=config.neighbours,
+            seed=config.seed,
+            n_persons=config.n_persons,
+            ledger=account,
+            name=config.data_set,
+            progress=progress,
+        )
+        del population
         fitted.distribution.save(hidden / MODEL)
-        (hidden / TRANSCRIPT).write_text(json.dumps(transcript_fields(config, fitted, release), indent=1) + "\n")
+        sample = _count(given, groups)
+        (hidden / TRANSCRIPT).write_text(
+            files.written(transcript_fields(config, fitted, given, sample)), encoding="utf-8"
+        )
         say("sampling and writing")
-        _write(hidden, sampled(fitted.distribution, groups, config.seed, release))
-        _publish(hidden, folder)
-    except (PgsrError, OSError, MemoryError) as error:
-        raise SynthesisError(
-            f"sampling or writing failed after the noise was drawn, so epsilon {config.budget.epsilon} is spent; what "
-            f"was written lies in {str(hidden)!r}: {error}"
-        ) from None
+        model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
+        _write(hidden, sampled(model, groups, config.seed, None if given is None else given.counts))
+        _publish(hidden, folder, files.FILES)
+    except BaseException as error:
+        keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
+        if not keep:
+            shutil.rmtree(hidden, ignore_errors=True)
+        if not account.spent:
+            raise  # before any noise
+        spent = "nothing was charged" if rehearse else f"epsilon {config.budget.epsilon} is spent"
+        where = f"; what was written lies in {str(hidden)!r}" if keep else ""
+        if not isinstance(error, Exception):  # somebody ends the process
+            say(f"stopped after the noise was drawn, so {spent}{where}")
+            raise
+        known = isinstance(error, PgsrError | OSError | MemoryError)
+        said = str(error) if known else f"{type(error).__name__}, which no synthesis should raise"
+        raise SynthesisError(f"the synthesis failed after noise was drawn, so {spent}{where}: {said}") from error
     return folder
+
+
+def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
+    """What a synthesis costs, and between which data sets."""
+    what = f"{config.method} into {folder.name}"
+    return Charge(Loss(rho=config.budget.rho), what, Relation(str(config.neighbours)), Unit.ENTITY)
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 of SHA256SUMS, and so of the whole synthesis: to be announced elsewhere."""
+    from pgsr.release import artefact
+
+    return artefact.digest_of(folder)
 
 
 def resample(
@@ -111,7 +145,10 @@ def resample(
     require_place(folder)
     if groups is None and sizes is None:
         raise SynthesisError("say how many households to sample with --groups, or give --sizes")
-    tables = sampled(load_model(model), groups or 0, seed, None if sizes is None else read_sizes(sizes))
+    given = None if sizes is None else read_sizes(sizes)
+    if given is not None and given.secure is False:
+        raise SynthesisError("the sizes are those of a rehearsal, whose noise anybody can take off; give a release")
+    tables = sampled(load_model(model), groups or 0, seed, None if given is None else given.counts)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         _write(hidden, tables)
@@ -137,19 +174,6 @@ def load_model(path: str | PathLike[str]) -> Distribution:
     raise SynthesisError(f"{str(path)!r} holds no model; give the {MODEL} of a synthesis")
 
 
-def read_sizes(path: str | PathLike[str]) -> CountOfCounts:
-    """Households by region and size: the folder of a release, or a long table of counts (Parquet or CSV).
-
-    Raises:
-        TableError: a file that is no table of counts, or is not consistent over regions.
-    """
-    from pgsr.release.artefact import COUNTS
-    from pgsr.tables import read_long
-
-    place = Path(path)
-    return read_long(place / COUNTS if place.is_dir() else place).counts()
-
-
 def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts | None = None) -> Tables:
     """Households and persons as tables. With a release, households have a column per level, level_0 the root.
 
@@ -167,29 +191,19 @@ def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts 
     return _with_empty(homes, regional), persons
 
 
-def transcript_fields(config: SynthesisConfig, fitted: Fitted, release: CountOfCounts | None) -> dict[str, Any]:
+def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes | None, sample: int) -> dict[str, Any]:
     """Everything that was learned from the data, and what it cost. It may be published with the model."""
-    transcript, privacy, domain = fitted.transcript, fitted.transcript.privacy, config.domain
+    torch = () if config.method is SynthesisMethod.MWEM else ("torch",)
     return {
-        "format": FORMAT,
+        **files.derived_fields(fitted.transcript, config.neighbours),
         "data_set": config.data_set,
-        "privacy_claim": privacy.claim,
-        "of_this_run_alone": "other releases of the same persons add to epsilon; no ledger was charged",
-        "neighbours": privacy.neighbours,
-        **{name: str(getattr(privacy, name)) for name in ("epsilon", "delta", "rho", "alpha", "conversion")},
-        "rounds": privacy.rounds,
-        "households": transcript.n_groups,
-        "persons": transcript.n_persons,
-        "domain": asdict(domain),
         "method": str(config.method),
-        "settings": {name: value for name, value in vars(config.family()).items() if name != "device"},
+        "settings": files.settings_of(config.family()),
         "k": config.k,
         "seed": config.seed,
-        "sizes_from": None if release is None else "a count-of-counts release, which has a privacy claim of its own",
-        "measured": [
-            {"query": transcript.workload.describe(m.query), "number": m.query, "answer": m.value}
-            for m in transcript.measured
-        ],
+        "sampled": sample,
+        "sizes_from": None if given is None else given.source,
+        "versions": files.versions((*files.PACKAGES, *torch)),
     }
 
 
@@ -231,6 +245,53 @@ def _write(folder: Path, tables: Tables) -> None:
         frame.to_parquet(folder / name, index=False)
 
 
-def _publish(hidden: Path, folder: Path) -> None:
+def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
+    """Give the hidden folder its name in one step, with the digests of these files."""
+    if names:
+        from pgsr.release.artefact import sums_text
+
+        (hidden / SUMS).write_text(sums_text(hidden, names), encoding="utf-8", newline="")
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
     hidden.rename(folder)  # replaces an empty folder, and fails on any other
+
+
+def _payment(config: SynthesisConfig, folder: Path, say: Callable[[str], None]) -> Callable[[], None]:
+    """How the ledger is charged when the time has come; refused now if it could not be.
+
+    Raises:
+        ConfigError, LedgerError: there is no ledger, or it refuses the charge.
+    """
+    if config.ledger is None:
+        raise ConfigError(
+            "the key 'ledger' is missing, and only a rehearsal goes without; write ledger = 'ledger.jsonl', the ledger "
+            "of the data set, which `pgsr ledger init` makes"
+        )
+    ledger, charge = LedgerFile(config.ledger), charge_for(config, folder)
+    ledger.require(charge, config.data_set)
+
+    def pay() -> None:
+        say("charging the ledger")
+        say(f"the ledger's head is now {ledger.charge(charge, config.data_set)}")
+
+    return pay
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass
+class _Account(RhoLedger):
+    """The rho of one fit. Its first charge, after all that can be refused and before any noise, pays for all of it."""
+
+    pay: Callable[[], None] = _nothing
+
+    def charge(self, amount: Fraction, what: str) -> None:
+        if not self.spent:
+            self.pay()
+        super().charge(amount, what)
+
+
+def _count(given: GivenSizes | None, groups: int) -> int:
+    """Households of the sample, those without members included."""
+    return groups if given is None else int(given.counts.totals[0])

@@ -79,8 +79,8 @@ def sample_to_sizes(
     `region_attribute`; then sizes of roles given their sum, attributes and members from that component. So groups are
     drawn exactly from the mixture's distribution given size and region. Sums over leaves agree because leaves do.
 
-    Nothing is spent here; a mixture and a release of the same people spent both their budgets, which add up: an epsilon
-    of the release, and (epsilon, delta) of the mixture.
+    Nothing is spent here; a mixture and a release of the same people spent both their budgets, epsilon of the release
+    and rho of the mixture. They add up if both protect the same neighbours, as `pgsr.ledger` has it.
 
     Args:
         mixture: of any domain whose sizes include those of the release; size 0 is always possible.

@@ -68,7 +68,7 @@ def epsilon_of(rho: Number, delta: Number, conversion: Conversion = Conversion.C
         >>> round(float(epsilon_of("0.0132153628528", "1e-8")), 10)
         1.0
     """
-    rho, delta = _small(rho, "rho"), _delta(delta)
+    rho, delta = exact_small(rho, "rho"), _delta(delta)
     log_delta = log_bounds(1 / delta)[1]
     if Conversion(conversion) is Conversion.CLOSED:
         return -rounded_down(-(rho + 2 * root_above(rho * log_delta)))
@@ -163,7 +163,7 @@ class RhoLedger:
     left: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rho = self.left = _small(self.rho, "rho")
+        self.rho = self.left = exact_small(self.rho, "rho")
 
     def charge(self, amount: Fraction, what: str) -> None:
         """Spend `amount` on `what`.
@@ -171,7 +171,7 @@ class RhoLedger:
         Raises:
             BudgetError: less than `amount` is left, or it is no positive number; nothing is spent then.
         """
-        amount = _small(amount, f"the charge for {what}")
+        amount = exact_small(amount, f"the charge for {what}")
         self.require(amount, what)
         self.left -= amount
         self.spent.append((amount, what))
@@ -203,13 +203,13 @@ def _gain_below(order: Fraction) -> Fraction:
 
 
 def _delta(value: Number) -> Fraction:
-    delta = _small(value, "delta")
+    delta = exact_small(value, "delta")
     if delta >= 1:
         raise BudgetError("delta is 1 or more; give a small probability such as '1e-8'")
     return delta
 
 
-def _small(value: Number, what: str) -> Fraction:
+def exact_small(value: Number, what: str) -> Fraction:
     """`value` as an exact positive fraction; unlike `pgsr.budget.exact` it may be as small as 1e-100."""
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '1e-8' or '1/3'")

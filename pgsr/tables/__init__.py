@@ -3,12 +3,14 @@
 from pgsr.tables.group_counts import count_groups
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long
+from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
-from pgsr.tables.source import Csv, Frame, Parquet, Query, source
+from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, source
 
 __all__ = [
     "Csv",
+    "Database",
     "Entities",
     "Frame",
     "Groups",
@@ -20,7 +22,9 @@ __all__ = [
     "Quantities",
     "Query",
     "count_groups",
+    "path_of_id",
     "read_long",
+    "region_id",
     "source",
     "to_long",
     "write_long",

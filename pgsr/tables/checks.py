@@ -1,15 +1,16 @@
-"""What rows must hold before they are counted. Ids of private tables are never quoted."""
+"""What rows must hold before they are counted. Ids of private tables are never quoted, nor their rows numbered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from pgsr.errors import TableError
-from pgsr.tables.ids import INTEGERS, UNSEEN, IdKind, id_kind, id_sql, require_one_kind
+from pgsr.tables.ids import UNSEEN, IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, Quantities, Region, columns_of
 from pgsr.tables.regions import INNER, Key, Located
-from pgsr.tables.session import Session, name
-from pgsr.tables.source import Query, Source
+from pgsr.tables.session import Session
+from pgsr.tables.source import Database, Query, Source
+from pgsr.tables.sql import INTEGERS, name
 
 REGIONS, GROUPS, ENTITIES = "the table of regions", "the table of groups", "the table of entities"
 
@@ -29,35 +30,31 @@ def leaf_sql(
         )
     for column, kind in zip(columns, located.kinds, strict=True):
         require_one_kind(id_kind(types, column, what), f"column {column!r} of {what}", kind, "the hierarchy")
-    keys = list(map(id_sql, columns, (id_kind(types, column, what) for column in columns)))
-    listed = ", ".join(f"CAST({key} AS VARCHAR)" for key in keys)
-    limit = len(located.leaf) + 1
-    found = session.rows(f"SELECT {listed}, count(*) FROM {session.scan(table)} GROUP BY ALL LIMIT {limit + 1}", what)
-    for *key, n in sorted(found, key=lambda row: tuple(part or "" for part in row[:-1])):
-        _check_key(tuple(key), n, located, what, public)
-    leaves = [(key, leaf) for key, leaf in located.leaf.items() if leaf != INNER]
-    codes = {f"k{i}": pa.array([key[i] for key, _ in leaves], pa.string()) for i in range(len(columns))}
-    view = session.register(pa.table({**codes, "leaf": pa.array([leaf for _, leaf in leaves], pa.int32())}))
-    on = " AND ".join(f"CAST({key} AS VARCHAR) IS NOT DISTINCT FROM {view}.k{i}" for i, key in enumerate(keys))
+    keys = [f"CAST({id_sql(column, id_kind(types, column, what))} AS VARCHAR)" for column in columns]
+    codes = {f"k{i}": pa.array([key[i] for key in located.leaf], pa.string()) for i in range(len(columns))}
+    view = session.register(pa.table({**codes, "leaf": pa.array(list(located.leaf.values()), pa.int32())}))
+    _check_regions(session, keys, view, table, what, public)
+    on = " AND ".join(f"{key} IS NOT DISTINCT FROM {view}.k{i}" for i, key in enumerate(keys))
     return f"JOIN {view} ON {on}", f"{view}.leaf"
 
 
 def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool) -> None:
     """Raise `TableError` for a missing id, control characters, or two Unicode spellings of one id."""
-    g, scan = id_sql(groups.group, kind), session.scan(groups.table)
+    g, scan = id_sql(groups.group, kind), session.scan(groups.table, GROUPS)
     unseen, spelled = _text_faults(g, kind)
     [(missing, hidden, other)] = session.rows(
         f"SELECT count(*) FILTER ({g} IS NULL), count(*) FILTER ({unseen}), count(*) FILTER ({spelled}) FROM {scan}",
         GROUPS,
     )
-    _refuse(
-        missing, f"rows of {GROUPS} have no group id", "give every group an id", session, groups.table, f"{g} IS NULL"
-    )
-    _refuse(hidden, f"group ids hold control characters in {GROUPS}", "remove them", session, groups.table, unseen)
+    for n, condition, fault, remedy in (
+        (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", "give every group an id"),
+        (hidden, unseen, f"group ids hold control characters in {GROUPS}", "remove them"),
+    ):
+        refuse(session, n, fault, remedy, public, at_row(session, groups.table, condition, GROUPS))
     if other:
         both = session.rows(
             f"WITH ids AS (SELECT {g} AS g, nfc_normalize({g}) AS n FROM {scan}) "
-            "SELECT a.g, b.g FROM ids a JOIN ids b ON a.n = b.n AND a.g <> b.g WHERE a.g <> a.n LIMIT 1",
+            "SELECT a.g FROM ids a JOIN ids b ON a.n = b.n AND a.g <> b.g WHERE a.g <> a.n ORDER BY a.g LIMIT 1",
             GROUPS,
         )
         if both:
@@ -65,13 +62,21 @@ def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool
             raise TableError(f"{which} is listed in two Unicode spellings; use one (NFC) throughout")
 
 
-def check_entities(session: Session, entities: Entities | Quantities) -> None:
-    """Raise `TableError` for a row without entity or group, a hidden character, a bad quantity or a repeated entity."""
+def check_entities(session: Session, entities: Entities | Quantities, listed: bool) -> None:
+    """Raise `TableError` for a row without entity or group, a hidden character, a bad quantity or a repeated entity.
+
+    The first of these faults, in this order, is told: which one it is does not depend on the order of rows. Group ids
+    are looked at if no table lists them.
+    """
     table, types = entities.table, session.types(entities.table, ENTITIES)
-    scan = session.scan(table)
+    scan = session.scan(table, ENTITIES)
     faults: list[tuple[str, str, str]] = []
-    group = id_sql(entities.group, id_kind(types, entities.group, ENTITIES))
+    group_kind = id_kind(types, entities.group, ENTITIES)
+    group = id_sql(entities.group, group_kind)
     faults.append((f"{group} IS NULL", "entities have no group", "name the group of every entity; none is dropped"))
+    if not listed and group_kind is IdKind.TEXT:
+        hidden = _text_faults(group, group_kind)[0]
+        faults.append((hidden, f"group ids hold control characters in {ENTITIES}", "remove them"))
     if entities.entity is not None:
         kind = id_kind(types, entities.entity, ENTITIES)
         entity = id_sql(entities.entity, kind)
@@ -88,18 +93,44 @@ def check_entities(session: Session, entities: Entities | Quantities) -> None:
     counted = ", ".join(f"count(*) FILTER ({sql})" for sql, _, _ in faults)
     [found] = session.rows(f"SELECT {counted} FROM {scan}", ENTITIES)
     for n, (sql, fault, remedy) in zip(found, faults, strict=True):
-        _refuse(n, fault, remedy, session, table, sql)
+        refuse(session, n, fault, remedy, False, at_row(session, table, sql, ENTITIES))
     if entities.entity is not None:
         kind = id_kind(types, entities.entity, ENTITIES)
         entity = id_sql(entities.entity, kind)
         key = f"nfc_normalize({entity})" if kind is IdKind.TEXT else entity
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {scan} GROUP BY {key} HAVING count(*) > 1)"
         [(repeated,)] = session.rows(sql, ENTITIES)
-        if repeated:
-            raise TableError(
-                f"{repeated:,} entities have more than one row; an entity lies in one group and is protected as one "
-                "row: remove the repeats, or say entity=None (user=None) to protect rows"
-            )
+        remedy = (
+            "an entity lies in one group and is protected as one row: remove the repeats, or say entity=None "
+            "(user=None) to protect rows"
+        )
+        refuse(session, repeated, "entities have more than one row", remedy, False)
+
+
+def refuse(
+    session: Session, n: int, fault: str, remedy: str, public: bool, where: Callable[[], str] = lambda: ""
+) -> None:
+    """Raise `TableError` if n rows have a fault. Of a private table only the log is told how many, and where."""
+    if not n:
+        return
+    if public:
+        raise TableError(f"{n:,} {fault}{where()}; {remedy}")
+    if session.notes:
+        session.note(f"{n:,} {fault}{where()}")
+    raise TableError(f"some {fault}; {remedy}")
+
+
+def at_row(session: Session, table: Source, condition: str, what: str) -> Callable[[], str]:
+    """Tells where the first bad row is, counted from 1 without the header. The rows of a query have no order."""
+
+    def first() -> str:
+        if isinstance(table, Query | Database):
+            return ""
+        numbered = f"(SELECT *, row_number() OVER () AS pgsr_row FROM {session.scan(table, what)})"
+        [(row,)] = session.rows(f"SELECT min(pgsr_row) FROM {numbered} WHERE {condition}", what)
+        return f" (first in row {row:,})" if row is not None else ""
+
+    return first
 
 
 def quantity_sql(types: dict[str, str], table: Quantities) -> str:
@@ -115,36 +146,37 @@ def quantity_sql(types: dict[str, str], table: Quantities) -> str:
     raise TableError(f"column {table.quantity!r} of {ENTITIES} is {kind}; quantities are whole numbers")
 
 
-def at_row(session: Session, table: Source, condition: str) -> str:
-    """Where the first bad row is, counted from 1 without the header. The rows of a query have no order."""
-    if isinstance(table, Query):
-        return ""
-    numbered = f"(SELECT *, row_number() OVER () AS pgsr_row FROM {session.scan(table)})"
-    [(row,)] = session.rows(f"SELECT min(pgsr_row) FROM {numbered} WHERE {condition}", ENTITIES)
-    return f" (first in row {row:,})" if row is not None else ""
-
-
-def _refuse(n: int, fault: str, remedy: str, session: Session, table: Source, condition: str) -> None:
-    if n:
-        raise TableError(f"{n:,} {fault}{at_row(session, table, condition)}; {remedy}")
-
-
 def _text_faults(sql: str, kind: IdKind) -> tuple[str, str]:
     if kind is IdKind.NUMBER:
         return "false", "false"
     return f"regexp_matches({sql}, {UNSEEN})", f"{sql} <> nfc_normalize({sql})"
 
 
-def _check_key(key: Key, n: int, located: Located, what: str, public: bool) -> None:
-    rows = f"{n:,} rows of {what}"
-    if all(part is None for part in key):
-        raise TableError(f"{rows} have no region; name the region of every row, none is dropped")
-    shown = f" {_show(key)}" if public else ""
-    if key not in located.leaf:
-        raise TableError(f"{rows} lie in an unknown region{shown}; add it to the hierarchy, or mend the id")
-    if located.leaf[key] == INNER:
-        raise TableError(f"{rows} lie in the inner region {_show(key)}; a group lies in a leaf")
+def _check_regions(session: Session, keys: list[str], view: str, table: Source, what: str, public: bool) -> None:
+    """The faults in a fixed order; a public table's first bad region, in the order of ids, is quoted."""
+    aliased = ", ".join(f"{key} AS c{i}" for i, key in enumerate(keys))
+    found = f"(SELECT {aliased}, count(*) AS n FROM {session.scan(table, what)} GROUP BY ALL)"
+    on = " AND ".join(f"c{i} IS NOT DISTINCT FROM k{i}" for i in range(len(keys)))
+    joined = f"{found} LEFT JOIN {view} ON {on}"
+    missing = " AND ".join(f"c{i} IS NULL" for i in range(len(keys)))
+    c = ", ".join(f"c{i}" for i in range(len(keys)))
+    for condition, fault, remedy in (
+        (missing, "have no region", "name the region of every row, none is dropped"),
+        (f"leaf IS NULL AND NOT ({missing})", "lie in an unknown region", "add it to the hierarchy, or mend the id"),
+        (
+            f"leaf = {INNER}",
+            "lie in the inner region" if public else "lie in an inner region",
+            "a group lies in a leaf",
+        ),
+    ):
+        [(n,)] = session.rows(f"SELECT CAST(sum(n) AS BIGINT) FROM {joined} WHERE {condition}", what)
+        shown = ""
+        if n and public and condition != missing:
+            order = f"ORDER BY {', '.join(f'c{i} NULLS FIRST' for i in range(len(keys)))} LIMIT 1"
+            [key] = session.rows(f"SELECT {c} FROM {joined} WHERE {condition} {order}", what)
+            shown = f" {_show(key)}"
+        refuse(session, n, f"rows of {what} {fault}{shown}", remedy, public)
 
 
-def _show(key: Sequence[str | None]) -> str:
+def _show(key: Key) -> str:
     return " / ".join(repr(part) for part in key if part is not None)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from pgsr import memory
 from pgsr.checks import require_kind
-from pgsr.errors import ArgumentError, TableError
+from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 from pgsr.tables.checks import (
@@ -18,8 +18,9 @@ from pgsr.tables.checks import (
     check_group_ids,
     leaf_sql,
     quantity_sql,
+    refuse,
 )
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns, require_one_kind
+from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities, columns_of
 from pgsr.tables.regions import Levels, Located, Parents, locate, source_of
 from pgsr.tables.session import Limits, Session
@@ -42,7 +43,8 @@ def count_groups(
 
     The public table of groups gives the groups of size 0 and every region's total, on which the sensitivities rest
     (without them a group that loses its last member would vanish). Rows that fit nowhere are refused, never dropped.
-    Messages quote ids of public tables only.
+    How tables are read follows from declarations and schemas, never from rows. Messages quote ids and number rows of
+    public tables only.
 
     Args:
         entities: the private rows.
@@ -58,7 +60,7 @@ def count_groups(
 
     Raises:
         TableError: an absent table of groups, a missing or wrong column, a row that fits nowhere or twice, a group in
-            two leaves. The message names the table, the number of rows and the remedy.
+            two leaves. The message names the table, the fault and the remedy; the log takes numbers of private rows.
         HierarchyError: the regions form no tree.
         MemoryNeededError: a row of sizes 0..K or the table of counts does not fit.
         ArgumentError: an argument of the wrong kind, K < 1.
@@ -83,7 +85,8 @@ def count_groups(
         hierarchy = Levels(groups.table, columns_of(groups.region))
     memory.require(32 * (largest + 1), f"a row of {largest + 1:,} sizes")
     sources = [entities.table, *([groups.table] if groups else []), *source_of(hierarchy)]
-    with Session(limits or Limits(), sources) as session:
+    public = [source for source in sources[1:] if groups is None or source is not groups.table or not private_groups]
+    with Session(limits or Limits(), sources, public, log.faults if log is not None else None) as session:
         kind = _checked_kinds(session, entities, groups)
         region = groups.region if groups is not None else entities.region
         located = locate(hierarchy, not isinstance(region, str), session)
@@ -93,8 +96,10 @@ def count_groups(
             join, leaf = leaf_sql(session, groups.table, groups.region, located, GROUPS, not private_groups)
             zero = ", 0 AS z, 0 AS cut" if isinstance(entities, Quantities) else ""
             g = id_sql(groups.group, kind)
-            parts.append(f"SELECT {g} AS g, {leaf} AS leaf, 1 AS listed{zero} FROM {session.scan(groups.table)} {join}")
-        check_entities(session, entities)
+            parts.append(
+                f"SELECT {g} AS g, {leaf} AS leaf, 1 AS listed{zero} FROM {session.scan(groups.table, GROUPS)} {join}"
+            )
+        check_entities(session, entities, groups is not None)
         parts.append(_entity_part(session, entities, located, kind))
         states = _states(entities, groups, " UNION ALL ".join(parts))
         cells = session.keep(_cells(states, largest), ENTITIES)
@@ -136,15 +141,13 @@ def _check_arguments(
 
 
 def _checked_kinds(session: Session, entities: Entities | Quantities, groups: Groups | None) -> IdKind:
-    types = session.types(entities.table, ENTITIES)
     wanted = [entities.group, *([entities.entity] if entities.entity is not None else [])]
     wanted += list(columns_of(entities.region)) if entities.region else []
     wanted += [entities.quantity] if isinstance(entities, Quantities) else []
-    require_columns(types, wanted, ENTITIES)
+    types = session.require(entities.table, wanted, ENTITIES)
     kind = id_kind(types, entities.group, ENTITIES)
     if groups is not None:
-        listed = session.types(groups.table, GROUPS)
-        require_columns(listed, [groups.group, *columns_of(groups.region)], GROUPS)
+        listed = session.require(groups.table, [groups.group, *columns_of(groups.region)], GROUPS)
         require_one_kind(
             kind,
             f"column {entities.group!r} of {ENTITIES}",
@@ -162,7 +165,7 @@ def _entity_part(session: Session, entities: Entities | Quantities, located: Loc
     if isinstance(entities, Quantities):
         z, most = quantity_sql(session.types(entities.table, ENTITIES), entities), entities.max_quantity
         amounts = f", least({z}, {most}) AS z, CAST({z} > {most} AS INTEGER) AS cut"
-    scan = session.scan(entities.table)
+    scan = session.scan(entities.table, ENTITIES)
     return f"SELECT {id_sql(entities.group, kind)} AS g, {leaf} AS leaf, NULL AS listed{amounts} FROM {scan} {join}"
 
 
@@ -211,32 +214,37 @@ def _refuse_states(
         found[state] = n_groups, n_rows
     if found[1][0]:
         assert groups is not None
-        known = f"SELECT {id_sql(groups.group, kind)} FROM {session.scan(groups.table)}"
-        where = at_row(session, entities.table, f"{id_sql(entities.group, kind)} NOT IN ({known})")
-        raise TableError(
-            f"{found[1][1]:,} entities{where} are in {found[1][0]:,} groups that {GROUPS} does not list; add the "
-            "groups or mend the ids, none is dropped"
-        )
+        known = f"SELECT {id_sql(groups.group, kind)} FROM {session.scan(groups.table, GROUPS)}"
+        condition = f"{id_sql(entities.group, kind)} NOT IN ({known})"
+        where = at_row(session, entities.table, condition, ENTITIES)
+        fault = f"entities are in groups that {GROUPS} does not list"
+        remedy = "add the groups or mend the ids, none is dropped"
+        refuse(session, found[1][1], fault, remedy, False, lambda: f"{where()}, {found[1][0]:,} such groups")
     if found[2][0]:
-        [(g, low, high)] = session.rows(
-            f"SELECT g, min(leaf), max(leaf) FROM ({rows}) WHERE listed = 1 GROUP BY g HAVING count(*) > 1 "
-            "ORDER BY min(leaf) = max(leaf), g LIMIT 1",
-            GROUPS,
-        )
-        which = f"group {g!r}" if public else "a group"
-        if low == high:
-            raise TableError(f"{which} is listed twice in {GROUPS} ({found[2][0]:,} such groups); list each once")
-        both = " and ".join(_leaf_name(located.hierarchy, leaf) for leaf in (low, high)) if public else "two leaves"
-        raise TableError(
-            f"{which} lies in {both} ({found[2][0]:,} groups are listed more than once); a group lies in one leaf: "
-            "make (group, region) pairs the groups if it may span several"
-        )
-    if found[3][0]:
-        own = "entities outside their own region" if groups is not None else "entities in several regions"
-        raise TableError(
-            f"{found[3][0]:,} groups have {own}; a group lies in one leaf: mend the regions, or make (group, region) "
-            "pairs the groups"
-        )
+        _refuse_repeats(session, found[2][0], rows, located, public)
+    own = "entities outside their own region" if groups is not None else "entities in several regions"
+    remedy = "a group lies in one leaf: mend the regions, or make (group, region) pairs the groups"
+    refuse(session, found[3][0], f"groups have {own}", remedy, False)
+
+
+def _refuse_repeats(session: Session, n: int, rows: str, located: Located, public: bool) -> None:
+    """Groups that are listed more than once; a group in two leaves is told first."""
+    [(g, low, high)] = session.rows(
+        f"SELECT g, min(leaf), max(leaf) FROM ({rows}) WHERE listed = 1 GROUP BY g HAVING count(*) > 1 "
+        "ORDER BY min(leaf) = max(leaf), g LIMIT 1",
+        GROUPS,
+    )
+    many = f" ({n:,} groups are listed more than once)" if public else ""
+    if not public:
+        session.note(f"{n:,} groups are listed more than once in {GROUPS}")
+    which = f"group {g!r}" if public else "a group"
+    if low == high:
+        raise TableError(f"{which} is listed twice in {GROUPS}{many}; list each once")
+    both = " and ".join(_leaf_name(located.hierarchy, leaf) for leaf in (low, high)) if public else "two leaves"
+    raise TableError(
+        f"{which} lies in {both}{many}; a group lies in one leaf: make (group, region) pairs the groups if it may span "
+        "several"
+    )
 
 
 def _table(
@@ -254,7 +262,12 @@ def _table(
     )
     dense = 8 * tree.n_regions * (largest + 1)
     needed = 3 * min(dense, 24 * n_cells * tree.n_levels)
-    memory.require(needed, f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes")
+    what = f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes"
+    try:
+        memory.require(needed, what)
+    except MemoryNeededError as error:  # how much is needed tells how many cells are filled
+        session.note(str(error))
+        raise MemoryNeededError(f"{what} does not fit into the memory that is free; {memory.SMALLER}") from None
     found = session.columns(f"SELECT leaf, size, n_groups FROM {cells}", ENTITIES)
     n_leaves = tree.n_regions - tree.n_inner
     place = np.asarray(found["leaf"], np.int64), np.asarray(found["size"], np.int64)

@@ -1,13 +1,10 @@
 """Columns of ids: text or whole numbers, never anything a reader has turned them into."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 from pgsr.errors import TableError
-from pgsr.tables.session import name
-
-INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE"))
-INTEGERS |= {"INTEGER", "UINTEGER", "INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
+from pgsr.tables.sql import INTEGERS, is_text, name
 
 UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
 """Control and format characters, as a regular expression in SQL."""
@@ -20,16 +17,6 @@ class IdKind(StrEnum):
     NUMBER = "numbers"
 
 
-def require_columns(types: Mapping[str, str], wanted: Iterable[str], what: str) -> None:
-    """Raise `TableError` unless the table called `what` has these columns.
-
-    Capitals matter: where "Group" stands beside "group", DuckDB reads the first and renames the second.
-    """
-    for column in wanted:
-        if column not in types:
-            raise TableError(f"{what} has no column {column!r}, only {', '.join(types)}; name the column to use")
-
-
 def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
     """Whether a column's ids are text or numbers.
 
@@ -39,7 +26,7 @@ def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
     kind = types[column]
     if kind in INTEGERS:
         return IdKind.NUMBER
-    if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM"):
+    if is_text(kind):
         return IdKind.TEXT
     raise TableError(
         f"column {column!r} of {what} is {kind}; ids are text or whole numbers: fill missing ids, and read ids as text"
@@ -51,7 +38,7 @@ def require_one_kind(a: IdKind, what: str, b: IdKind, other: str) -> None:
     if a is not b:
         raise TableError(
             f"{what} holds {a}, {other} holds {b}; read ids as text in both, else '01001' becomes 1001 "
-            "(numbers in a CSV file: Csv(..., integers=(...,)))"
+            "(or cast: Csv(..., cast={column: 'integer'}), and likewise Parquet)"
         )
 
 

@@ -1,6 +1,6 @@
 """The tables of the papers: which source, and which columns play which part."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pgsr.errors import ArgumentError
@@ -108,11 +108,13 @@ class PrivateLog:
         entities: rows.
         clipped_groups: groups larger than K, which count as K.
         clipped_quantities: quantities above `max_quantity`, which count as that.
+        faults: numbers of bad rows, and where the first is, which the message of a refusal leaves out.
     """
 
     entities: int = 0
     clipped_groups: int = 0
     clipped_quantities: int = 0
+    faults: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return "PrivateLog(not for publication)"

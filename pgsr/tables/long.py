@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,73 +18,119 @@ from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_DENSE, CountOfCounts
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns
-from pgsr.tables.regions import path_of, real_paths
-from pgsr.tables.session import Limits, Session, name
+from pgsr.tables.ids import IdKind, id_kind, id_sql
+from pgsr.tables.region_ids import path_of_id, region_id
+from pgsr.tables.regions import real_paths
+from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
+from pgsr.tables.sql import name
 from pgsr.views import View
 
 WHAT = "the long table"
 
+OTHER_COLUMNS = ("region_id", "level", "is_leaf", "group_size", "n_groups", "noisy_count", "noisy_cumulative_count")
+"""Columns besides those of names, here and in the tables of a release."""
 
-def to_long(table: CountOfCounts | Estimate, *, zeros: bool = False, separator: str | None = None) -> pa.Table:
-    """One row per region and size: level_0, level_1, ... (empty below the region), size, count.
 
-    All regions have rows, for a relaxed estimate need not add up; sum over one level only. A region that padding
-    repeats has one set of rows. The truth is private in this form too.
+def to_long(
+    table: CountOfCounts | Estimate, *, zeros: bool = False, level_names: Sequence[str] | None = None
+) -> pa.Table:
+    """One row per region and size.
+
+    Columns: `region_id` (the path, see `region_id`), `level` (0 for the root), `is_leaf`, one column of names per level
+    (empty below the region), `group_size`, and `n_groups`. All regions have rows, and the groups of a region are also
+    in the rows of every region above it, so sum over one level only: `is_leaf` marks the rows in which every group
+    occurs once. A region that padding repeats has one set of rows, that of a leaf. The truth is private in this form
+    too.
 
     Args:
         table: finished or true counts, or an estimate, whose counts may be fractional.
         zeros: keep rows whose count is 0. Without them two kinds stay, so that the table says which regions and sizes
             exist: size 0 of every region, and size K of the root.
-        separator: write the path as one column "region" joined by this text, instead of one column per level.
+        level_names: columns of names, root first; level_0, level_1, ... if None.
 
     Raises:
-        TableError: a region's name holds the separator.
+        ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
         MemoryNeededError: the rows do not fit.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> to_long(CountOfCounts(tree, [[0, 2], [1, 0]]), separator="/").to_pandas()
-          region  size  count
-        0     US     0      1
-        1     US     1      2
-        2  US/GA     0      0
-        3  US/GA     1      2
-        4  US/MI     0      1
+        >>> long = to_long(CountOfCounts(tree, [[0, 2], [1, 0]]), level_names=("nation", "state")).to_pandas()
+        >>> long.drop(columns=["nation", "state"])
+          region_id  level  is_leaf  group_size  n_groups
+        0        US      0    False           0         1
+        1        US      0    False           1         2
+        2     US/GA      1     True           0         0
+        3     US/GA      1     True           1         2
+        4     US/MI      1     True           0         1
+        >>> int(long[long.is_leaf].n_groups.sum())
+        3
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
-    tree, paths = table.hierarchy, real_paths(table.hierarchy)
+    tree = table.hierarchy
     listed = np.flatnonzero(~tree.padded)
     if zeros:
         memory.require(48 * len(listed) * (table.max_size + 1), f"{len(listed) * (table.max_size + 1):,} rows")
     region, size, count = _listed_cells(table, listed, zeros)
-    columns: dict[str, Any] = {}
-    if separator is None:
-        for level in range(tree.n_levels):
-            names = [paths[r][level] if level < len(paths[r]) else None for r in range(tree.n_regions)]
-            columns[f"level_{level}"] = pa.array(names, pa.string()).take(pa.array(region))
-    else:
-        _require_separator(separator, tree)
-        joined = pa.array([separator.join(path) for path in paths], pa.string())
-        columns["region"] = joined.take(pa.array(region))
-    return pa.table({**columns, "size": size, "count": count})
+    keys = region_columns(tree, checked_level_names(tree.n_levels, level_names))
+    taken = {name: column.take(pa.array(region)) for name, column in keys.items()}
+    return pa.table({**taken, "group_size": size, "n_groups": count})
+
+
+def region_columns(tree: Hierarchy, level_names: Sequence[str]) -> dict[str, pa.Array]:
+    """What describes a region in a table, by column: `region_id`, `level`, `is_leaf`, a name per level.
+
+    Each array has one entry per region; those of a padded region are those of its copies.
+    """
+    paths = real_paths(tree)
+    columns: dict[str, pa.Array] = {
+        "region_id": pa.array([region_id(path) for path in paths], pa.string()),
+        "level": pa.array([len(path) - 1 for path in paths], pa.int64()),
+        "is_leaf": pa.array(tree.padded | (np.arange(tree.n_regions) >= tree.n_inner)),
+    }
+    for level, column in enumerate(level_names):
+        columns[column] = pa.array([path[level] if level < len(path) else None for path in paths], pa.string())
+    return columns
+
+
+def checked_level_names(n_levels: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the levels, root first; level_0, level_1, ... if None is given.
+
+    Raises:
+        ArgumentError: there is not one per level, or a name is empty, repeated or that of another column.
+    """
+    if names is None:
+        return tuple(f"level_{level}" for level in range(n_levels))
+    names = tuple(names)
+    if len(names) != n_levels:
+        raise ArgumentError(f"there are {len(names)} names of levels and {n_levels} levels; give one each, root first")
+    for given in names:
+        if not isinstance(given, str) or not given or not given.isprintable() or names.count(given) > 1:
+            raise ArgumentError(f"the name of a level is {given!r}; give different, printable names")
+        if given in OTHER_COLUMNS:
+            raise ArgumentError(
+                f"a level is called {given!r}, which is the name of another column; choose another name"
+            )
+    return names
 
 
 def write_long(
-    table: CountOfCounts | Estimate, path: str | Path, *, zeros: bool = False, separator: str | None = None
+    table: CountOfCounts | Estimate,
+    path: str | Path,
+    *,
+    zeros: bool = False,
+    level_names: Sequence[str] | None = None,
 ) -> None:
     """Write `to_long` as Parquet or CSV, by the file's ending; a file of that name is replaced in one step.
 
     Raises:
-        ArgumentError: another ending.
-        TableError: as `to_long`.
+        ArgumentError: another ending, or as `to_long`.
         OSError: the folder cannot be written to.
     """
     path = Path(path)
     if path.suffix not in (".parquet", ".csv"):
         raise ArgumentError(f"the file {path.name!r} ends in neither .parquet nor .csv; rename it")
-    rows = to_long(table, zeros=zeros, separator=separator)
+    rows = to_long(table, zeros=zeros, level_names=level_names)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             if path.suffix == ".parquet":
@@ -98,19 +145,19 @@ def write_long(
             raise
 
 
-def read_long(table: Any, *, separator: str | None = None, limits: Limits | None = None) -> Estimate:
+def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     """The estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
-    Regions and sizes are those that occur; absent rows count 0. Region ids are read as text.
+    Regions and sizes are those that occur; absent rows count 0. Only `region_id`, `group_size` and `n_groups` are read:
+    the other columns follow from the ids.
 
     Args:
         table: anything `source` takes: a file of `write_long`, a frame of `to_long`.
-        separator: as in `to_long`.
         limits: of memory, threads and disk.
 
     Raises:
-        TableError: a missing column, or a row without region, size from 0 up or finite count, or given twice.
-        HierarchyError: the regions form no tree.
+        TableError: a missing column, or a row without size from 0 up or finite count, or given twice.
+        HierarchyError: an id is none, or the regions form no tree.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -120,40 +167,30 @@ def read_long(table: Any, *, separator: str | None = None, limits: Limits | None
                [1, 0]])
     """
     given = source(table)
-    with Session(limits or Limits(), [given]) as session:
-        types = session.types(given, WHAT)
-        regions = (
-            ["region"]
-            if separator is not None
-            else sorted((c for c in types if c.startswith("level_") and c[6:].isdecimal()), key=lambda c: int(c[6:]))
-        )
-        require_columns(types, [*(regions or ["level_0"]), "size", "count"], WHAT)
-        if any(id_kind(types, column, WHAT) is IdKind.NUMBER for column in regions):
-            raise TableError(f"region names of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
-        keys = [id_sql(column, IdKind.TEXT) for column in regions]
-        aliased = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
-        k = ", ".join(f"k{i}" for i in range(len(keys)))
+    with Session(limits or Limits(), [given], public=[given]) as session:
+        types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
+        if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
+            raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
-            f"SELECT {aliased}, {_number(types, 'size', 'BIGINT')} AS size, {_number(types, 'count', 'DOUBLE')} AS c, "
-            f"{_number(types, 'count', 'BIGINT')} AS n, row_number() OVER () AS place FROM {session.scan(given)}"
+            f"SELECT {id_sql('region_id', IdKind.TEXT)} AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
+            f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
+            f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
         )
         rows = session.keep(numbered, WHAT)
         [(bad, n_sizes, whole)] = session.rows(
-            "SELECT count(*) FILTER (size IS NULL OR size < 0 OR c IS NULL OR NOT isfinite(c)), max(size) + 1, "
-            f"bool_and(n IS NOT NULL) FROM {rows}",
+            "SELECT count(*) FILTER (id IS NULL OR size IS NULL OR size < 0 OR c IS NULL OR NOT isfinite(c)), "
+            f"max(size) + 1, bool_and(n IS NOT NULL) FROM {rows}",
             WHAT,
         )
         if bad or n_sizes is None:
-            raise TableError(f"{bad:,} rows of {WHAT} have no size from 0 up or no finite count; mend or add rows")
-        codes = session.keep(f"SELECT {k}, min(place) AS place FROM {rows} GROUP BY {k}", WHAT)
-        listed = session.rows(f"SELECT {k} FROM {codes} ORDER BY place", WHAT)
-        paths = [_path(key, separator) for key in listed]
+            raise TableError(f"{bad:,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows")
+        codes = session.keep(f"SELECT id, min(place) AS place FROM {rows} GROUP BY id", WHAT)
+        paths = [path_of_id(id_) for (id_,) in session.rows(f"SELECT id FROM {codes} ORDER BY place", WHAT)]
         tree = Hierarchy.from_paths(paths, pad_ragged=True)
-        same = " AND ".join(f"r.k{i} IS NOT DISTINCT FROM o.k{i}" for i in range(len(keys)))
-        order = f"(SELECT {k}, row_number() OVER (ORDER BY place) - 1 AS region FROM {codes}) o"
+        order = f"(SELECT id, row_number() OVER (ORDER BY place) - 1 AS region FROM {codes}) o"
         found = session.columns(
             f"SELECT o.region AS region, r.size AS size, {'r.n' if whole else 'r.c'} AS count "
-            f"FROM {rows} r JOIN {order} ON {same}",
+            f"FROM {rows} r JOIN {order} ON r.id = o.id",
             WHAT,
         )
     return Estimate(tree, View.COUNTS, _values(tree, found, len(paths), int(n_sizes)))
@@ -176,14 +213,6 @@ def _listed_cells(table: CountOfCounts | Estimate, listed: np.ndarray, zeros: bo
     return region, size, count
 
 
-def _require_separator(separator: str, tree: Hierarchy) -> None:
-    if not isinstance(separator, str) or not separator:
-        raise ArgumentError(f"separator={separator!r}; give text, such as '/'")
-    for path in tree.paths:
-        if separator in path[-1]:
-            raise TableError(f"region {path[-1]!r} holds the separator {separator!r}; choose another one")
-
-
 def _number(types: dict[str, str], column: str, kind: str) -> str:
     """A number in SQL, NULL where it is none (for BIGINT: no whole one)."""
     n = name(column)
@@ -196,10 +225,6 @@ def _number(types: dict[str, str], column: str, kind: str) -> str:
     if kind == "BIGINT":
         return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,18}}') THEN TRY_CAST({n} AS BIGINT) END"
     return f"TRY_CAST({n} AS DOUBLE)"
-
-
-def _path(key: tuple[str | None, ...], separator: str | None) -> tuple[str, ...]:
-    return path_of(key) if separator is None else tuple(path_of(key)[0].split(separator))
 
 
 def _values(tree: Hierarchy, found: dict[str, Any], n_listed: int, n_sizes: int) -> Any:

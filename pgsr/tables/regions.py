@@ -7,7 +7,7 @@ from typing import Any
 
 from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.hierarchy import Hierarchy, Path
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_columns, require_one_kind
+from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.session import Session
 from pgsr.tables.source import Source, source
 
@@ -86,9 +86,8 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
     if isinstance(given, Hierarchy):
         return _located(given, (IdKind.TEXT,) * (given.n_levels if by_path else 1), by_path)
     what = "the table of regions"
-    types = session.types(given.table, what)
     if isinstance(given, Parents):
-        require_columns(types, (given.region, given.parent), what)
+        types = session.require(given.table, (given.region, given.parent), what)
         if by_path:
             raise TableError("a hierarchy of regions and parents names regions by id; give one region column")
         kind, above = id_kind(types, given.region, what), id_kind(types, given.parent, what)
@@ -96,7 +95,7 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
         columns = f"{id_sql(given.region, kind)}, {id_sql(given.parent, kind)}"
         return _located(_from_parents(_names(session, columns, given.table, what), given.pad_ragged), (kind,), False)
     columns = given.levels if given.region is None else (given.region, *given.levels)
-    require_columns(types, columns, what)
+    types = session.require(given.table, columns, what)
     kinds = tuple(id_kind(types, column, what) for column in columns)
     listed = ", ".join(map(id_sql, columns, kinds))
     if given.region is None:
@@ -161,7 +160,7 @@ def _located(tree: Hierarchy, kinds: tuple[IdKind, ...], by_path: bool) -> Locat
 
 
 def _names(session: Session, columns: str, table: Source, what: str) -> list[Key]:
-    rows = session.rows(f"SELECT {columns} FROM {session.scan(table)} LIMIT {LARGEST_TABLE + 1}", what)
+    rows = session.rows(f"SELECT {columns} FROM {session.scan(table, what)} LIMIT {LARGEST_TABLE + 1}", what)
     if len(rows) > LARGEST_TABLE:
         raise TableError(f"{what} has more than {LARGEST_TABLE:,} regions; name the columns of regions, not of groups")
     return [tuple(None if value is None else str(value) for value in row) for row in rows]

@@ -1,0 +1,129 @@
+"""The colour and the marker of every arm, in one place, so that a colour means the same in all figures of a paper.
+
+Colours are those of Okabe and Ito 2008, which everybody can tell apart; markers tell arms apart in black and white. An
+open marker is another way to run the same mechanism. Levels, conditions and kinds of data are no arms and have colours
+of their own, so that no colour means two things in one figure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from typing import Any
+
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+SKY, VERMILION, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#777777"
+
+
+@dataclass(frozen=True)
+class Look:
+    """The way one arm is drawn.
+
+    Attributes:
+        colour, marker: as Matplotlib names them; no marker for lines.
+        open: whether the marker is not filled.
+    """
+
+    colour: str
+    marker: str
+    open: bool = False
+
+    @property
+    def marks(self) -> dict[str, Any]:
+        """The keywords for `plot` and `errorbar`."""
+        return {
+            "color": self.colour,
+            "marker": self.marker or None,
+            "markerfacecolor": "white" if self.open else self.colour,
+        }
+
+
+_HC, _HG, _BOTTOM_UP = Look(BLUE, "o"), Look(ORANGE, "s"), Look(GREEN, "^")
+_M_H_R, _M_H_DP, _M_C_R, _M_C_DP = Look(PINK, "D"), Look(GREEN, "^"), Look(SKY, "v"), Look(VERMILION, "P")
+_M_H, _M_C = Look(BLACK, "X"), Look(GREY, "X")
+_MWEM = Look(GREEN, "^")
+
+
+def _open(look: Look, marker: str = "") -> Look:
+    return replace(look, open=True, marker=marker or look.marker)
+
+
+ARM_LOOKS = {
+    # Kuo et al. 2018
+    "Hc": _HC,
+    "Hg": _HG,
+    "Hc x Hc": _HC,
+    "Hc x Hg": Look(SKY, "v"),
+    "Hg x Hc": Look(PINK, "D"),
+    "Hg x Hg": _HG,
+    "Hc x Hc x Hc": _HC,
+    "Hg x Hg x Hg": _HG,
+    "Hc L1, smallest optimum": _HC,
+    "Hc L1, midpoint of optima": Look(SKY, "v"),
+    "Hc L2": _open(_HC),
+    "Hg L2": _HG,
+    "Hg L1, smallest optimum": _open(_HG),
+    "Hc, independent noise": _HC,
+    "bottom-up, independent noise": _BOTTOM_UP,
+    "Hc, shared seed: replicates the published artefact, not private": _open(_HC),
+    "bottom-up, shared seed: replicates the published artefact, not private": _open(_BOTTOM_UP),
+    "projection as stated": Look(PINK, "D"),
+    "clipped at zero, total not kept": Look(VERMILION, "P"),
+    "omniscient reference (not a method)": Look(BLACK, ""),
+    # Fioretto and Van Hentenryck 2019; open: the paper's way to run it, by a general solver or by tables
+    "M_H^r": _M_H_R,
+    "M_H^dp": _M_H_DP,
+    "M_c^r": _M_C_R,
+    "M_c^dp": _M_C_DP,
+    "M_H^r, ours, exact": _M_H_R,
+    "M_H^dp, ours, exact": _M_H_DP,
+    "M_c^r, ours, exact": _M_C_R,
+    "M_c^dp, ours, exact": _M_C_DP,
+    "M_H^r, Clarabel": _open(_M_H_R),
+    "M_H^dp, tables as printed": _open(_M_H_DP),
+    "M_c^r, Clarabel": _open(_M_C_R),
+    "M_H^r, Clarabel (extrapolated)": _open(_M_H_R),
+    "M_H^dp, tables as printed (extrapolated)": _open(_M_H_DP),
+    "M_c^r, Clarabel (extrapolated)": _open(_M_C_R),
+    "M_c^dp, tables as printed (extrapolated)": _open(_M_C_DP),
+    "M_dp^OP, CP-SAT in tables": Look(ORANGE, "s"),
+    "M_H, GSCIP": _M_H,
+    "M_c, GSCIP": _M_C,
+    "M_H, Gurobi (licence: 200 unknowns)": _open(_M_H, "o"),
+    "M_c, Gurobi (licence: 200 unknowns)": _open(_M_C, "o"),
+    # Liu and Wu 2022
+    "HPD-Fixed": Look(BLUE, "o"),
+    "HPD-Gen": Look(ORANGE, "s"),
+    "MWEM": _MWEM,
+    "MWEM, ordered universe": _open(_MWEM),
+    "independent marginals": Look(BLACK, "X"),
+    "persons alone": Look(PINK, "D"),
+}
+"""By the arm's label."""
+
+_OTHERS = [
+    Look(c, m) for c, m in zip((BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, BLACK, GREY), "os^DvPX*", strict=True)
+]
+
+PRINTED = Look(BLACK, "_")
+"""Numbers printed in a paper."""
+
+LEVELS = (Look("#00204D", "o"), Look("#7C7B78", "s"), Look("#C9A227", "^"), Look("#414D6B", "D"))
+"""Levels of a hierarchy, root first, from dark to light."""
+
+CONDITIONS = (Look("#332288", "o"), Look("#44AA99", "s"), Look("#AA4499", "^"), Look("#999933", "D"))
+"""Conditions that a release may violate."""
+
+REAL, GENERATED = Look(BLACK, "o"), Look(GREY, "o", open=True)
+"""Kinds of data."""
+
+
+def arm_looks(labels: Sequence[str]) -> dict[str, Look]:
+    """Look up every arm; arms that the table lacks get what no other of them has, as long as there is some.
+
+    Example:
+        >>> arm_looks(["Hc", "one of yours"])["Hc"]
+        Look(colour='#0072B2', marker='o', open=False)
+    """
+    taken = {ARM_LOOKS[label] for label in labels if label in ARM_LOOKS}
+    free = cycle([look for look in _OTHERS if look not in taken] or _OTHERS)
+    return {label: ARM_LOOKS.get(label) or next(free) for label in labels}

@@ -1,0 +1,14 @@
+"""A figure that notebooks display."""
+
+import io
+
+from matplotlib.figure import Figure
+
+
+class NotebookFigure(Figure):
+    """A figure that a notebook displays as a picture, whatever backend is loaded, and that no global state keeps."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=100, facecolor="white")
+        return file.getvalue()

@@ -1,0 +1,135 @@
+"""Papers, the numbers that they print, and which of our means stands beside which of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as a paper prints it.
+
+    Attributes:
+        experiment: our id of the table or figure.
+        data: the paper's data set.
+        arm: the paper's name of the competitor.
+        epsilon: as the table or figure counts it, as text; "" without noise.
+        level: 0 is the root; None where a number is not of a level.
+        metric: ours, such as "emd" or "l1".
+        value: as printed.
+        source: where.
+    """
+
+    experiment: str
+    data: str
+    arm: str
+    epsilon: str
+    level: int | None
+    metric: str
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication that experiments reproduce.
+
+    Attributes:
+        name: as sentences call it, "Kuo et al. 2018".
+        title, authors, venue: of the publication; the venue with its arXiv identifier.
+        numbers: what it prints, as far as experiments use it.
+    """
+
+    name: str
+    title: str
+    authors: str
+    venue: str
+    numbers: tuple[Printed, ...] = field(default=(), repr=False)
+
+    @property
+    def reference(self) -> str:
+        return f"{self.authors}: {self.title}. {self.venue}"
+
+
+@dataclass(frozen=True)
+class StandsFor:
+    """The data set of a paper that one of ours is, or takes the place of.
+
+    Attributes:
+        name: the paper's name of it.
+        why_other: why numbers of the paper are of other data than ours; "" where the data is the paper's own.
+    """
+
+    name: str
+    why_other: str = ""
+
+    @property
+    def is_the_papers(self) -> bool:
+        return not self.why_other
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed number, and which of our means it stands beside.
+
+    Attributes:
+        where: "data" and "arm" are ours; "epsilon", "level" and "metric" are the number's own unless given; free
+            parameters may be given. None where the number stands beside nothing.
+        number: what is printed.
+        remark: why the number is of other data, so that it is not compared, or why it stands beside nothing.
+    """
+
+    where: Mapping[str, Any] | None
+    number: Printed
+    remark: str = ""
+
+    def fits(self, data: str, arm: str, found: Mapping[str, Any]) -> bool:
+        """Tell whether a mean stands beside the number.
+
+        Args:
+            data, arm: of the mean.
+            found: its epsilon (a fraction, or None), level, metric and free parameters by name.
+        """
+        if self.where is None or (self.where["data"], self.where["arm"]) != (data, arm):
+            return False
+        given = {name: value for name, value in self.where.items() if name not in ("data", "arm")}
+        wanted = {"epsilon": self.number.epsilon, "level": self.number.level, "metric": self.number.metric} | given
+        wanted["epsilon"] = _fraction(wanted["epsilon"])
+        return all(name in found and found[name] == value for name, value in wanted.items())
+
+
+def stand_beside(
+    numbers: Iterable[Printed],
+    data_sets: Iterable[Any],
+    arms: Mapping[str, Iterable[str]],
+    where: Mapping[str, Any] | None = None,
+    remark: str = "",
+) -> tuple[Beside, ...]:
+    """Set every number beside each data set that is, or stands for, the one it was printed for.
+
+    Args:
+        data_sets: ours, `DataSet`s; those that stand for nothing are passed over.
+        arms: from the paper's name of a competitor to labels of ours.
+        where: what else picks our mean, if it is not as the number has it.
+        remark: said before the reason why the data is other.
+
+    Example:
+        >>> from experiments.kuo2018.data import TAXI_ROOT
+        >>> from experiments.kuo2018.published import K3
+        >>> first = stand_beside(K3, [TAXI_ROOT], {"Hc": ["Hc"]})[0]
+        >>> first.where, first.number.value, first.remark
+        ({'data': 'taxi, root', 'arm': 'Hc'}, 2819.8, '')
+    """
+    return tuple(
+        Beside({"data": data.name, "arm": label} | dict(where or {}), number, remark + data.stands_for.why_other)
+        for number, data in product(numbers, data_sets)
+        if data.stands_for is not None and number.data == data.stands_for.name
+        for label in arms.get(number.arm, ())
+    )
+
+
+def _fraction(epsilon: object) -> Fraction | None:
+    """The budget as cells have it. Floats are read as they are written: 0.1 is a tenth."""
+    return None if epsilon in (None, "", "none") else Fraction(str(epsilon))

@@ -1,0 +1,189 @@
+"""A process that computes cells, one after another, and can be killed without harm to anything else.
+
+A process takes a second to start, to import and to load compiled code; a small cell takes milliseconds. So a worker
+stays for further cells of the same data set and arm. Every cell has its own clock, its own peak memory and its own
+answer; a worker that is late or dies takes one cell with it.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import cloudpickle
+import psutil
+
+from experiments.engine.experiment import Task
+from pgsr.isolation import START_LIMIT, peak_memory
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a cell ended in a worker.
+
+    Attributes:
+        value: what it measured, or None.
+        error: a sentence if it raised or the worker died, else "".
+        timed_out: whether the worker was killed at the cell's limit.
+        started: whether it came as far as the cell; False if imports and warm-up took longer than `START_LIMIT`.
+        peak_bytes: most memory of the worker during the cell; 0 if unknown.
+        baseline_bytes: its memory just before: imports, compiled code and what earlier cells left.
+        reusable: whether the next cell's peak can be told from this one's.
+        seconds: of the cell alone, without start-up and warm-up.
+    """
+
+    value: Any = None
+    error: str = ""
+    timed_out: bool = False
+    started: bool = True
+    peak_bytes: int = 0
+    baseline_bytes: int = 0
+    reusable: bool = False
+    seconds: float = 0.0
+
+
+class Worker:
+    """The process; `close` it in the end.
+
+    Attributes:
+        reusable: whether it may be given another cell.
+        seconds: of its last cell alone.
+    """
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
+        for name in ONE_THREAD:
+            environment.setdefault(name, "1")
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
+        command = [sys.executable, "-c", "from experiments.engine.worker import serve; serve()"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
+        )
+        self._messages: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.reusable, self.seconds = True, 0.0
+
+    def compute(self, task: Task) -> Outcome:
+        """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed."""
+        assert self._process.stdin is not None
+        self.reusable = False
+        # A worker that dies while it is fed is reported below, by its exit.
+        with contextlib.suppress(BrokenPipeError):
+            _write(self._process.stdin, cloudpickle.dumps(task))
+        started = False
+        try:
+            found = self._messages.get(timeout=START_LIMIT)
+            if found == "ready":
+                started = True
+                found = self._messages.get(timeout=task.time_limit)
+        except queue.Empty:
+            peak = peak_memory(self._process.pid)
+            self.kill()
+            return Outcome(timed_out=True, started=started, peak_bytes=peak)
+        if isinstance(found, Outcome):
+            self.reusable, self.seconds = found.reusable, found.seconds
+            return found
+        self.kill()
+        code = self._process.wait()
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return Outcome(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
+
+    def kill(self) -> None:
+        """End the process now. Whoever waits for its answer hears that it died."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def close(self) -> None:
+        self.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def _listen(self) -> None:
+        """Put every message of the process on the queue, and None when it ends."""
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            while (data := _read(self._process.stdout)) is not None:
+                self._messages.put(pickle.loads(data))
+        self._messages.put(None)
+
+
+def serve() -> None:
+    """Compute the cells that come through standard input until it ends: what runs in the process."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    # Solvers print to standard output and may read standard input; keep them away from the messages.
+    feed, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    warm = False
+    while (data := _read(feed)) is not None:
+        task: Task = cloudpickle.loads(data)
+        if not warm:
+            # Whatever is wrong will be wrong again in the cell, and is reported there.
+            with contextlib.suppress(Exception):
+                task.warm_up()
+            warm = True
+        reusable, baseline = _forget_peak(), psutil.Process().memory_info().rss
+        _write(pipe, cloudpickle.dumps("ready"))
+        value, error, start = None, "", time.perf_counter()
+        try:
+            value = task.compute()
+        except Exception as failure:
+            text = str(failure).strip().splitlines()
+            error = f"{type(failure).__name__}{f': {text[0]}' if text else ''}"
+        seconds = time.perf_counter() - start
+        outcome = Outcome(value, error, False, True, peak_memory(), baseline, reusable, seconds)
+        _write(pipe, cloudpickle.dumps(outcome))
+
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FORGET = Path("/proc/self/clear_refs")
+"""Linux: writing 5 makes the peak memory what is held now."""
+
+
+def _forget_peak() -> bool:
+    """Start the peak memory anew; False where the kernel refuses, so that it would be an earlier cell's."""
+    if not sys.platform.startswith("linux"):
+        return True  # `peak_memory` tells what is held now
+    try:
+        _FORGET.write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _end_with(parent: int) -> None:
+    """End with the sweep, even if that is killed."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    stream.write(struct.pack(">Q", len(data)) + data)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    """One message; None at the end."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    length = struct.unpack(">Q", head)[0]
+    data = stream.read(length)
+    return data if len(data) == length else None

@@ -1,0 +1,107 @@
+"""The data sets of the experiments after Fioretto and Van Hentenryck 2019. The paper's own cannot be had."""
+
+from dataclasses import replace
+from functools import partial
+
+from experiments.engine.data import generated_census, real_taxi
+from experiments.engine.experiment import DataSet
+from experiments.engine.printed import StandsFor
+from pgsr.datasets import census2000, flights, taxi_like
+from pgsr.datasets.taxi_like import GROUPS
+
+CENSUS_GROUPS = 117_630_445
+
+TAXI_OF_THE_PAPER = StandsFor(
+    "Taxi",
+    "the data were not published; 3,973 leaves are printed for 263 zones, N = 13,282 equals the number of groups, and "
+    "a taxi works in many zones: sizes and places are generated, only totals are the paper's",
+)
+CENSUS_OF_THE_PAPER = StandsFor(
+    "Census",
+    "sizes above 8 are synthetic in the paper, too, with draws that were not published; 7,592 leaves are printed for "
+    "3,143 counties, and Puerto Rico is missing here: households of 2000 scaled to the groups of 2010",
+)
+"""The paper's data sets, and why no printed number can be expected to come out on ours."""
+
+CENSUS = replace(
+    generated_census(
+        "Census, generated",
+        "counties",
+        1_000,
+        CENSUS_GROUPS,
+        "census_like: nation / 51 states / 3,143 counties, the paper's number of groups and N = 1,000",
+    ),
+    stands_for=CENSUS_OF_THE_PAPER,
+)
+
+CENSUS_SMALL = generated_census(
+    "Census, generated, 51 leaves", "divisions", 50, 100_000, "census_like: nation / 9 divisions / 51 states, K = 50"
+)
+
+FRESH_CENSUS = generated_census(
+    "Census, generated anew",
+    "counties",
+    1_000,
+    CENSUS_GROUPS,
+    "census_like with a seed that nothing else uses, N = 1,000",
+    seed=2026,
+)
+
+FRESH_CENSUS_REDUCED = generated_census(
+    "Census, generated anew, K = 100",
+    "counties",
+    100,
+    CENSUS_GROUPS,
+    "the same with larger sizes counted as 100",
+    seed=2026,
+)
+
+TAXI = DataSet(
+    "Taxi 2014, generated",
+    taxi_like,
+    levels=(1, 6, 263),
+    max_size=GROUPS,
+    groups=GROUPS,
+    real=False,
+    note="taxi_like: New York / 6 boroughs / 263 zones, the paper's numbers of groups and pickups, N = 13,282",
+    smallest_size=1,
+    stands_for=TAXI_OF_THE_PAPER,
+)
+
+TAXI_SMALL = replace(
+    TAXI,
+    name="Taxi 2014, generated, K = 200",
+    load=partial(taxi_like, max_size=200),
+    max_size=200,
+    note="taxi_like with larger sizes counted as 200",
+    stands_for=None,
+)
+
+KUO_TAXI = real_taxi("Taxi 2013, real", 5_000, "kuo_taxi: Manhattan / 2 halves / 28 neighbourhoods, 2013, K = 5,000")
+
+CENSUS_2000 = DataSet(
+    "Census 2000, real",
+    census2000,
+    levels=(1, 51, 3_141),
+    max_size=7,
+    groups=105_480_101,
+    real=True,
+    note="census2000: nation / 51 states / 3,141 counties, sizes 1 to 7 or more",
+    smallest_size=1,
+)
+
+FLIGHTS = DataSet(
+    "Flights 2013, real",
+    flights,
+    levels=(1, 3),
+    max_size=1_000,
+    groups=7_941,
+    real=True,
+    note="flights: aircraft by departures at three airports, K = 1,000",
+)
+
+PAPER_NAMES = {data.name: data.stands_for.name for data in (TAXI, CENSUS) if data.stands_for is not None}
+"""The paper's name of the data that one of ours stands for, by our name."""
+
+OTHER_DATA = {of.name: of.why_other for of in (TAXI_OF_THE_PAPER, CENSUS_OF_THE_PAPER)}
+"""Why printed numbers are of other data, by the paper's name."""

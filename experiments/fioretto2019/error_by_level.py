@@ -1,0 +1,236 @@
+"""PG4: L1 error by level and violated conditions (Fioretto and Van Hentenryck 2019, table 1).
+
+Relaxations are solved exactly here, by our own algorithms, and rounded as the paper says: every count (M_H^r), or every
+cumulative count before differences are taken (M_c^r).
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+from experiments.engine.experiment import Experiment, Profile, Scale
+from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
+from experiments.engine.looks import PRINTED, arm_looks
+from experiments.engine.printed import stand_beside
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared, exactly, in_every_replicate, not_judged, smaller
+from experiments.engine.words import number, relation, with_error
+from experiments.fioretto2019 import published as fioretto
+from experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
+from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LABELS = [arm.label for arm in FOUR]
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a row per data set: errors by level at every epsilon, then violations; dashes are printed numbers."""
+    errors, violations = level_errors(frame, "l1"), level_errors(frame, "cv_levels")
+    names, epsilons = errors.values_of("data"), sorted(errors.values_of("epsilon"))
+    figure = new_figure(3.3 * (len(epsilons) + 1), 3.1 * len(names) + 0.9)
+    grid = figure.subplots(len(names), len(epsilons) + 1, squeeze=False)
+    for row, name in zip(grid, names, strict=True):
+        for axes, epsilon in zip(row[:-1], epsilons, strict=True):
+            _levels(axes, errors.where(data=name, epsilon=epsilon), PAPER_NAMES.get(name, ""), epsilon)
+            finish(axes, "level", "L1 error (groups), log", f"{name}\nepsilon {epsilon:g}")
+        _violations(row[-1], violations.where(data=name), PAPER_NAMES.get(name, ""))
+    legend_below(figure, grid.ravel(), 5)
+    head(figure, "PG4: L1 error by level, and violated (size, parent level) pairs\nbars: two standard errors")
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the claims about accuracy and consistency, then every printed number beside ours."""
+    errors, totals = level_errors(frame, "l1"), level_errors(frame, "l1_total")
+    return [
+        *_totals(totals),
+        *_by_level(errors),
+        *_consistency(frame),
+        *_printed(errors),
+        *_flat(errors),
+        *_possible(),
+        *_cannot_match(),
+    ]
+
+
+def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None:
+    for i, (label, look) in enumerate(arm_looks(LABELS).items()):
+        rows, shift = part.where(arm=label).rows, (i - 1.5) * 0.17
+        axes.errorbar(
+            [row.level + shift for row in rows], [row.mean for row in rows], [2 * row.standard_error for row in rows],
+            label=label, linestyle="", **look.marks, markersize=6, capsize=2,
+        )  # fmt: skip
+    shown = [p for p in fioretto.TABLE_1 if p.data == paper and float(Fraction(p.epsilon)) == epsilon]
+    if shown:
+        places = [(p.level or 0) + (LABELS.index(p.arm) - 1.5) * 0.17 for p in shown]
+        axes.plot(
+            places, [p.value for p in shown], PRINTED.marker, color=PRINTED.colour, markersize=9, markeredgewidth=1.5,
+            label="printed in table 1 (other data)",
+        )  # fmt: skip
+    axes.set_yscale("log")
+    log_labels(axes.yaxis)
+    axes.set_xticks(range(part.n_levels), [level_name(level, part.n_levels) for level in range(part.n_levels)])
+
+
+def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
+    epsilons = sorted(part.values_of("epsilon"))
+    for i, (label, look) in enumerate(arm_looks(LABELS).items()):
+        rows, shift = sorted(part.where(arm=label), key=lambda row: row.epsilon), (i - 1.5) * 0.17
+        axes.plot([epsilons.index(row.epsilon) + shift for row in rows], [row.mean for row in rows], linestyle="",
+                  **look.marks, markersize=6)  # fmt: skip
+    shown = [p for p in fioretto.VIOLATIONS if p.data == paper and float(Fraction(p.epsilon)) in epsilons]
+    places = [epsilons.index(float(Fraction(p.epsilon))) + (LABELS.index(p.arm) - 1.5) * 0.17 for p in shown]
+    axes.plot(places, [p.value for p in shown], PRINTED.marker, color=PRINTED.colour, markersize=9, markeredgewidth=1.5)
+    axes.set_yscale("symlog", linthresh=10)
+    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+    axes.set_ylim(-2, None)
+    axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
+    axes.set_xlim(-0.5, len(epsilons) - 0.5)
+    finish(axes, "epsilon", "violations (pairs), log above 10", "violations")
+
+
+def _totals(totals: LevelErrors) -> Iterator[Verdict]:
+    """Figure 10's claims on the sum over all levels."""
+    for data, epsilon in totals.values_of("data", "epsilon"):
+        part = totals.where(data=data, epsilon=epsilon)
+        of = {label: part.one(arm=label) for label in LABELS}
+        words = ", ".join(f"{label} {with_error(row.values.values())}" for label, row in of.items() if row)
+        others = [row for label, row in of.items() if label != M_C_DP.label]
+        where = f"{data}, epsilon {epsilon:g}, all levels"
+        yield Verdict(fioretto.CLAIMS["figure 10a"], where, smaller(of[M_H_DP.label], of[M_H_R.label]), words)
+        yield Verdict(fioretto.CLAIMS["figure 10b"], where, smaller(of[M_C_DP.label], of[M_C_R.label]), words)
+        yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(of[M_C_DP.label], *others), words)
+
+
+def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
+    """Judge whether M_c^dp is the most accurate at every single level; in the paper's own table it is not."""
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        part = errors.where(data=data, epsilon=epsilon)
+        for level in range(part.n_levels):
+            found = {label: part.one(arm=label, level=level) for label in LABELS}
+            rows = {label: row for label, row in found.items() if row is not None}
+            others = [row for arm, row in rows.items() if arm != M_C_DP.label]
+            words = ", ".join(f"{arm} {with_error(row.values.values())}" for arm, row in rows.items())
+            where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
+            yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(rows.get(M_C_DP.label), *others), words)
+
+
+def _consistency(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    """Both counts of violations; they are exact, so no standard errors decide."""
+    pairs, regions = level_errors(frame, "cv_levels"), level_errors(frame, "cv_regions")
+    for data, epsilon in pairs.values_of("data", "epsilon"):
+        words, right, replicates = [], True, []
+        for label in LABELS:
+            row = pairs.one(data=data, epsilon=epsilon, arm=label)
+            more = regions.one(data=data, epsilon=epsilon, arm=label)
+            if row is None or more is None:
+                replicates.append(0)
+                continue
+            replicates.append(len(row.values))
+            if any((n > 0) != (label in (M_H_R.label, M_C_R.label)) for n in row.values.values()):
+                right = False
+            of = (PAPER_NAMES.get(data), label, epsilon)
+            printed = [p.value for p in fioretto.VIOLATIONS if (p.data, p.arm, float(Fraction(p.epsilon))) == of]
+            there = f" (printed {number(printed[0])}: x {relation(row.mean, printed[0])})" if any(printed) else ""
+            words.append(f"{label} {number(row.mean)} levels{there}, {number(more.mean)} regions")
+        found = in_every_replicate(
+            right, min(replicates), "violations of relaxations, none of dynamic programs, in every replicate"
+        )
+        yield Verdict(fioretto.CLAIMS["table 1"], f"{data}, epsilon {epsilon:g}", found, "; ".join(words))
+
+
+def _printed(errors: LevelErrors) -> Iterator[Verdict]:
+    """Ours over printed, level by level. The data is another than the paper's, so a difference refutes nothing."""
+    for (name, paper), label, epsilon in product(PAPER_NAMES.items(), LABELS, ("1/10", "1/2", "1")):
+        shown = [p for p in fioretto.TABLE_1 if (p.data, p.arm, p.epsilon) == (paper, label, epsilon)]
+        part = errors.where(data=name, epsilon=float(Fraction(epsilon)), arm=label)
+        pairs = [(row, p) for p in shown if (row := part.one(level=p.level)) is not None]
+        if pairs:
+            words = ", ".join(f"{number(row.mean)} / {number(p.value)} = {relation(row.mean, p.value)}"
+                              for row, p in pairs)  # fmt: skip
+            where = f"{name}, epsilon {epsilon}"
+            found = not_judged("other data than the paper's")
+            yield Verdict(f"printed errors of {label} come out", where, found, f"by level: {words}")
+
+
+def _flat(errors: LevelErrors) -> Iterator[Verdict]:
+    """The printed root error of M_c^r hardly depends on epsilon, which no noise explains; the exact optimum's does."""
+    for name, paper in PAPER_NAMES.items():
+        rows = [errors.one(data=name, epsilon=epsilon, arm=M_C_R.label, level=0) for epsilon in (0.1, 1.0)]
+        if rows[0] is not None and rows[1] is not None:
+            of = (paper, M_C_R.label, 0)
+            printed = {p.epsilon: p.value for p in fioretto.TABLE_1 if (p.data, p.arm, p.level) == of}
+            words = f"from epsilon 1 to 0.1 it grows x {relation(rows[0].mean, rows[1].mean)} "
+            words += f"({with_error(rows[1].values.values())} to {with_error(rows[0].values.values())}), "
+            words += f"printed x {relation(printed['1/10'], printed['1'])}"
+            tenth, one = rows[0].values, rows[1].values
+            found = compared([2 * one[r] - tenth[r] for r in sorted(one.keys() & tenth.keys())])
+            claim = "the root's error of M_c^r hardly depends on epsilon (grows less than x 2), as table 1 prints it"
+            yield Verdict(claim, name, found, words)
+
+
+def _possible() -> Iterator[Verdict]:
+    """Dynamic programs give counts that add up to G at every level, so no level is off by more than 2 G."""
+    for data, largest in fioretto.LARGEST_ERROR.items():
+        off = [p for p in fioretto.TABLE_1 if p.data == data and p.arm in (M_H_DP.label, M_C_DP.label)]
+        beyond = [p for p in off if p.value > largest]
+        words = (
+            f"at most 2 x {fioretto.GROUPS[data]:,} = {largest:,} groups; "
+            f"{len(beyond)} of {len(off)} numbers are larger"
+        )
+        if beyond:
+            worst = max(p.value for p in beyond)
+            words += f", up to {number(worst)}, so the printed data have at least {number(worst / 2)} groups"
+        found = exactly(not beyond, "printed numbers against an upper bound")
+        claim = "printed errors are possible for the printed number of groups"
+        yield Verdict(claim, f"{data}, as printed", found, words)
+
+
+def _cannot_match() -> Iterator[Verdict]:
+    """Why no printed number can be expected to come out."""
+    for data, words in OTHER_DATA.items():
+        found = not_judged("the paper's data cannot be had")
+        yield Verdict("printed numbers can be matched exactly", f"{data}, as printed", found, words)
+
+
+_DATA = (TAXI, CENSUS)
+_ARMS = {label: [label] for label in LABELS}
+_UNIT = "the paper does not say in which unit it counts violations; "
+
+PRINTED_NUMBERS = (
+    *stand_beside(fioretto.TABLE_1, _DATA, _ARMS),
+    *(
+        each
+        for metric in ("cv_levels", "cv_regions")
+        for each in stand_beside(fioretto.VIOLATIONS, _DATA, _ARMS, {"metric": metric, "level": 0}, _UNIT)
+    ),
+)
+"""Table 1 beside what stands for its data; its violations beside both of our counts."""
+
+EXPERIMENT = Experiment(
+    id="PG4",
+    title="Error by level",
+    paper=fioretto.PAPER,
+    part="table 1",
+    question="How far are the four mechanisms from the truth at every level, and how often do regions not add up?",
+    arms=FOUR,
+    profiles={
+        Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: Scale(
+            (TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
+        ),
+        Profile.PAPER: Scale(
+            (TAXI, KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=30, time_limit=120
+        ),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    printed=PRINTED_NUMBERS,
+    measure=release_and_violations,
+    seed="PG4",
+)

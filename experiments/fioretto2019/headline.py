@@ -1,0 +1,202 @@
+"""PG5: "up to two orders of magnitude" (Fioretto and Van Hentenryck 2019, abstract, figure 9, table 1).
+
+The headline is M_c^dp against M_c^r on Census: in runtime, and in the error of the nation, printed as 24.1 against 0.1
+thousand groups. M_c^r is solved twice here, by a general solver up to a stated number of sizes, and exactly by our own
+algorithm at all of them, so the two halves of the headline can be told apart: what the solver costs, and what the
+relaxation does.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import PRINTED, Look, arm_looks
+from experiments.engine.printed import stand_beside
+from experiments.engine.release_record import Record
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared
+from experiments.engine.words import number, relation, with_error
+from experiments.fioretto2019 import published as fioretto
+from experiments.fioretto2019.arms import M_C_DP, M_C_R, cumulative, release_and_violations
+from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
+from models import Cvxpy
+from models.adapter import SolverModel
+from pgsr import CountOfCounts, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def measure(trial: Trial) -> Record:
+    """Measure as `release_and_violations`; nothing where the general solver is not asked ("SKIPPED")."""
+    most = int(trial.parameters["solver_up_to"])
+    if isinstance(trial.arm.post, SolverModel) and trial.truth.max_size > most:
+        return {"status": "SKIPPED", "reason": f"a general solver is asked up to N = {most} only"}
+    return release_and_violations(trial)
+
+
+def clipped(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCounts:
+    """Count sizes above N as N.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> clipped(CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 7, 5, 1]]), {"N": 2}).counts
+        array([[0, 7, 6]])
+    """
+    n = min(int(parameters["N"]), truth.max_size)
+    table = truth.counts[truth.hierarchy.leaves]
+    last = table[:, n:].sum(axis=1)
+    return CountOfCounts(truth.hierarchy, np.column_stack([table[:, :n], last]), f"{truth.name}, N = {n}")
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw seconds against N, and the nation's error against N with the printed pair at N = 1,000."""
+    figure = new_figure(10.5, 4.8)
+    left, right = figure.subplots(1, 2)
+    seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
+    sizes = sorted({n for _, _, n in seconds})
+    for label, look in arm_looks([arm.label for arm in ARMS]).items():
+        known = [(n, seconds[key]) for n in sizes for key in seconds if key[1:] == (label, n)]
+        _line(left, [n for n, _ in known], [v for _, v in known], label, look)
+        rows = sorted(errors.where(arm=label), key=lambda row: row.parameters)
+        _line(right, [row.parameters[0][1] for row in rows], [list(row.values.values()) for row in rows], "", look)
+    if max(sizes) == CENSUS.max_size:
+        for label in (M_C_R.label, M_C_DP.label):
+            right.plot([CENSUS.max_size], [_printed(label)], PRINTED.marker, color=PRINTED.colour, markersize=16,
+                       markeredgewidth=1.5, label="printed at N = 1,000")  # fmt: skip
+            right.annotate(label, (CENSUS.max_size, _printed(label)), (-12, 3), textcoords="offset points", ha="right",
+                           fontsize="small")  # fmt: skip
+    for axes in (left, right):
+        axes.set(xscale="log", yscale="log")
+        axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        axes.minorticks_off()
+        log_labels(axes.yaxis)
+    data = "; ".join(dict.fromkeys(data for data, _, _ in seconds))
+    finish(left, "largest size N, log", "time to formulate, solve and round (s), log", "runtime")
+    finish(right, "largest size N, log", "L1 error of the root (groups), log", "error of the nation")
+    legend_below(figure, (left, right))
+    head(figure, f"PG5: M_c^dp against M_c^r, epsilon 1, {data}\nbars: two standard errors")
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge both ratios of the headline, at every N, and whether the solver's answer is the exact one."""
+    seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
+    return [*_times(seconds), *_errors(errors), *_same(errors)]
+
+
+def _seconds(frame: "pd.DataFrame") -> dict[tuple[str, str, int], list[float]]:
+    """Collect seconds by data set, arm and N."""
+    found: dict[tuple[str, str, int], list[float]] = {}
+    rows: list[dict[Any, Any]] = frame.to_dict("records")
+    for row in sorted(rows, key=lambda row: row["replicate"]):
+        if row["status"] == "SKIPPED":
+            continue
+        spent = row["formulate_seconds"] + row["solve_seconds"] + row["round_seconds"]
+        found.setdefault((row["data"], row["arm"], int(row["N"])), []).append(spent)
+    return found
+
+
+def _line(axes: "Axes", x: list[int], values: list[list[float]], label: str, look: Look) -> None:
+    bars = [2 * float(np.std(v, ddof=1)) / len(v) ** 0.5 if len(v) > 1 else 0.0 for v in values]
+    axes.errorbar(x, [float(np.mean(v)) for v in values], bars, linestyle="--" if look.open else "-", capsize=3,
+                  label=label or None, **look.marks)  # fmt: skip
+
+
+def _printed(label: str) -> float:
+    return next(p.value for p in fioretto.TABLE_1 if (p.data, p.arm, p.epsilon, p.level) == ("Census", label, "1", 0))
+
+
+def _times(seconds: dict[tuple[str, str, int], list[float]]) -> Iterator[Verdict]:
+    for (data, label, n), slow in sorted(seconds.items(), key=lambda item: item[0][2]):
+        fast = seconds.get((data, M_C_DP.label, n))
+        if label != M_C_DP.label and fast:
+            ratio = float(np.mean(slow) / np.mean(fast))
+            found = compared([a / b - 10 for a, b in zip(slow, fast, strict=False)])
+            words = f"{with_error(slow)} s against {with_error(fast)} s: x {number(ratio)}"
+            claim = f"M_c^dp is an order of magnitude faster than {label}"
+            yield Verdict(claim, f"{data}, N = {n:,}", found, words)
+
+
+def _errors(errors: LevelErrors) -> Iterator[Verdict]:
+    printed = _printed(M_C_R.label) / _printed(M_C_DP.label)
+    for row in sorted(errors.where(arm=M_C_DP.label), key=lambda row: row.parameters):
+        other = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
+        if other is not None:
+            found = compared([a - 10 * row.values[r] for r, a in other.values.items() if r in row.values])
+            words = f"M_c^r {with_error(other.values.values())}, M_c^dp {with_error(row.values.values())} groups: "
+            words += f"x {relation(other.mean, row.mean)}, printed x {printed:.0f} at N = 1,000"
+            claim = "M_c^dp is an order of magnitude more accurate at the root than M_c^r"
+            yield Verdict(claim, f"{row.data}, N = {row.parameters[0][1]:,}", found, words)
+
+
+def _same(errors: LevelErrors) -> Iterator[Verdict]:
+    """Both solve the same relaxation and round, so their errors may differ by the solver's tolerance only."""
+    for row in sorted(errors.where(arm=SOLVER.label), key=lambda row: row.parameters):
+        exact = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
+        if exact is not None:
+            both = sorted(row.values.keys() & exact.values.keys())
+            found = compared([SAME * exact.values[r] - abs(row.values[r] - exact.values[r]) for r in both])
+            off = abs(row.mean / exact.mean - 1) if exact.mean else 0.0
+            words = (
+                f"solver {number(row.mean)}, exact {number(exact.mean)} groups at the root: {100 * off:.2g} percent off"
+            )
+            claim = f"the general solver's M_c^r has the error of the exact one, within {SAME:.0%}"
+            where = f"{row.data}, N = {row.parameters[0][1]:,}"
+            yield Verdict(claim, where, found, words)
+
+
+def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """The data at full size, and what Clarabel was seen to take."""
+    sizes = min(parameters["N"], parameters["solver_up_to"]) if isinstance(arm.post, SolverModel) else 0
+    return release_memory(data, arm, parameters) + 5_000 * sizes * data.n_regions
+
+
+SOLVER = Arm("M_c^r, Clarabel", cumulative, Cvxpy("CLARABEL"), Problem.m_c)
+EXACT = replace(M_C_R, label="M_c^r, ours, exact")
+ARMS = (M_C_DP, EXACT, SOLVER)
+
+SAME = 0.05
+"""Relative difference up to which errors of the same relaxation count as equal."""
+
+
+def _grid(solver_up_to: int, *sizes: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+    return tuple((("N", n), ("solver_up_to", solver_up_to)) for n in sizes)
+
+
+PRINTED_NUMBERS = stand_beside(
+    [p for p in fioretto.TABLE_1 if (p.data, p.epsilon, p.level) == ("Census", "1", 0)],
+    [CENSUS],
+    {M_C_DP.label: [M_C_DP.label], M_C_R.label: [EXACT.label]},
+    {"N": CENSUS.max_size},
+)
+"""The two errors behind the headline, of table 1 at N = 1,000. Its runtimes are in a figure, without numbers."""
+
+EXPERIMENT = Experiment(
+    id="PG5",
+    title="Headline ratios",
+    paper=fioretto.PAPER,
+    part="abstract; figure 9 and table 1, Census",
+    question="Is M_c^dp two orders of magnitude faster and more accurate than M_c^r?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), 2, 60, _grid(10, 10, 50)),
+        Profile.QUICK: Scale((CENSUS,), (Fraction(1),), 5, 120, _grid(30, 10, 30, 1_000)),
+        Profile.PAPER: Scale((CENSUS,), (Fraction(1),), 10, 1_800, _grid(200, 10, 30, 100, 200, 1_000)),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    printed=PRINTED_NUMBERS,
+    measure=measure,
+    prepare=clipped,
+    memory=solver_memory,
+    seed="PG5",
+    alone=True,
+)

@@ -1,0 +1,237 @@
+"""PG2: runtime against epsilon (Fioretto and Van Hentenryck 2019, figure 9).
+
+Our exact algorithms run on all sizes. Tables as printed and a general solver would take hours there, so they run on a
+sample of the sizes, all others counted as one, and their seconds are multiplied by the part of the sizes that was left
+out: "extrapolated". For tables that is fair, because every size has tables of its own; for the interior-point solver
+it is a lower bound, because its time grows faster than the number of unknowns.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from experiments.engine.looks import arm_looks
+from experiments.engine.release_record import Record, released
+from experiments.engine.verdicts import Verdict, compared
+from experiments.engine.words import number, with_error
+from experiments.fioretto2019 import published as fioretto
+from experiments.fioretto2019.arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, cumulative
+from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
+from models import Cvxpy
+from models.adapter import SolverModel
+from pgsr import CountOfCounts, Problem, Result
+from pgsr.algorithms import CostTables, IsotonicTreeProjection
+from pgsr.comparison import ANSWERED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class NarrowTables:
+    """The cost tables as M_c^dp's last step, in windows of 3 ceil(2 lambda^2), lambda = L / epsilon, not 2 L / epsilon.
+
+    Source: Fioretto and Van Hentenryck 2019, footnote 2 and section 8.
+    """
+
+    def supports(self, problem: Problem) -> str | None:
+        return CostTables().supports(problem)
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        return CostTables(window=half_width(min(problem.measurement.epsilon))).solve(problem, time_limit)
+
+
+def half_width(level_epsilon: Fraction) -> int:
+    """
+    Example:
+        >>> half_width(Fraction(1, 3)), half_width(Fraction(1, 30))
+        (54, 5400)
+    """
+    return 3 * math.ceil(2 / level_epsilon**2)
+
+
+def runtime(trial: Trial) -> Record:
+    """Measure seconds of several solves with independent noise, and what they are to be multiplied by.
+
+    Returns:
+        status: of the last solve.
+        run_seconds: to formulate, solve and round, as measured; a list.
+        factor: sizes of the data over sizes that ran; 1 where all did.
+    """
+    n = _sampled(trial)
+    whole = trial.truth.max_size + 1
+    truth = trial.truth if n is None or n + 1 >= whole else sampled(trial.truth, n)
+    seconds: list[float] = []
+    result = None
+    for repeat in range(ALL_REPEATS if n is None else SAMPLE_REPEATS):
+        fresh = replace(trial.cell, replicate=trial.cell.replicate * ALL_REPEATS + repeat)
+        result = released(replace(trial, truth=truth, cell=fresh))
+        if result.status not in ANSWERED:
+            return {"status": result.status.name, "reason": result.reason, "run_seconds": [], "factor": None}
+        seconds.append(result.seconds.total)
+    status = "" if result is None else result.status.name
+    return {"status": status, "reason": "", "run_seconds": seconds, "factor": whole / (truth.max_size + 1)}
+
+
+def sampled(truth: CountOfCounts, n: int) -> CountOfCounts:
+    """Keep n sizes from evenly spread places, and all other groups as one size more, so that G stays what it is.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> sampled(CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 7, 5, 1]]), 1).counts
+        array([[5, 8]])
+    """
+    table = truth.counts[truth.hierarchy.leaves]
+    places = ((np.arange(n) + 0.5) * table.shape[1] / n).astype(int)
+    rest = table.sum(axis=1) - table[:, places].sum(axis=1)
+    return CountOfCounts(truth.hierarchy, np.column_stack([table[:, places], rest]), f"{truth.name}, {n} sizes")
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a panel per data set: seconds against epsilon, filled as measured, open as extrapolated."""
+    times = _times(frame)
+    names = list(dict.fromkeys(name for name, _, _ in times))
+    style = arm_looks([arm.label for arm in ARMS])  # a colour per mechanism; open is the paper's way, filled ours
+    figure = new_figure(max(8, 5.2 * len(names)), 5.6)
+    row = figure.subplots(1, max(1, len(names)), squeeze=False, sharey=True)[0]
+    for axes, name in zip(row, names, strict=False):
+        epsilons = sorted({epsilon for data, epsilon, _ in times if data == name})
+        for label, look in style.items():
+            known = [epsilon for epsilon in epsilons if times.get((name, epsilon, label))]
+            values = [times[name, epsilon, label] for epsilon in known]
+            axes.errorbar(
+                known, [np.mean(v) for v in values], [2 * _error(v) for v in values], **look.marks,
+                linestyle="--" if look.open else "-", capsize=2, label=label,
+            )  # fmt: skip
+        epsilon_axis(axes, epsilons)
+        error_axis(axes)
+        y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
+        finish(axes, "total epsilon, log", y_label, name)
+    legend_below(figure, row, 2)
+    head(figure, "PG2: runtime against epsilon\nopen marks are extrapolated from a sample of sizes")
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the claims for the paper's algorithms (tables, a general solver) and for our exact ones."""
+    times = _times(frame)
+    return [*_pairs(times), *_epsilon(times)]
+
+
+def _sampled(trial: Trial) -> int | None:
+    """How many sizes this arm gets; None for all."""
+    parameters = trial.parameters
+    if isinstance(trial.arm.post, SolverModel):
+        return int(parameters["solver_sizes"])
+    if trial.arm.label in EXTRAPOLATED:
+        # Tables shrink with epsilon squared, so more of them fit into the same time.
+        few, large = int(parameters["table_sizes"]), (trial.cell.epsilon or 1) >= Fraction(1, 2)
+        return 10 * few if large else few
+    return None
+
+
+def _times(frame: "pd.DataFrame") -> dict[tuple[str, float, str], list[float]]:
+    """Seconds for all sizes by data set, epsilon and arm."""
+    found: dict[tuple[str, float, str], list[float]] = {}
+    rows: list[dict[Any, Any]] = frame.sort_values("replicate").to_dict("records")
+    for row in rows:
+        seconds = [row["factor"] * each for each in row["run_seconds"]]
+        found.setdefault((row["data"], row["epsilon"], row["arm"]), []).extend(seconds)
+    return found
+
+
+def _pairs(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict]:
+    """Figure 9's comparisons: ratios of mean times."""
+    places = dict.fromkeys((data, epsilon) for data, epsilon, _ in times)
+    for (data, epsilon), (claim, slow, fast) in product(places, CLAIMS):
+        a, b = times.get((data, epsilon, slow)), times.get((data, epsilon, fast))
+        if a and b:
+            n = min(len(a), len(b))
+            found = compared([x - y for x, y in zip(a[:n], b[:n], strict=True)])
+            words = f"{slow} {with_error(a)} s, {fast} {with_error(b)} s: x {number(float(np.mean(a) / np.mean(b)))}"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, words)
+
+
+def _epsilon(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict]:
+    """Judge whether dynamic programs get faster from epsilon to epsilon: tables do, exact projections need not."""
+    for data, label in product(dict.fromkeys(data for data, _, _ in times), DYNAMIC):
+        known = sorted((epsilon, values) for (name, epsilon, arm), values in times.items()
+                       if (name, arm) == (data, label) and values)  # fmt: skip
+        for (low, less), (high, more) in pairwise(known):
+            n = min(len(less), len(more))
+            found = compared([x - y for x, y in zip(less[:n], more[:n], strict=True)])
+            words = f"{with_error(less)} s to {with_error(more)} s"
+            yield Verdict(fioretto.CLAIMS["figure 9d"], f"{data}, {label}, epsilon {low:g} to {high:g}", found, words)
+
+
+def _error(values: list[float]) -> float:
+    return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+
+
+def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """Estimate peak bytes: all sizes as releases do, samples by what Clarabel and tables were seen to take."""
+    sizes = parameters["solver_sizes"] if isinstance(arm.post, SolverModel) else 0
+    tables = 200_000 * data.n_regions if arm.label in EXTRAPOLATED else 0
+    return release_memory(data, arm, parameters) + tables + 5_000 * sizes * data.n_regions
+
+
+ALL_REPEATS, SAMPLE_REPEATS = 3, 2
+"""Solves per cell, each with its own noise."""
+
+RELAXED_H = Arm("M_H^r, Clarabel (extrapolated)", counts, Cvxpy("CLARABEL"), Problem.m_h)
+TABLES_H = Arm("M_H^dp, tables as printed (extrapolated)", counts, CostTables(window="paper"), Problem.m_h)
+RELAXED_C = Arm("M_c^r, Clarabel (extrapolated)", cumulative, Cvxpy("CLARABEL"), Problem.m_c)
+TABLES_C = Arm("M_c^dp, tables as printed (extrapolated)", cumulative, IsotonicTreeProjection(NarrowTables()))
+OURS = tuple(replace(arm, label=f"{arm.label}, ours, exact") for arm in (M_H_R, M_H_DP, M_C_R, M_C_DP))
+ARMS = (RELAXED_H, TABLES_H, RELAXED_C, TABLES_C, *OURS)
+EXTRAPOLATED = tuple(arm.label for arm in (RELAXED_H, TABLES_H, RELAXED_C, TABLES_C))
+DYNAMIC = (TABLES_H.label, TABLES_C.label, OURS[1].label, OURS[3].label)
+
+CLAIMS = (
+    (fioretto.CLAIMS["figure 9a"], RELAXED_H.label, TABLES_H.label),
+    (fioretto.CLAIMS["figure 9a"], OURS[0].label, OURS[1].label),
+    (fioretto.CLAIMS["figure 9b"], RELAXED_C.label, TABLES_C.label),
+    (fioretto.CLAIMS["figure 9b"], OURS[2].label, OURS[3].label),
+    (fioretto.CLAIMS["figure 9c"], RELAXED_C.label, RELAXED_H.label),
+    (fioretto.CLAIMS["figure 9c"], OURS[2].label, OURS[0].label),
+    (fioretto.CLAIMS["figure 9e"], TABLES_H.label, TABLES_C.label),
+    (fioretto.CLAIMS["figure 9e"], OURS[1].label, OURS[3].label),
+    ("our exact M_H is faster than the printed tables", TABLES_H.label, OURS[1].label),
+    ("our exact relaxed M_c is faster than a general solver", RELAXED_C.label, OURS[2].label),
+)
+"""Each claim with the arm that is said to be slower and the one that is said to be faster."""
+
+_EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1))
+
+
+def _grid(solver_sizes: int, table_sizes: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+    return ((("solver_sizes", solver_sizes), ("table_sizes", table_sizes)),)
+
+
+EXPERIMENT = Experiment(
+    id="PG2",
+    title="Runtime by epsilon",
+    paper=fioretto.PAPER,
+    part="figure 9",
+    question="Are dynamic programs faster than relaxations, and does epsilon matter?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), 1, 60, _grid(3, 1)),
+        Profile.QUICK: Scale((CENSUS, TAXI), _EPSILONS, 1, 120, _grid(15, 1)),
+        Profile.PAPER: Scale((CENSUS, TAXI), _EPSILONS, 10, 1_800, _grid(100, 10)),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=runtime,
+    memory=solver_memory,
+    seed="PG2",
+    alone=True,
+)

@@ -1,0 +1,249 @@
+"""PG1: runtime against the number of sizes N (Fioretto and Van Hentenryck 2019, figure 8).
+
+Taxi data without groups larger than N, as the paper's Synthetic: dropping is how this benchmark is built, before any
+privacy is claimed, and no part of a mechanism. The paper does not say which epsilon it took; here it is 1, and 0.1
+besides in profile `paper`.
+
+One cell climbs through all N of a mechanism, because what timed out at some N is not run at a larger one: it is
+recorded as skipped. So a timeout is a result, drawn at the limit with a cross.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
+from experiments.engine.looks import Look, arm_looks
+from experiments.engine.release_record import Record, released
+from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
+from experiments.engine.words import number
+from experiments.fioretto2019 import published as fioretto
+from experiments.fioretto2019.arms import M_C_DP, M_H_DP, counts, cumulative
+from experiments.fioretto2019.data import KUO_TAXI, TAXI, TAXI_SMALL
+from models import Cvxpy, Gurobi, MathOpt, TableConstraints
+from models.adapter import SolverModel
+from pgsr import CountOfCounts, Problem
+from pgsr.algorithms import CostTables
+from pgsr.comparison import ANSWERED, SOLVER_SHARE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ANSWER, LATE, SKIPPED, REFUSED = "answered", "timed out", "skipped", "refused"
+"""What a step of a climb can be: solved as asked; no proof in time; larger than one that was late; no licence."""
+
+
+def climb(trial: Trial) -> Record:
+    """Every N in turn, until one is late.
+
+    Returns:
+        status: "MEASURED".
+        sizes, outcomes, reasons: one entry per N.
+        step_seconds: to formulate, solve and round; the limit where it was late, None where nothing ran.
+    """
+    limit = float(trial.parameters["limit"])
+    sizes = [int(n) for n in str(trial.parameters["N"]).split()]
+    outcomes: list[str] = []
+    seconds: list[float | None] = []
+    reasons: list[str] = []
+    for n in sizes:
+        late = next((at for at, outcome in zip(sizes, outcomes, strict=False) if outcome == LATE), None)
+        if late is not None:
+            outcome, spent, reason = SKIPPED, None, f"timed out at N = {late} already"
+        else:
+            result = released(replace(trial, truth=up_to(trial.truth, n), time_limit=limit / SOLVER_SHARE))
+            status, spent, reason = result.status.name, result.seconds.total, result.reason
+            outcome = ANSWER if result.status in ANSWERED else LATE if status == "TIMED_OUT" else REFUSED
+            # Branch and bound hands over its best point when time is up, without a proof: late as well.
+            if isinstance(trial.arm.post, SolverModel) and outcome == ANSWER:
+                outcome = LATE if status == "FEASIBLE" or spent >= limit else ANSWER
+            spent = {ANSWER: spent, LATE: limit}.get(outcome)
+        outcomes.append(outcome)
+        seconds.append(spent)
+        reasons.append(reason)
+    return {"status": "MEASURED", "sizes": sizes, "outcomes": outcomes, "reasons": reasons, "step_seconds": seconds}
+
+
+def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
+    """Drop groups larger than `largest`.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> up_to(CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 7, 5, 1]]), 1).counts
+        array([[0, 7]])
+    """
+    tree = truth.hierarchy
+    return CountOfCounts(tree, truth.counts[tree.leaves, : largest + 1], f"{truth.name}, sizes up to {largest}")
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a panel per data set and epsilon: seconds against N."""
+    steps = _steps(frame)
+    panels = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
+    style = arm_looks([arm.label for arm in ARMS])
+    figure = new_figure(max(7.5, 5.6 * len(panels)), 5.8)
+    row = figure.subplots(1, max(1, len(panels)), squeeze=False, sharey=True)[0]
+    for axes, (data, epsilon) in zip(row, panels, strict=False):
+        part = [s for s in steps if (s["data"], s["epsilon"]) == (data, epsilon)]
+        for label, look in style.items():
+            _line(axes, [s for s in part if s["arm"] == label], label, look)
+        limit = part[0]["limit"]
+        axes.axhline(limit, color="#555555", linewidth=0.8, linestyle=":")
+        axes.annotate(f"limit {limit:g} s; crossed: timed out, larger N skipped", (0.98, limit), (0, 7), ha="right",
+                      fontsize="small", xycoords=("axes fraction", "data"), textcoords="offset points",
+                      color="#555555")  # fmt: skip
+        axes.set_yscale("log")
+        axes.set_ylim(None, 3 * limit)
+        log_labels(axes.yaxis)
+        axes.set_xticks(sorted({s["N"] for s in part}))
+        y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
+        finish(axes, "largest size N", y_label, f"{data}, epsilon {epsilon:g}")
+    legend_below(figure, row, 3)
+    ran = {s["arm"] for s in steps if s["seconds"] is not None}
+    without = [arm.label for arm in ARMS if arm.label not in ran and any(s["arm"] == arm.label for s in steps)]
+    told = f"\ndid not run, so not drawn: {'; '.join(without)}" if without else ""
+    head(figure, f"PG1: runtime against the number of sizes{told}")
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge who survives; whether the rest is not competitive; the speed of the printed dynamic program and of ours."""
+    steps = _steps(frame)
+    return [*_survival(steps), *_against(steps), *_licence(steps)]
+
+
+def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """One entry per cell and N."""
+    rows: list[dict[Any, Any]] = frame.to_dict("records")
+    return [
+        {name: row[name] for name in ("data", "epsilon", "arm", "replicate")}
+        | {"limit": float(row["limit"]), "N": n, "outcome": outcome, "seconds": seconds, "reason": reason}
+        for row in rows
+        for n, outcome, seconds, reason in zip(
+            row["sizes"], row["outcomes"], row["step_seconds"], row["reasons"], strict=True
+        )
+    ]
+
+
+def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> None:
+    """Draw means over replicates; late if one replicate was."""
+    points: list[tuple[float, float, bool]] = []
+    sizes = sorted({s["N"] for s in steps})
+    for n in sizes:
+        ran = [s for s in steps if s["N"] == n and s["seconds"] is not None]
+        if ran:
+            points.append((n, sum(s["seconds"] for s in ran) / len(ran), any(s["outcome"] == LATE for s in ran)))
+    # Those that are late at the same N lie side by side.
+    gap = min((b - a for a, b in pairwise(sizes)), default=1)
+    shift = 0.05 * gap * ([arm.label for arm in ARMS].index(label) - len(ARMS) / 2)
+    points = [(n + shift if late else n, t, late) for n, t, late in points]
+    places, seconds = [n for n, _, _ in points], [t for _, t, _ in points]
+    axes.plot(places, seconds, linestyle="--" if look.open else "-", linewidth=1, label=label, **look.marks)
+    # What did not come in time lies above the limit, so that it cannot be taken for an answer at the limit.
+    late_ones = [(n, t) for n, t, late in points if late]
+    axes.plot([n for n, _ in late_ones], [t for _, t in late_ones], linestyle="", marker="x", color=look.colour,
+              markersize=9)  # fmt: skip
+
+
+def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
+    """How far every mechanism came."""
+    for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
+        for label in [arm.label for arm in ARMS]:
+            of = [s for s in steps if (s["data"], s["epsilon"], s["arm"]) == (data, epsilon, label)]
+            done = [s for s in of if s["outcome"] == ANSWER]
+            if not of or all(s["outcome"] == REFUSED for s in of):
+                continue
+            late = min((s["N"] for s in of if s["outcome"] == LATE), default=None)
+            last = max((s["N"] for s in done), default=None)
+            words = "no N answered" if last is None else f"N = {last} in {_mean(done, last):.3g} s"
+            words += "" if late is None else f", timed out at N = {late} (limit {of[0]['limit']:g} s)"
+            claim = "does not scale" if label in _HARD else "survives to the largest N"
+            replicates = len({s["replicate"] for s in of})
+            found = in_every_replicate(
+                (late is not None) == (label in _HARD), replicates, f"limit of {of[0]['limit']:g} s per N"
+            )
+            yield Verdict(f"{label} {claim}", f"{data}, epsilon {epsilon:g}", found, words)
+
+
+def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
+    """The dynamic program as printed against ours, the relaxation and branch and bound, at the largest common N."""
+    for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
+        part = [s for s in steps if (s["data"], s["epsilon"], s["outcome"]) == (data, epsilon, ANSWER)]
+        for slow, fast in (*pairwise((OP.label, TABLES.label, M_H_DP.label)), (RELAXED_C.label, M_C_DP.label),
+                           (EXACT_H.label, TABLES.label), (RELAXED_H.label, TABLES.label)):  # fmt: skip
+            common = {s["N"] for s in part if s["arm"] == slow} & {s["N"] for s in part if s["arm"] == fast}
+            if common:
+                n = max(common)
+                runs = [{s["replicate"]: s["seconds"] for s in part if (s["arm"], s["N"]) == (arm, n)}
+                        for arm in (slow, fast)]  # fmt: skip
+                found = compared([runs[0][r] - runs[1][r] for r in sorted(runs[0].keys() & runs[1].keys())])
+                times = [fmean(run.values()) for run in runs]
+                words = f"at N = {n}: {times[0]:.3g} s against {times[1]:.3g} s, x {number(times[0] / times[1])}"
+                yield Verdict(f"{fast} is faster than {slow}", f"{data}, epsilon {epsilon:g}", found, words)
+
+
+def _licence(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
+    refused = {(s["arm"], s["reason"]) for s in steps if s["outcome"] == REFUSED}
+    for label in sorted({arm for arm, _ in refused}):
+        reason = next(reason for arm, reason in sorted(refused) if arm == label)
+        yield Verdict("the paper's solver runs here", label, not_judged("it did not run"), reason)
+
+
+def _mean(steps: list[dict[str, Any]], n: int) -> float:
+    known = [s["seconds"] for s in steps if s["N"] == n]
+    return sum(known) / len(known)
+
+
+def solver_memory(data: DataSet, arm: Arm, parameters: Any) -> int:
+    """Estimate peak bytes: programs of at most 300 regions x 51 sizes; tables of a few hundred values each."""
+    return 700_000_000 + release_memory(data, arm, parameters)
+
+
+EXACT_H = Arm("M_H, GSCIP", counts, MathOpt("GSCIP"), Problem.m_h)
+EXACT_H_GUROBI = Arm("M_H, Gurobi (licence: 200 unknowns)", counts, Gurobi(), Problem.m_h)
+RELAXED_H = Arm("M_H^r, Clarabel", counts, Cvxpy("CLARABEL"), Problem.m_h)
+TABLES = Arm("M_H^dp, tables as printed", counts, CostTables(window="paper"), Problem.m_h)
+OP = Arm("M_dp^OP, CP-SAT in tables", counts, CostTables(step=TableConstraints()), Problem.m_h)
+EXACT_C = Arm("M_c, GSCIP", cumulative, MathOpt("GSCIP"), Problem.m_c)
+EXACT_C_GUROBI = Arm("M_c, Gurobi (licence: 200 unknowns)", cumulative, Gurobi(), Problem.m_c)
+RELAXED_C = Arm("M_c^r, Clarabel", cumulative, Cvxpy("CLARABEL"), Problem.m_c)
+ARMS = (EXACT_H, RELAXED_H, TABLES, OP, EXACT_C, RELAXED_C, M_C_DP, EXACT_H_GUROBI, M_H_DP, EXACT_C_GUROBI)
+"""Figure 8's seven first; then our exact M_H, and Gurobi, whose bundled licence is too small for most sizes."""
+
+_HARD = (EXACT_H.label, EXACT_H_GUROBI.label, OP.label, EXACT_C.label, EXACT_C_GUROBI.label)
+"""What the paper calls not competitive; the others are said to survive."""
+
+
+def _grid(limit: int, sizes: range | tuple[int, ...]) -> dict[str, Any]:
+    """A scale's grid and the time for all steps of a climb: what ran before the one that is late took less each."""
+    text = " ".join(map(str, sizes))
+    return {"grid": ((("N", text), ("limit", limit)),), "time_limit": 1.2 * limit * len(sizes) + 60.0}
+
+
+EXPERIMENT = Experiment(
+    id="PG1",
+    title="Runtime by size",
+    paper=fioretto.PAPER,
+    part="figure 8",
+    question="Which of the seven mechanisms can be computed at all as the number of sizes grows?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((TAXI_SMALL,), (Fraction(1),), replicates=1, **_grid(2, (2, 3))),
+        Profile.QUICK: Scale((TAXI, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
+        Profile.PAPER: Scale(
+            (TAXI, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(1_800, range(5, 51, 5))
+        ),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=climb,
+    memory=solver_memory,
+    seed="PG1",
+    alone=True,
+)

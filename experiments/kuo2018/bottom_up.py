@@ -1,0 +1,201 @@
+"""K8: bottom-up release against Hc at every level (Kuo et al. 2018, slides).
+
+The published table says that bottom-up is far better at the leaves and far worse above. Its numbers come from code that
+gave every region of a run the same noise sequence, so that the errors of leaves add up instead of cancelling. Both ways
+are run here: independent noise, which is what a release does, and the shared sequence, which only explains the table.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import error_axis, finish, head, legend_below, level_name, new_figure
+from experiments.engine.looks import PRINTED, arm_looks
+from experiments.engine.printed import Beside, stand_beside
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, agrees, compared, not_judged
+from experiments.kuo2018 import published as kuo
+from experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
+from experiments.kuo2018.epsilon_figures import REPRODUCED
+from pgsr import Geometric, Seeded, View
+from pgsr.algorithms import BottomUp, IsotonicFit, Matching
+from pgsr.random import ByteStream, StreamId
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FIT = IsotonicFit(min_size=1)
+"""No group of these data sets can be empty, by construction: a public fact."""
+
+ARTEFACT = "shared seed: replicates the published artefact, not private"
+
+
+@dataclass(frozen=True)
+class SharedSeed:
+    """The artefact: every region of a run gets the same noise sequence. Never use it for a release.
+
+    The differences between regions are then published without any noise.
+    """
+
+    key: str
+    replicate: int
+
+    @property
+    def secure(self) -> bool:
+        return False
+
+    def stream(self, identity: StreamId) -> ByteStream:
+        return Seeded(self.key, self.replicate).stream(replace(identity, level=0, path=()))
+
+
+def _leaves_only(epsilon: Fraction, levels: int) -> Geometric:
+    return Geometric(View.CUMULATIVE, epsilon, shares=(0,) * (levels - 1) + (1,))
+
+
+def _every_level(epsilon: Fraction, levels: int) -> Geometric:
+    del levels
+    return Geometric(View.CUMULATIVE, epsilon)
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
+    errors = level_errors(frame, "emd").where(epsilon=1)
+    names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
+    style = arm_looks([arm.label for arm in ARMS])
+    figure = new_figure(max(6.4, 4.6 * len(names)), 4.6)
+    panels = figure.subplots(1, max(1, len(names)), squeeze=False)[0]
+    for axes, name in zip(panels, names, strict=False):
+        of_data = errors.where(data=name)
+        for i, (label, look) in enumerate(style.items()):
+            rows, shift = of_data.where(arm=label).rows, (i - (len(style) - 1) / 2) * WIDTH
+            axes.errorbar(
+                [row.level + shift for row in rows], [row.mean for row in rows],
+                [2 * row.standard_error for row in rows], label=label, linestyle="", **look.marks,
+                markersize=7, capsize=3,
+            )  # fmt: skip
+        if name == TAXI.name:
+            printed = [(p.level or 0, p) for p in kuo.K8 if p.data == "Taxi"]
+            axes.plot(
+                [level + _SHIFT[p.arm] for level, p in printed], [p.value for _, p in printed], PRINTED.marker,
+                color=PRINTED.colour, markersize=16, markeredgewidth=1.5, label="printed in the slides",
+            )  # fmt: skip
+        error_axis(axes)
+        n_levels = of_data.n_levels
+        axes.set_xticks(range(n_levels), [level_name(level, n_levels) for level in range(n_levels)])
+        kind = "real data" if all(row.real for row in of_data) else "not real data"
+        finish(axes, "level of the hierarchy", "EMD per region (entities), log scale", f"{name} ({kind})")
+    legend_below(figure, panels, 2)
+    head(figure, "K8: bottom-up against Hc at every level, total epsilon 1\nbars: two standard errors")
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the claim with either noise on every data set, what the artefact does, and the printed numbers."""
+    errors = level_errors(frame, "emd")
+    return [*_claims(errors), *_artefact(errors), *_printed(errors)]
+
+
+def _claims(errors: LevelErrors) -> Iterator[Verdict]:
+    for (data, epsilon), (noise, arms) in product(errors.values_of("data", "epsilon"), PAIRS.items()):
+        part = errors.where(data=data, epsilon=epsilon)
+        last = part.n_levels - 1
+        for level in range(last + 1):
+            bottom_up, hc = (part.one(arm=arm, level=level) for arm in arms)
+            if bottom_up is None or hc is None:
+                continue
+            claim = "bottom-up is better at the leaves" if level == last else "bottom-up is worse above the leaves"
+            found = compared(hc.less(bottom_up) if level == last else bottom_up.less(hc))
+            words = f"bottom-up {_number(bottom_up.mean)}, Hc {_number(hc.mean)}"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}, {noise}, {level_name(level, last + 1)}", found, words)
+
+
+def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
+    """How far the shared seed inflates the errors of bottom-up."""
+    independent, shared = PAIRS["independent noise"][0], PAIRS["shared seed"][0]
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        part = errors.where(data=data, epsilon=epsilon)
+        pairs = [(part.one(arm=shared, level=i), part.one(arm=independent, level=i)) for i in range(part.n_levels)]
+        known = [(bad, good) for bad, good in pairs if bad is not None and good is not None]
+        if known:
+            found = compared(known[0][0].less(known[0][1]))
+            ratios = (f"{level_name(b.level, part.n_levels)} x {b.mean / g.mean:.2f}" for b, g in known)
+            claim = "one seed for all regions inflates bottom-up at the root"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, ", ".join(ratios))
+
+
+def _printed(errors: LevelErrors) -> Iterator[Verdict]:
+    """Judge whether printed Taxi numbers come out."""
+    taxi = errors.where(data=TAXI.name, epsilon=1)
+    if not taxi:
+        words = "needs the real data: set PGSR_DATA and run K8 again"
+        yield Verdict("printed numbers are reproduced", "Taxi", not_judged("no results on Taxi"), words)
+        return
+    for (noise, (bottom_up, hc)), printed in product(PAIRS.items(), kuo.K8):
+        ours = taxi.one(arm=bottom_up if printed.arm == "BU" else hc, level=printed.level)
+        if printed.data == "Taxi" and ours is not None:
+            ratio = ours.mean / printed.value
+            found = agrees(ours.values.values(), printed.value, REPRODUCED)
+            words = f"ours {_number(ours.mean)}, printed {_number(printed.value)}: x {ratio:.2f}"
+            where = f"Taxi, epsilon 1, {level_name(ours.level, 3)}"
+            yield Verdict(f"printed {printed.arm} number comes out with {noise}", where, found, words)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
+
+
+PAIRS = {
+    "independent noise": ("bottom-up, independent noise", "Hc, independent noise"),
+    "shared seed": (f"bottom-up, {ARTEFACT}", f"Hc, {ARTEFACT}"),
+}
+"""Arms to compare: bottom-up and Hc at every level, by kind of noise."""
+
+ARMS = (
+    Arm(PAIRS["independent noise"][0], _leaves_only, BottomUp(FIT)),
+    Arm(PAIRS["independent noise"][1], _every_level, Matching(FIT)),
+    Arm(PAIRS["shared seed"][0], _leaves_only, BottomUp(FIT), source=SharedSeed),
+    Arm(PAIRS["shared seed"][1], _every_level, Matching(FIT), source=SharedSeed),
+)
+
+NOT_RUN = "no data set here stands for it: the table is of the whole nation (the errors of its levels tell), by block"
+"""Why numbers of White and Hawaiian stand beside nothing."""
+
+WIDTH = 0.16
+"""Between arms in the figure, in levels."""
+
+_SHIFT = {"BU": WIDTH / 2, "Hc": 3 * WIDTH / 2}
+"""Printed numbers lie behind the arms with the shared seed."""
+
+_SIDE_BY_SIDE = {"BU": [arms[0] for arms in PAIRS.values()], "Hc": [arms[1] for arms in PAIRS.values()]}
+
+PRINTED_NUMBERS = (
+    *stand_beside(kuo.K8, [TAXI, CENSUS_PAPER], _SIDE_BY_SIDE),
+    *(Beside(None, number, NOT_RUN) for number in kuo.K8 if number.data in ("White", "Hawaiian")),
+)
+"""Taxi with either noise: the paper states the one and ran the other. Synthetic beside what its recipe gives."""
+
+EXPERIMENT = Experiment(
+    id="K8",
+    title="Bottom-up comparison",
+    paper=kuo.PAPER,
+    part="slides: bottom-up table",
+    question="Is it better to spend the whole budget at the leaves and add up, or a share at every level and match?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((CENSUS_STATES,), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: Scale((TAXI, CENSUS_COUNTIES), (Fraction(1),), replicates=5, time_limit=120),
+        Profile.PAPER: Scale(
+            (TAXI, CENSUS_COUNTIES, CENSUS_PAPER),
+            (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
+            replicates=10,
+            time_limit=600,
+        ),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    printed=PRINTED_NUMBERS,
+)

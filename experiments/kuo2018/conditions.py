@@ -1,0 +1,185 @@
+"""K10: the four conditions on every released hierarchy, counted (Kuo et al. 2018, sections 3 and 5).
+
+Counted here from the estimate and the true totals alone, not by the checks that the methods themselves use. Two
+post-processes that the paper rejects stand beside them to show that the counts can be other than 0.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import finish, legend_below, new_figure, short_number
+from experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
+from experiments.engine.release_record import Record
+from experiments.engine.verdicts import Verdict, in_every_replicate
+from experiments.kuo2018 import published as kuo
+from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, in_all, ranked_memory
+from experiments.kuo2018.data import (
+    CENSUS_STATES,
+    HAWAIIAN_WEST,
+    SYNTHETIC_PART_WEST,
+    SYNTHETIC_WEST,
+    TAXI,
+    WHITE_WEST,
+)
+from pgsr import CountOfCounts, Estimate, PostProcess, Problem
+from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
+from pgsr.method import Method
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+CONDITIONS = ("integrality", "sign", "consistency", "totals")
+NEGLIGIBLE = 1e-6
+
+
+def counted(trial: Trial) -> Record:
+    """Count how often each condition fails: cells, cells, (region, size) pairs, regions."""
+    post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
+    if isinstance(post, Method):
+        assert trial.arm.problem is not None
+        result = post.solve(trial.arm.problem(measurement), trial.time_limit)
+    else:
+        assert isinstance(post, PostProcess)
+        result = post.apply(measurement, trial.time_limit)
+    if result.answer is None:
+        return {"status": result.status.name, "reason": result.reason}
+    broken = broken_conditions(trial.truth, result.answer)
+    return {
+        "status": result.status.name,
+        "reason": "",
+        "violations": broken,
+        "regions": trial.truth.hierarchy.n_regions,
+    }
+
+
+def broken_conditions(truth: CountOfCounts, estimate: Estimate) -> dict[str, int]:
+    """Count one region after the other, so that large tables stay sparse."""
+    tree, table = truth.hierarchy, estimate.as_counts
+    row = (lambda r: table[[r]].toarray()[0]) if sparse.issparse(table) else (lambda r: table[r])
+    broken: dict[str, int] = {kind: 0 for kind in CONDITIONS}  # noqa: C420
+    for region in range(tree.n_regions):
+        values = row(region)
+        broken["integrality"] += int((np.abs(values - np.rint(values)) > NEGLIGIBLE).sum())
+        broken["sign"] += int((values < -NEGLIGIBLE).sum())
+        broken["totals"] += int(abs(float(values.sum()) - int(truth.totals[region])) > NEGLIGIBLE)
+        children = tree.children(region)
+        if children:
+            below = np.zeros_like(values)
+            for child in children:
+                below = below + row(child)
+            broken["consistency"] += int((np.abs(below - values) > NEGLIGIBLE).sum())
+    return broken
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw mean number of violations per release by method, a colour per condition; 0 lies on the axis."""
+    figure = new_figure(9.5, 0.5 + 0.55 * len(ARMS) + 1.0)
+    axes = figure.subplots()
+    for i, (kind, look) in enumerate(zip(CONDITIONS, CONDITION_LOOKS, strict=True)):
+        column, places = f"violations_{kind}", [arm.label for arm in ARMS]
+        means = [frame.loc[frame["arm"] == label, column].mean() for label in places]
+        axes.plot(
+            means, [j + (i - 1.5) * 0.17 for j in range(len(places))], linestyle="", **look.marks, markersize=6,
+            label=kind, clip_on=False,
+        )  # fmt: skip
+    axes.set_xscale("symlog", linthresh=1)
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+    axes.set_xlim(left=0)
+    axes.set_yticks(range(len(ARMS)), [arm.label for arm in ARMS], fontsize="small")
+    axes.set_ylim(len(ARMS) - 0.5, -0.5)
+    n = len(frame)
+    finish(
+        axes,
+        "violations per release (cells, pairs of region and size, or regions), log above 1",
+        "",
+        f"K10: the four conditions, {n:,} hierarchies",
+    )
+    axes.grid(axis="x", color="#e5e5e5")
+    legend_below(figure, [axes])
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge whether any release violates anything, and whether the rejected ones do."""
+    return [*_releases(frame), *_rejected(frame)]
+
+
+def _releases(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    rows = [row for row in frame.to_dict("records") if row["arm"] in {arm.label for arm in RELEASES}]
+    for data in dict.fromkeys(str(row["data"]) for row in rows):
+        part = [row for row in rows if row["data"] == data]
+        sums = _sums(part)
+        found = in_every_replicate(not any(sums.values()), _draws(part), "no violation in any release")
+        words = f"{len(part):,} releases, {sum(int(row['regions']) for row in part):,} regions: {_counted(sums)}"
+        yield Verdict(kuo.FOUR_CONDITIONS.words, data, found, words)
+
+
+def _rejected(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    for arm, kinds in ((REJECTED[0], ("consistency",)), (REJECTED[1], ("integrality", "sign"))):
+        part = [row for row in frame.to_dict("records") if row["arm"] == arm.label]
+        if part:
+            sums = _sums(part)
+            found = in_every_replicate(
+                all(sums[kind] for kind in kinds), _draws(part), "violations of these kinds are counted"
+            )
+            words = f"{len(part):,} hierarchies: {_counted(sums)}"
+            yield Verdict(f"{arm.label} violates {' and '.join(kinds)}", "all data sets", found, words)
+
+
+def _draws(rows: list[dict[Any, Any]]) -> int:
+    """Independent draws of the noise, the fewest of any data set."""
+    by_data: dict[str, set] = {}
+    for row in rows:
+        by_data.setdefault(row["data"], set()).add(row["replicate"])
+    return min(map(len, by_data.values()), default=0)
+
+
+def _sums(rows: list[dict[Any, Any]]) -> dict[str, int]:
+    return {kind: sum(int(row[f"violations_{kind}"]) for row in rows) for kind in CONDITIONS}
+
+
+def _counted(sums: dict[str, int]) -> str:
+    return ", ".join(f"{kind} {n:,}" for kind, n in sums.items())
+
+
+RELEASES = (
+    Arm("Hc x Hc x Hc, weighted", in_all(HC), Fitted(Matching)),
+    Arm("Hg x Hg x Hg, weighted", in_all(HG), Fitted(Matching)),
+    Arm("Hc x Hg x Hc, weighted", in_all(HC, HG, HC), Fitted(Matching)),
+    Arm("Hc x Hc x Hc, average", in_all(HC), Fitted(partial(Matching, merge=Merge.AVERAGE))),
+    Arm("Hg x Hg x Hg, average", in_all(HG), Fitted(partial(Matching, merge=Merge.AVERAGE))),
+    Arm("bottom-up, Hc", in_all(HC), Fitted(BottomUp)),
+)
+
+REJECTED = (
+    Arm("no consistency, Hc (not a release)", in_all(HC), Fitted(NoConsistency)),
+    Arm("mean consistency, Hc (not a release)", in_all(HC), MeanConsistency(), Problem.mean_consistency),
+)
+
+ARMS = RELEASES + REJECTED
+
+WEST = (SYNTHETIC_WEST, HAWAIIAN_WEST, WHITE_WEST, TAXI)
+
+EXPERIMENT = Experiment(
+    id="K10",
+    title="The four conditions",
+    paper=kuo.PAPER,
+    part="sections 3 and 5",
+    question="Is every released hierarchy whole, non-negative, of the right totals and consistent?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((CENSUS_STATES,), (ONE,), replicates=2, time_limit=60),
+        Profile.QUICK: Scale((TAXI, SYNTHETIC_PART_WEST), (ONE,), replicates=5, time_limit=120),
+        Profile.PAPER: Scale(WEST, EPSILONS, replicates=10, time_limit=1_200),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=counted,
+    memory=ranked_memory,
+)

@@ -1,0 +1,138 @@
+"""How figures and verdicts on Kuo et al. 2018 look: panels of errors by epsilon, printed numbers beside ours."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from experiments.engine.figures import (
+    epsilon_axis,
+    error_axis,
+    finish,
+    head,
+    legend_below,
+    level_name,
+    new_figure,
+    wrapped,
+)
+from experiments.engine.looks import Look
+from experiments.engine.printed import Printed
+from experiments.engine.summary import LevelError, LevelErrors
+from experiments.engine.verdicts import Verdict, agrees, not_judged
+from experiments.kuo2018.data import is_the_papers, paper_name, why_other
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BARS = "error bars: one standard error of the mean"
+REPRODUCED = 0.05
+"""Part of a printed number by which it may miss: which L1 optimum is taken moves errors by as much."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: errors, with label, colour and dashes."""
+
+    label: str
+    errors: LevelErrors
+    look: Look
+    dashes: str = "-"
+
+
+def epsilon_panels(lines: Sequence[Line], title: str) -> "Figure":
+    """Draw a column per data set, a row per level, root first: error against epsilon per level, both log."""
+    names = list(dict.fromkeys(name for line in lines for name in line.errors.values_of("data")))
+    n_levels = max((line.errors.n_levels for line in lines), default=1) or 1
+    figure = new_figure(max(6.4, 0.6 + 3.1 * len(names)), 1.3 + 2.3 * n_levels)
+    panels = figure.subplots(n_levels, max(1, len(names)), squeeze=False, sharex=True)
+    for column, name in enumerate(names):
+        depth = max(line.errors.where(data=name).n_levels for line in lines)
+        for level in range(n_levels):
+            axes = panels[level][column]
+            for line in lines:
+                _draw(axes, line, name, level)
+            bottom, left = level == n_levels - 1, column == 0
+            finish(
+                axes,
+                "epsilon per level, log" if bottom else "",
+                f"{level_name(level, depth)}: EMD per region\n(entities), log" if left else "",
+                titled(name, lines) if level == 0 else "",
+            )
+            epsilon_axis(axes, sorted({row.epsilon for line in lines for row in line.errors}))
+            error_axis(axes)
+    legend_below(figure, panels.flat)
+    head(figure, f"{title}\n{BARS}")
+    return figure
+
+
+def titled(name: str, lines: Sequence[Line]) -> str:
+    """Title a panel: the data set, and whether it is real."""
+    real = all(row.real for line in lines for row in line.errors.where(data=name))
+    return wrapped(f"{name} ({'real data' if real else 'not real data'})", 28)
+
+
+def number(value: float) -> str:
+    """
+    Example:
+        >>> number(4_462_728_374.0), number(20_731.4), number(772.8)
+        ('4.46e+09', '20,731', '772.8')
+    """
+    size = abs(value)
+    return f"{value:.3g}" if size >= 10**7 else f"{value:,.0f}" if size >= 1_000 else f"{value:,.1f}"
+
+
+def measured(row: LevelError) -> str:
+    """Write the mean with its standard error."""
+    return f"{number(row.mean)} ± {number(row.standard_error)}"
+
+
+def ratio_of(ours: LevelError, other: LevelError) -> tuple[float, float] | None:
+    """Divide ours by the other, over pairs that share their noise: mean and standard error; None without pairs."""
+    pairs = [ours.values[r] / other.values[r] for r in ours.values.keys() & other.values.keys() if other.values[r]]
+    if not pairs:
+        return None
+    return fmean(pairs), stdev(pairs) / len(pairs) ** 0.5 if len(pairs) > 1 else 0.0
+
+
+def ratio(ours: LevelError, other: LevelError) -> str:
+    """Write ours over the other, with a standard error."""
+    found = ratio_of(ours, other)
+    return "x ?" if found is None else f"x {found[0]:.2f} ± {found[1]:.2f}"
+
+
+def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:
+    return f"{name} {measured(ours)}, {other_name} {measured(other)}: {ratio(ours, other)}"
+
+
+def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str = "") -> Verdict:
+    """Judge whether a printed number comes out; on stand-ins it is shown beside ours and not judged."""
+    quotient = ours.mean / printed.value
+    words = f"ours {measured(ours)}, printed {number(printed.value)}: x {quotient:.3g}{remark}"
+    where = f"{ours.data}, epsilon {ours.epsilon:g}"
+    if not is_the_papers(ours.data):
+        other = not_judged("other data than the paper's")
+        return Verdict(claim, where, other, f"{words}; {why_other(ours.data)}")
+    return Verdict(claim, where, agrees(ours.values.values(), printed.value, REPRODUCED), words)
+
+
+def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
+    """Give one verdict that says so where no data set has printed numbers."""
+    if not any(paper_name(name) for name in errors.values_of("data")):
+        words = "no data set of the paper among the results: set PGSR_DATA, and run the profile quick"
+        yield Verdict(claim, "", not_judged("no data set of the paper"), words)
+
+
+def where(row: LevelError, n_levels: int) -> str:
+    return f"{row.data}, epsilon {row.epsilon:g}, {level_name(row.level, n_levels)}"
+
+
+def _draw(axes: "Axes", line: Line, name: str, level: int) -> None:
+    rows = sorted(line.errors.where(data=name, level=level), key=lambda row: row.epsilon)
+    if rows:
+        look = replace(line.look, open=line.dashes != "-")
+        axes.errorbar(
+            [row.epsilon for row in rows], [row.mean for row in rows], [row.standard_error for row in rows],
+            label=line.label, linestyle=line.dashes, **look.marks, markersize=5,
+            capsize=2, linewidth=1.2,
+        )  # fmt: skip

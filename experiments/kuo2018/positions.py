@@ -1,0 +1,166 @@
+"""K4: where Hg and Hc err (Kuo et al. 2018, figure 1).
+
+The earth mover's distance is a sum over ranks, |Hg[i] - estimate[i]|, and so can be shown group by group, from the
+smallest to the largest, for either method.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from experiments.engine.figures import finish, head, new_figure, plain_number, short_number, wrapped
+from experiments.engine.looks import arm_looks
+from experiments.engine.release_record import Record
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared
+from experiments.kuo2018 import published as kuo
+from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
+from pgsr import PostProcess
+from pgsr.algorithms import NoConsistency
+from pgsr.views import ranked
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BINS = 60
+"""Positions in the figure, as evenly on a logarithmic axis as whole ranks allow."""
+
+MARKED = (10, 100, 1_000)
+"""Sizes shown in the figure."""
+
+
+def by_position(trial: Trial) -> Record:
+    """Measure the mean error per group by position, and its parts at small sizes and at the others.
+
+    Small sizes are the lower half of the sizes that occur; they hold most groups, in long runs of equal sizes. Ranks of
+    bins are those of their middle.
+    """
+    post = trial.post
+    assert isinstance(post, PostProcess)
+    result = post.apply(trial.noise.measure(trial.truth, trial.source), trial.time_limit)
+    true = ranked(trial.truth.rows(0, 1)[0])
+    error = np.abs(ranked(result.estimate.counts().rows(0, 1)[0]) - true)
+    # Ranks count from the largest group: errors lie there, and a logarithmic axis shows them.
+    starts = np.unique(np.concatenate([[0], np.geomspace(1, len(true), BINS, endpoint=False).astype(int)]))
+    starts = starts[starts < len(true)]
+    stops = np.append(starts[1:], len(true))
+    occurring = np.unique(true)
+    largest_small = int(occurring[(len(occurring) - 1) // 2])
+    small = true <= largest_small
+    total = int(error.sum())
+    return {
+        "status": result.status.name,
+        "reason": "",
+        "levels": {"emd": [float(total)], "small": [float(error[small].sum() / max(1, total))]},
+        "largest small size": largest_small,
+        "groups of small size": float(small.mean()),
+        "rank": ((starts + stops + 1) / 2).tolist(),
+        "error": (np.add.reduceat(error[::-1], starts) / (stops - starts)).tolist(),
+        "groups from size": [int((true >= size).sum()) for size in MARKED],
+    }
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw Hg above Hc, a column per data set: the mean error per group against its rank from the largest."""
+    part: Any = frame[frame["epsilon"] == 1]
+    names = sorted(part["data"].unique())
+    style = arm_looks([arm.label for arm in ARMS])
+    figure = new_figure(max(6.4, 3.4 * len(names)), 6.0)
+    panels = figure.subplots(2, max(1, len(names)), squeeze=False, sharex=True, sharey="col")
+    for (row, label), (column, name) in product(enumerate(style), enumerate(names)):
+        axes, rows = panels[row][column], part[(part["data"] == name) & (part["arm"] == label)]
+        if rows.empty:
+            continue
+        errors, first = np.array(rows["error"].tolist()), rows.iloc[0]
+        mean, n = errors.mean(axis=0), len(errors)
+        spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros_like(mean)
+        x, look = np.array(first["rank"]), style[label]
+        axes.plot(x, mean, linewidth=1.2, markersize=2.5, **look.marks)
+        axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
+        axes.set_yscale("symlog", linthresh=1e-3)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+        axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+        axes.set_xlim(x[-1] * 1.5, 0.7)
+        _mark_sizes(axes, first)
+        kind = "real data" if first["real"] else "not real data"
+        finish(
+            axes,
+            "rank from the largest group, log" if row else "",
+            f"{label}: mean error per group\n(entities), log" if column == 0 else "",
+            "" if row else f"{wrapped(name, 30)}\n({kind})",
+        )
+    for axes in panels.flat:
+        axes.set_ylim(bottom=0)
+    head(
+        figure,
+        "K4 (figure 1): error by position, epsilon 1\nbands: one standard error of the mean; dotted: true sizes",
+    )
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge how much of the error lies at small sizes."""
+    small = level_errors(frame, "small")
+    facts = {str(row["data"]): row for row in frame.to_dict("records")}
+    return list(_claims(small, facts))
+
+
+def _claims(small: LevelErrors, facts: "dict[str, dict[Any, Any]]") -> Iterator[Verdict]:
+    for data, epsilon in small.values_of("data", "epsilon"):
+        hg, hc = (small.one(data=data, epsilon=epsilon, arm=arm.label) for arm in ARMS)
+        if hg is None or hc is None:
+            continue
+        place, fact = f"{data}, epsilon {epsilon:g}", facts[data]
+        parts = ", ".join(
+            f"{name} {100 * row.mean:.1f} ± {100 * row.standard_error:.1f} %" for name, row in (("Hg", hg), ("Hc", hc))
+        )
+        words = (
+            f"part of the error at the lower half of the sizes that occur, up to {int(fact['largest small size']):,}: "
+            f"{parts}; {100 * fact['groups of small size']:.1f} % of the groups are of these sizes"
+        )
+        yield Verdict(kuo.HG_ERRS_AT_SMALL_SIZES.words, place, compared([x - 0.5 for x in hg.values.values()]), words)
+        yield Verdict(kuo.HC_ERRS_ELSEWHERE.words, place, compared(hg.less(hc)), words)
+
+
+def _mark_sizes(axes: "Axes", row: "pd.Series") -> None:
+    """Dotted lines where the true sizes reach powers of ten."""
+    last = row["rank"][-1]
+    for size, n in zip(MARKED, row["groups from size"], strict=True):
+        # Labels of lines that nearly meet would cover each other.
+        if 0 < n < last / 1.6:
+            last = n
+            axes.axvline(n, color="#888888", linestyle=":", linewidth=0.8)
+            axes.annotate(
+                f"{size:,}", (n, 1), (2, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+                ha="left", va="top", fontsize="x-small", rotation=90,
+            )  # fmt: skip
+
+
+ARMS = (Arm("Hg", per_level(HG), Fitted(NoConsistency)), Arm("Hc", per_level(HC), Fitted(NoConsistency)))
+
+ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_PART_ROOT)
+
+EXPERIMENT = Experiment(
+    id="K4",
+    title="Error by position",
+    paper=kuo.PAPER,
+    part="figure 1",
+    question="At which groups, from the smallest to the largest, do Hg and Hc err?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((SMALL_ROOT,), (ONE,), replicates=2, time_limit=60),
+        Profile.QUICK: Scale(ROOTS, (ONE,), replicates=5, time_limit=120),
+        Profile.PAPER: Scale(ROOTS, EPSILONS, replicates=10, time_limit=600),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=by_position,
+    memory=ranked_memory,
+)

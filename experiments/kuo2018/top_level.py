@@ -1,0 +1,124 @@
+"""K3: Hc and Hg at the top level (Kuo et al. 2018, slides: table of the top level)."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING
+
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import error_axis, finish, legend_below, new_figure, wrapped
+from experiments.engine.looks import PRINTED, arm_looks
+from experiments.engine.printed import Beside, stand_beside
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
+from experiments.kuo2018 import published as kuo
+from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_ROOT, TAXI_ROOT, WHITE_ROOT, paper_name
+from experiments.kuo2018.epsilon_figures import (
+    BARS,
+    compared_words,
+    measured,
+    nothing_of_the_paper,
+    number,
+    printed_verdict,
+)
+from pgsr.algorithms import NoConsistency
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw error at epsilon 1 by data set, printed numbers as dashes."""
+    errors = level_errors(frame, "emd").where(epsilon=1)
+    names, style = sorted(errors.values_of("data")), arm_looks([arm.label for arm in ARMS])
+    figure = new_figure(max(6.4, 1.9 * len(names)), 4.4)
+    axes = figure.subplots()
+    for shift, (label, look) in zip((-0.12, 0.12), style.items(), strict=True):
+        rows = [(i, row) for i, name in enumerate(names) for row in errors.where(data=name, arm=label)]
+        axes.errorbar(
+            [i + shift for i, _ in rows], [row.mean for _, row in rows], [row.standard_error for _, row in rows],
+            label=label, linestyle="", **look.marks, markersize=7, capsize=3,
+        )  # fmt: skip
+        printed = [(i, p) for (i, name), p in product(enumerate(names), kuo.K3) if p.data == paper_name(name)]
+        axes.plot(
+            [i + shift for i, p in printed if p.arm == label], [p.value for _, p in printed if p.arm == label],
+            PRINTED.marker, color=PRINTED.colour, markersize=18, markeredgewidth=1.5, label="printed in the slides",
+        )  # fmt: skip
+    error_axis(axes)
+    axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
+    kinds = {name: all(row.real for row in errors.where(data=name)) for name in names}
+    ticks = [f"{wrapped(name)}\n({'' if kinds[name] else 'not '}real data)" for name in names]
+    axes.set_xticks(range(len(names)), ticks, fontsize="small")
+    finish(axes, "", "EMD at the root (entities), log", f"K3: Hc (L1) and Hg (L2) at the top level, epsilon 1\n{BARS}")
+    legend_below(figure, [axes], 3)
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge which of both is better on which data, and the printed numbers."""
+    errors = level_errors(frame, "emd")
+    return [*_better(errors), *_printed(errors)]
+
+
+def _better(errors: LevelErrors) -> Iterator[Verdict]:
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        hc, hg = (errors.one(data=data, epsilon=epsilon, arm=arm.label) for arm in ARMS)
+        if hc is None or hg is None:
+            continue
+        sparse = paper_name(data) == "Synthetic"
+        claim = kuo.HG_IS_BETTER if sparse else kuo.HC_IS_BETTER
+        found = compared(hc.less(hg) if sparse else hg.less(hc))
+        if not paper_name(data):
+            found = not_judged("no data set of the paper")
+        yield Verdict(claim.words, f"{data}, epsilon {epsilon:g}", found, compared_words("Hc", hc, "Hg", hg))
+
+
+def _printed(errors: LevelErrors) -> Iterator[Verdict]:
+    at_one = errors.where(epsilon=1)
+    for data, printed in product(at_one.values_of("data"), kuo.K3):
+        ours = at_one.one(data=data, arm=printed.arm)
+        if ours is not None and printed.data == paper_name(data):
+            yield printed_verdict(f"printed {printed.arm} number comes out", printed, ours)
+    ours = at_one.one(data=TAXI_ROOT.name, arm="Hc")
+    if ours is not None:
+        single = kuo.K3_SINGLE_RUN
+        low, high = min(ours.values.values()), max(ours.values.values())
+        spread = 0.95 * low <= single.value <= 1.05 * high
+        inside = in_every_replicate(spread, len(ours.values), "between our smallest and largest run, or 5 % beyond")
+        words = f"printed {number(single.value)}, our runs {number(low)} to {number(high)}, mean {measured(ours)}"
+        yield Verdict(
+            "the single run of the authors' README is one like ours", f"{ours.data}, epsilon 1", inside, words
+        )
+    yield from nothing_of_the_paper(errors, "printed numbers come out")
+
+
+ARMS = (
+    Arm("Hc", per_level(HC), Fitted(NoConsistency)),
+    Arm("Hg", per_level(HG), Fitted(NoConsistency)),
+)
+
+ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_ROOT)
+
+PRINTED_NUMBERS = (
+    *stand_beside(kuo.K3, ROOTS, {"Hc": ["Hc"], "Hg": ["Hg"]}),
+    Beside(None, kuo.K3_SINGLE_RUN, "a single run is no mean; a verdict tells whether it is like our runs"),
+)
+
+EXPERIMENT = Experiment(
+    id="K3",
+    title="Hc and Hg at the top level",
+    paper=kuo.PAPER,
+    part="slides: table of the top level",
+    question="How accurate are Hc and Hg for one region, and which is better on which data?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((SMALL_ROOT,), (ONE,), replicates=2, time_limit=60),
+        Profile.QUICK: Scale(ROOTS, (ONE,), 5, time_limit=120),
+        Profile.PAPER: Scale(ROOTS, EPSILONS, 10, time_limit=600),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    printed=PRINTED_NUMBERS,
+    memory=ranked_memory,
+)

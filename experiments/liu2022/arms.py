@@ -1,0 +1,181 @@
+"""What the experiments after Liu and Wu 2022 compare, and what one of their cells measures.
+
+The number of rounds is part of the privacy analysis. The papers choose it per epsilon by the errors that they report,
+which is not private; here it follows from public numbers (`rounds`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from experiments.engine.experiment import Arm, DataSet, ExperimentError
+from pgsr.errors import MemoryNeededError
+from pgsr.synthesis import (
+    MWEM,
+    AdaptiveBudget,
+    Device,
+    Distribution,
+    Family,
+    HPDFixed,
+    HPDGen,
+    IndependentMarginals,
+    Level,
+    PersonsAlone,
+    Population,
+    TorchMissingError,
+    Workload,
+    errors,
+    fit,
+    sensitivity,
+)
+
+if TYPE_CHECKING:
+    from experiments.engine.experiment import Trial
+    from experiments.engine.release_record import Record
+
+Method = Family | IndependentMarginals | PersonsAlone
+
+QUERIES: Mapping[str, tuple[Level, ...]] = {
+    "Q_G + Q_I": (Level.GROUP, Level.INDIVIDUAL),
+    "Q_R": (Level.RELATION,),
+    "Q_G + Q_I + Q_R": (Level.GROUP, Level.INDIVIDUAL, Level.RELATION),
+}
+"""Sets of queries by the name of the free parameter "queries"."""
+
+K_WAY = 3
+NOISE_ALLOWED = Fraction(1, 100)
+FEWEST_ROUNDS = 10
+
+LARGEST_TABLE = 10_000_000
+"""Cells of the table of persons that `PersonsAlone` works on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Competitor(Arm):
+    """A method of synthesis.
+
+    Attributes:
+        method: from the number of components, which only mixtures have.
+    """
+
+    method: Callable[[int], Method] = field(repr=False)
+
+
+def _fixed(components: int) -> HPDFixed:
+    # One device for all: another one gives other last digits.
+    return HPDFixed(components=components, device=Device.CPU)
+
+
+RULE = "rounds: rho (0.01 / Delta)^2, so that the noise of an answer has standard deviation 0.01; 10 at least, and at "
+RULE += "most what the profile allows. The papers choose them afterwards by the errors, which is not private"
+
+HPD_FIXED = Competitor(label="HPD-Fixed", method=_fixed, note=RULE)
+HPD_GEN = Competitor(
+    label="HPD-Gen", method=lambda k: HPDGen(components=k, device=Device.CPU), note="rounds as HPD-Fixed"
+)
+MULTIPLICATIVE = Competitor(
+    label="MWEM",
+    method=lambda _: MWEM(),
+    note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
+    "as HPD-Fixed",
+)
+MARGINALS = Competitor(
+    label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
+)
+PERSONS = Competitor(
+    label="persons alone",
+    method=lambda k: PersonsAlone(_fixed(k), k=K_WAY),
+    note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
+)
+
+
+def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, most: int) -> int:
+    """Compute T, the number of rounds, from public numbers alone.
+
+    With alpha = 1/2 a measurement has noise of standard deviation Delta sqrt(T / rho). T = rho (tau / Delta)^2 makes
+    that tau = `NOISE_ALLOWED`; it is kept between `FEWEST_ROUNDS` and `most`, and one query is measured once.
+
+    Example:
+        >>> from pgsr.synthesis.simulators import households
+        >>> population = households(4_000, 3)
+        >>> workload = Workload.k_way(population.domain, 2)
+        >>> [rounds(population, workload, AdaptiveBudget(e, "1e-8", rounds=1), most=100) for e in ("1/10", 1, 10)]
+        [10, 21, 100]
+    """
+    delta = sensitivity(workload, population.n_groups, population.n_persons)
+    wanted = round(budget.rho * (NOISE_ALLOWED / delta) ** 2)
+    return min(max(FEWEST_ROUNDS, wanted), most, workload.n_queries)
+
+
+def synthesis_record(trial: "Trial") -> "Record":
+    """Fit with (epsilon, 1 / N_I^2)-differential privacy and compare all answers with the truth.
+
+    Free parameters: "queries" (a name of `QUERIES`, of 3 attributes each), "components" (K), "most rounds".
+
+    Returns:
+        largest_error, mean_error: over all queries, in shares of 1.
+        largest_error_of_groups and so on: over those of a level.
+        rounds, queries, fit_seconds. Or status and reason where a method cannot run.
+    """
+    population, free = trial.truth, trial.parameters
+    workload = Workload.k_way(population.domain, K_WAY, QUERIES[str(free["queries"])])
+    if trial.cell.epsilon is None:
+        raise ExperimentError("experiments on synthesis need epsilons; give them to the scale")
+    budget = AdaptiveBudget(trial.cell.epsilon, Fraction(1, population.n_persons**2), rounds=1)
+    budget = replace(budget, rounds=rounds(population, workload, budget, int(free["most rounds"])))
+    start = perf_counter()
+    try:
+        found = fitted(trial, workload, budget)
+    except TorchMissingError as error:
+        return {"status": "NOT_INSTALLED", "reason": str(error)}
+    except MemoryNeededError as error:
+        return {"status": "TOO_LARGE", "reason": str(error)}
+    seconds = perf_counter() - start
+    by_level = errors(found, population, workload)
+    n_queries = sum(e.n_queries for e in by_level.values())
+    return {
+        "largest_error": max(e.largest for e in by_level.values()),
+        "mean_error": sum(e.mean * e.n_queries for e in by_level.values()) / n_queries,
+        **{f"largest_error_{OF[level]}": e.largest for level, e in by_level.items()},
+        **{f"mean_error_{OF[level]}": e.mean for level, e in by_level.items()},
+        "rounds": budget.rounds,
+        "number_of_queries": n_queries,
+        "fit_seconds": seconds,
+    }
+
+
+OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: "of_relations"}
+"""Names of columns."""
+
+
+def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:
+    """Fit the trial's method to its population with its noise.
+
+    Raises:
+        TorchMissingError: torch is needed, and absent.
+        MemoryNeededError: the universe, or the table of persons, is too large.
+    """
+    arm, population = trial.arm, trial.truth
+    if not isinstance(arm, Competitor):
+        raise ExperimentError(f"arm {arm.label!r} has no method of synthesis; make it a Competitor")
+    method, seed = arm.method(int(trial.parameters["components"])), trial.cell.replicate
+    if isinstance(method, IndependentMarginals):
+        return method.fit(population, budget, source=trial.source)
+    if isinstance(method, PersonsAlone):
+        cells = prod(len(a) for a in (*population.domain.group, *population.domain.individual))
+        if cells > LARGEST_TABLE:
+            raise MemoryNeededError(
+                f"the table of persons has {cells:,} cells, and the limit is {LARGEST_TABLE:,}; merge values, or leave "
+                "attributes out"
+            )
+        return method.fit(population, budget, source=trial.source, seed=seed)
+    return fit(population, workload, method, budget, source=trial.source, seed=seed).distribution
+
+
+def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
+    """Estimate peak bytes: libraries with torch, tables with their gradients and moments, and answers in blocks."""
+    del arm
+    return 900_000_000 + 400_000 * int(parameters["components"]) + 500 * data.groups

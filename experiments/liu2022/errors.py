@@ -1,0 +1,124 @@
+"""HP1 and HP3: errors of synthetic populations on queries of groups and persons (Liu and Wu 2022, figures 2 and 4)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from experiments.engine.summary import LevelErrors
+from experiments.engine.verdicts import Verdict, separated
+from experiments.liu2022 import published as liu
+from experiments.liu2022.arms import (
+    HPD_FIXED,
+    HPD_GEN,
+    MARGINALS,
+    MULTIPLICATIVE,
+    PERSONS,
+    synthesis_memory,
+    synthesis_record,
+)
+from experiments.liu2022.data import NHTS, NHTS_REDUCED, REFERRALS, SMALL_REDUCED
+from experiments.liu2022.error_figures import LARGEST, MEAN, close, error_figure, errors_of, share, smaller_than
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a panel per data set: the largest error against epsilon."""
+    return error_figure(frame, LARGEST, ARMS, "HP1: largest error of a 3-way query of groups or persons")
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the claims on figure 2, and whether HPD-Fixed is worth its trouble."""
+    found = errors_of(frame, LARGEST)
+    return [
+        *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN),
+        *smaller_than(found, liu.CLAIMS["figure 2b"], MULTIPLICATIVE, HPD_GEN),
+        *_small_is_worse(found),
+        *_beats_baselines(found, "largest error"),
+    ]
+
+
+def plot_means(frame: "pd.DataFrame") -> "Figure":
+    """Draw the same with the mean error."""
+    return error_figure(frame, MEAN, ARMS, "HP3: mean error of the 3-way queries of groups and persons")
+
+
+def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the claim on figure 4, and the same of ours."""
+    found = errors_of(frame, MEAN)
+    return [*close(found, liu.CLAIMS["figure 4"], HPD_FIXED, HPD_GEN), *_beats_baselines(found, "mean error")]
+
+
+def _beats_baselines(found: LevelErrors, what: str) -> Iterator[Verdict]:
+    for baseline in (MARGINALS, PERSONS):
+        claim = f"ours: HPD-Fixed has a smaller {what} than {baseline.label} at epsilon 1"
+        yield from smaller_than(found, claim, HPD_FIXED, baseline, epsilon=1.0)
+
+
+def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
+    """Referrals against the large data; they share no noise."""
+    large = [name for name in found.values_of("data") if name in (NHTS.name, *(d.name for d in NHTS.with_fallbacks()))]
+    for epsilon in found.values_of("epsilon"):
+        for arm in (HPD_FIXED, HPD_GEN):
+            small = found.one(data=REFERRALS.name, epsilon=epsilon, arm=arm.label)
+            other = found.one(data=large[0], epsilon=epsilon, arm=arm.label) if large else None
+            if small is not None and other is not None:
+                words = f"{small.data} {share(small.mean)}, {other.data} {share(other.mean)}"
+                where = f"{arm.label}, epsilon {epsilon:g}"
+                yield Verdict(
+                    liu.CLAIMS["figure 2c"], where, separated(small.values.values(), other.values.values()), words
+                )
+
+
+def _grid(components: int, most_rounds: int) -> tuple[Parameters, ...]:
+    return ((("queries", "Q_G + Q_I"), ("components", components), ("most rounds", most_rounds)),)
+
+
+EXPERIMENT = Experiment(
+    id="HP1",
+    title="Synthetic populations, largest error",
+    paper=liu.PAPER,
+    part="figure 2",
+    question="How well do private synthetic households answer queries of households and of persons?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=_grid(10, 10)),
+        Profile.QUICK: Scale(
+            (NHTS_REDUCED, NHTS, REFERRALS),
+            (Fraction(1, 10), Fraction(1)),
+            replicates=5,
+            time_limit=120,
+            grid=_grid(50, 30),
+        ),
+        Profile.PAPER: Scale(
+            (NHTS_REDUCED, NHTS, REFERRALS),
+            (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
+            replicates=5,
+            time_limit=3_600,
+            grid=_grid(1_000, 300),
+        ),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=synthesis_record,
+    memory=synthesis_memory,
+    seed="HP1",
+)
+
+MEANS = replace(
+    EXPERIMENT,
+    id="HP3",
+    title="Synthetic populations, mean error",
+    paper=liu.PAPER,
+    part="figure 4",
+    question="And on average over the queries? (cells of HP1)",
+    plot=plot_means,
+    verdicts=verdicts_on_means,
+    cells_of=EXPERIMENT,
+)

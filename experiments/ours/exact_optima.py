@@ -1,0 +1,270 @@
+"""X1: what the exact optima are worth, beyond what Fioretto and Van Hentenryck 2019 could compute.
+
+Section 8 of the paper replaces M_c by M_c^dp because M_c was out of reach. Here M_c is solved, in integers and with a
+proven gap, so the price of the replacement can be read off: in the objective, in L1 and in the earth mover's distance.
+Beside them stand every other release of this toolkit at the same total epsilon. Seed and census are used nowhere else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, wrapped
+from experiments.engine.looks import LEVELS
+from experiments.engine.summary import LevelErrors, level_errors
+from experiments.engine.verdicts import Verdict, compared, in_every_replicate
+from experiments.engine.words import number, relation, with_error
+from experiments.fioretto2019.arms import M_C_DP, M_H_DP, cumulative
+from experiments.fioretto2019.data import (
+    CENSUS_2000,
+    CENSUS_SMALL,
+    FLIGHTS,
+    FRESH_CENSUS,
+    FRESH_CENSUS_REDUCED,
+    KUO_TAXI,
+    TAXI,
+)
+from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
+from pgsr import Geometric, Problem, Totals, View
+from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def _equal(view: View, epsilon: Fraction, levels: int) -> Geometric:
+    """Equal shares for all levels; every region's number of groups is public."""
+    del levels
+    return Geometric(view, epsilon)
+
+
+def _leaf_heavy(epsilon: Fraction, levels: int) -> Geometric:
+    """Little for the root, nothing between, the rest for the leaves: 1/20 at epsilon 1, 1/10 at 0.1 and the like."""
+    top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
+    return Geometric(View.CUMULATIVE, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
+
+
+def _leaves_only(epsilon: Fraction, levels: int) -> Geometric:
+    return Geometric(View.CUMULATIVE, epsilon, shares=(*(0,) * (levels - 1), 1))
+
+
+_counts, _cumulative = partial(_equal, View.COUNTS), partial(_equal, View.CUMULATIVE)
+
+M_H_REGIONS = Arm(
+    "M_H, regions' totals",
+    _counts,
+    Flow(around=RegionTotalsProjection()),
+    partial(Problem.m_h, totals="regions"),
+)
+M_C_DP_REGIONS = Arm(
+    "M_c^dp, regions' totals",
+    _cumulative,
+    IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), Totals.REGIONS),
+)
+M_C = Arm("M_c", cumulative, CumulativeFlow(), Problem.m_c)
+M_C_REGIONS = Arm("M_c, regions' totals", _cumulative, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
+TWO_STAGE = Arm("two-stage, equal shares", _cumulative, TwoStage())
+LEAF_HEAVY = Arm("two-stage, leaf-heavy", _leaf_heavy, TwoStage())
+KUO = Arm("Hc with matching (Kuo)", _cumulative, Matching())
+BOTTOM_UP = Arm("bottom-up", _leaves_only, BottomUp())
+MIDPOINT = Arm("bottom-up, midpoints", _leaves_only, MidpointBottomUp())
+ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)
+
+PAIRS = {M_C.label: M_C_DP.label, M_C_REGIONS.label: M_C_DP_REGIONS.label}
+"""What stands for an exact optimum in the paper, by the optimum's label."""
+
+EPSILON_LOOKS = (("#AA4499", "P"), ("#117733", "X"), ("#882255", "*"))
+"""Colours and markers of budgets, which neither levels nor arms have."""
+
+Objectives = dict[tuple[str, float, str], list[float]]
+"""What stands for an optimum over that optimum, by data set, epsilon and the optimum's label; one per replicate."""
+
+METRICS = {"l1": "L1 of a level (groups), log", "cumulative_l1": "EMD or cum. L1 (entities), log"}
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a column per data set: errors by arm at every epsilon, a mark per level, then M_c^dp over M_c."""
+    errors = {metric: level_errors(frame, metric) for metric in METRICS}
+    names, epsilons = (errors["l1"].values_of(name) for name in ("data", "epsilon"))
+    rows = [(metric, epsilon) for epsilon in sorted(epsilons, reverse=True) for metric in METRICS]
+    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 5.2)
+    heights = [2.6] * len(rows) + [2.2] * len(PAIRS)
+    grid = figure.subplots(len(heights), len(names), squeeze=False, height_ratios=heights)
+    objectives = _objective_ratios(frame)
+    for column, name in enumerate(names):
+        for row, (metric, epsilon) in enumerate(rows):
+            axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
+            _by_arm(axes, part, labelled=column == 0)
+            title = f"{wrapped(name, 24)}\n" if row == 0 else ""
+            finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
+            axes.grid(axis="x", color="#e5e5e5")
+        for axes, exact in zip(grid[len(rows) :, column], PAIRS, strict=True):
+            _ratios(axes, errors, objectives, name, exact)
+    legend_below(figure, [*grid[0], *grid[-1]], 7)
+    head(
+        figure,
+        "X1: releases at equal total epsilon, by arm and level; bars: two standard errors\n"
+        "EMD where an arm keeps every region's total, else cumulative L1",
+    )
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge how far M_c^dp is from M_c, whether M_c is near its bound, and the best arm by level."""
+    found = {metric: level_errors(frame, metric) for metric in METRICS}
+    return [*_objectives(frame), *_proofs(frame), *_price(found), *_best(found), *_totals(found)]
+
+
+def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
+    """Arms from top to bottom, a mark per level."""
+    labels = [arm.label for arm in ARMS]
+    for level, look in enumerate(LEVELS[: part.n_levels]):
+        shown = [(place, row) for place, label in enumerate(labels) if (row := part.one(arm=label, level=level))]
+        axes.errorbar(
+            [row.mean for _, row in shown], [place for place, _ in shown],
+            xerr=[2 * row.standard_error for _, row in shown], linestyle="", **look.marks,
+            markersize=5, capsize=2, label=level_name(level, part.n_levels),
+        )  # fmt: skip
+    axes.set_xscale("log")
+    log_labels(axes.xaxis)
+    axes.set_yticks(range(len(labels)), labels if labelled else [""] * len(labels))
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives, name: str, exact: str) -> None:
+    """What stands for the exact optimum over that optimum: errors by level, filled for L1; the objective at the end."""
+    epsilons = errors["l1"].values_of("epsilon")
+    n_levels = errors["l1"].where(data=name).n_levels
+    for epsilon, (colour, marker) in zip(sorted(epsilons), EPSILON_LOOKS, strict=False):
+        for metric, fill in (("l1", colour), ("cumulative_l1", "white")):
+            part = errors[metric].where(data=name, epsilon=epsilon)
+            pairs = [(part.one(arm=PAIRS[exact], level=i), part.one(arm=exact, level=i)) for i in range(n_levels)]
+            values = [a.mean / b.mean if a and b and b.mean else float("nan") for a, b in pairs]
+            axes.plot(
+                range(n_levels), values, marker + ("-" if fill != "white" else "--"), color=colour,
+                markerfacecolor=fill, label=f"epsilon {epsilon:g}, {'L1' if metric == 'l1' else 'EMD or cum. L1'}",
+            )  # fmt: skip
+        ratios = objectives.get((name, epsilon, exact))
+        if ratios:
+            axes.plot([n_levels], [fmean(ratios)], marker, color=colour)
+    axes.axhline(1, color="#555555", linewidth=0.8, linestyle=":")
+    axes.set_yscale("log")
+    log_labels(axes.yaxis)
+    axes.set_xticks(range(n_levels + 1), [*(level_name(i, n_levels) for i in range(n_levels)), "objective"])
+    axes.set_xlim(-0.3, n_levels + 0.3)
+    finish(axes, "level", "ratio, log", f"{PAIRS[exact]}\nover the exact optimum")
+
+
+def _objectives(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    """M_c^dp's objective over that of M_c, replicate by replicate: they share their noise."""
+    for (data, epsilon, exact), ratios in _objective_ratios(frame).items():
+        words = f"objective of {PAIRS[exact]} / {exact}: x {with_error(ratios)}"
+        found = compared([ratio - 1 for ratio in ratios])
+        yield Verdict(
+            f"{PAIRS[exact]} has a larger objective than {exact}", f"{data}, epsilon {epsilon:g}", found, words
+        )
+
+
+def _objective_ratios(frame: "pd.DataFrame") -> Objectives:
+    known, ratios = _certificates(frame), {}
+    for data, epsilon, arm in known:
+        if arm in PAIRS and (data, epsilon, PAIRS[arm]) in known:
+            exact, dp = known[data, epsilon, arm], known[data, epsilon, PAIRS[arm]]
+            shared = sorted(exact.keys() & dp.keys())
+            ratios[data, epsilon, arm] = [dp[r][0] / exact[r][0] for r in shared if exact[r][0]]
+    return ratios
+
+
+def _proofs(frame: "pd.DataFrame") -> Iterator[Verdict]:
+    """The proven gaps of both global M_c, and that of M_H with every region's total."""
+    for (data, epsilon, arm), certificates in _certificates(frame).items():
+        if arm in (M_C.label, M_C_REGIONS.label, M_H_REGIONS.label):
+            gaps = [(objective - bound) / max(1, objective) for objective, bound in certificates.values()]
+            found = in_every_replicate(max(gaps) <= 1e-2, len(gaps), "proven gap at most 1 % in every replicate")
+            words = f"largest proven gap {max(gaps):.1e} in {len(gaps)} replicates"
+            yield Verdict(f"{arm} is solved to within one percent", f"{data}, epsilon {epsilon:g}", found, words)
+
+
+def _certificates(frame: "pd.DataFrame") -> dict[tuple[str, float, str], dict[int, tuple[float, float]]]:
+    """Objective and bound by data set, epsilon and arm, then by replicate; the bound is NaN where there is none."""
+    found: dict[tuple[str, float, str], dict[int, tuple[float, float]]] = {}
+    rows: list[dict[Any, Any]] = frame.to_dict("records")
+    for row in rows:
+        if row["objective"] is not None and row["objective"] == row["objective"]:
+            bound = float("nan") if row["bound"] is None else float(row["bound"])
+            of = found.setdefault((row["data"], row["epsilon"], row["arm"]), {})
+            of[int(row["replicate"])] = (float(row["objective"]), bound)
+    return found
+
+
+def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
+    """Judge whether M_c is nearer to the truth than M_c^dp, by level."""
+    for metric, title in {"l1": "L1", "cumulative_l1": "cumulative L1"}.items():
+        for data, epsilon in found[metric].values_of("data", "epsilon"):
+            part = found[metric].where(data=data, epsilon=epsilon)
+            for level, (label, instead) in product(range(part.n_levels), PAIRS.items()):
+                dp, exact = (part.one(arm=arm, level=level) for arm in (instead, label))
+                if dp is not None and exact is not None:
+                    where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
+                    words = f"{instead} {with_error(dp.values.values())}, {label} {with_error(exact.values.values())}"
+                    words += f": x {relation(dp.mean, exact.mean)}"
+                    claim = f"{label} is nearer to the truth than {instead} ({title})"
+                    yield Verdict(claim, where, compared(dp.less(exact)), words)
+
+
+def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
+    """Judge whether a two-stage release has the smallest earth mover's distance; who has it by level."""
+    errors = found["cumulative_l1"]
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        part = errors.where(data=data, epsilon=epsilon)
+        for level in range(part.n_levels):
+            rows = sorted(part.where(level=level), key=lambda row: row.mean)
+            ours = [row for row in rows if row.arm in (TWO_STAGE.label, LEAF_HEAVY.label)]
+            others = [row for row in rows if row.arm not in (TWO_STAGE.label, LEAF_HEAVY.label)]
+            if ours and others:
+                words = ", ".join(f"{row.arm} {number(row.mean)}" for row in rows[:3])
+                where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
+                claim = "a two-stage release has the smallest EMD"
+                yield Verdict(claim, where, compared(others[0].less(ours[0])), f"best three: {words}")
+
+
+def _totals(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
+    """What knowing every region's total is worth to M_c at the leaves."""
+    errors = found["cumulative_l1"]
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        part = errors.where(data=data, epsilon=epsilon)
+        pair = [part.one(arm=arm.label, level=part.n_levels - 1) for arm in (M_C, M_C_REGIONS)]
+        if pair[0] is not None and pair[1] is not None:
+            words = f"root's total {number(pair[0].mean)}, every region's {number(pair[1].mean)}"
+            claim = "public totals of all regions make M_c more accurate at the leaves"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", compared(pair[0].less(pair[1])), words)
+
+
+_ALL = Scale(
+    (FRESH_CENSUS, TAXI, CENSUS_2000, FLIGHTS, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=30, time_limit=300
+)
+
+EXPERIMENT = Experiment(
+    id="X1",
+    title="Exact optima",
+    part="beyond Fioretto and Van Hentenryck 2019, section 8",
+    question="How far is M_c^dp from the optimum it stands for, and which release is nearest to the truth?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: replace(
+            _ALL, data=(FRESH_CENSUS_REDUCED, CENSUS_2000, FLIGHTS, KUO_TAXI), replicates=5, time_limit=60
+        ),
+        Profile.PAPER: _ALL,
+    },
+    plot=plot,
+    verdicts=verdicts,
+    seed="X1: exact optima, first used in this experiment",
+)

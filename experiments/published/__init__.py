@@ -1,1 +1,0 @@
-"""Numbers printed in the papers, as data: one file per paper."""

@@ -1,0 +1,63 @@
+"""Makes every notebook a test: it runs from top to bottom, and shows every figure that it makes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+SECONDS_PER_CELL = 600
+
+COUNT_FIGURES = """
+import matplotlib.figure as _figure
+_made, _make = [], _figure.Figure.__init__
+def _counting(self, *args, **options):
+    _made.append(self)
+    _make(self, *args, **options)
+_figure.Figure.__init__ = _counting
+"""
+"""Runs first, in a copy of the notebook. It loads no backend, so that figures are shown as they would be without it."""
+
+TELL = "print(len(_made))\n_made.clear()"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "NotebookFile | None":
+    return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == ".ipynb" else None
+
+
+class NotebookFile(pytest.File):
+    def collect(self) -> "Iterator[Notebook]":
+        yield Notebook.from_parent(self, name="runs_and_shows_its_figures")
+
+
+class NotShownError(AssertionError):
+    """A figure was made and is no picture in the notebook."""
+
+
+class Notebook(pytest.Item):
+    def runtest(self) -> None:
+        notebook = nbformat.read(self.path, as_version=4)
+        cells = notebook.cells
+        notebook.cells = [nbformat.v4.new_code_cell(COUNT_FIGURES)]
+        for cell in cells:
+            notebook.cells.append(cell)
+            if cell.cell_type == "code":
+                notebook.cells.append(nbformat.v4.new_code_cell(TELL))
+        resources = {"metadata": {"path": str(self.path.parent)}}
+        NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources=resources).execute()
+        for cell, after in zip(notebook.cells[1:], notebook.cells[2:], strict=False):
+            if cell.cell_type == "code" and cell.source != TELL:
+                _require_pictures(cell, made=int(after.outputs[0].text))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        if isinstance(excinfo.value, CellExecutionError | NotShownError):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+
+def _require_pictures(cell: nbformat.NotebookNode, made: int) -> None:
+    pictures = sum("image/png" in output.get("data", {}) for output in cell.outputs)
+    if pictures < made:
+        raise NotShownError(f"{made} figures were made and {pictures} are shown by the cell\n\n{cell.source}")

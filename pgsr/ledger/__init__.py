@@ -1,0 +1,26 @@
+"""A privacy ledger in a file: what may be spent on one data set, and every charge, so that it fails closed."""
+
+from pgsr.ledger.adding import counted, fits, spent
+from pgsr.ledger.charge import Charge
+from pgsr.ledger.contents import Contents, Entry
+from pgsr.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.ledger.file import LedgerFile
+from pgsr.ledger.loss import Currency, Loss
+from pgsr.ledger.relation import Relation, Unit, steps
+
+__all__ = [
+    "BrokenLedgerError",
+    "Charge",
+    "Contents",
+    "Currency",
+    "Entry",
+    "LedgerError",
+    "LedgerFile",
+    "Loss",
+    "Relation",
+    "Unit",
+    "counted",
+    "fits",
+    "spent",
+    "steps",
+]

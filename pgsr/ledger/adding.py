@@ -1,0 +1,119 @@
+"""What charges come to together: counted under the ledger's relation, and added up in its currency."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from pgsr.budget import SMALLEST
+from pgsr.ledger.errors import LedgerError
+from pgsr.ledger.loss import Currency, Loss
+from pgsr.ledger.relation import Relation, steps
+from pgsr.synthesis.zcdp import SMALLEST as SMALLEST_DELTA
+from pgsr.synthesis.zcdp import epsilon_of, rho_of
+
+
+def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
+    """A charge under the relation of the ledger (group privacy).
+
+    If any neighbours under the ledger's relation are k steps of the charge's apart, pure epsilon counts as k epsilon
+    and rho as k^2 rho.
+
+    Raises:
+        LedgerError: no number of steps leads there; or it takes several, and the charge has a delta.
+
+    Example:
+        >>> counted(Loss(epsilon=1), Relation.ADD_REMOVE, under=Relation.REPLACE)
+        Loss(epsilon 2)
+        >>> counted(Loss(rho="1/8"), Relation.ADD_REMOVE, under=Relation.MOVE)
+        Loss(rho 1/2)
+
+    Source: Dwork & Roth 2014, theorem 2.2 (epsilon); Bun & Steinke 2016, proposition 1.9 (rho).
+
+    Shown by `tests/test_ledger_adding.py::test_group_privacy_by_enumeration`.
+    """
+    k = steps(charged, under)
+    if k == 1:
+        return loss
+    if loss.currency is Currency.EPSILON_DELTA:
+        raise LedgerError(
+            f"a charge of epsilon with delta under {charged} is not counted in a ledger of {under}, where its delta "
+            "would grow with e^epsilon; charge rho or pure epsilon, or keep a ledger of its own"
+        )
+    epsilon, _, rho = loss.parts
+    return Loss(epsilon=k * epsilon) if loss.rho is None else Loss(rho=k**2 * rho)
+
+
+def fits(total: Loss, losses: Sequence[Loss]) -> bool:
+    """Whether mechanisms with these losses, run on the same data, are together within `total`.
+
+    - A total of pure epsilon: sum of epsilon (Dwork & Roth 2014, theorem 3.14).
+    - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho = epsilon^2 / 2
+      (proposition 1.4).
+    - A total of epsilon and delta: sums of epsilon and of delta (Dwork & Roth 2014, theorem 3.16). All rho are added
+      first and converted once, into what the other charges leave of epsilon and delta: epsilon' = rho + 2 sqrt(rho
+      ln(1/delta')) (Bun & Steinke 2016, proposition 1.3), rounded to the safe side by `rho_of`.
+
+    The amounts may depend on what earlier mechanisms answered where the total is pure (Rogers et al. 2016) or rho
+    (Feldman & Zrnic 2021). Where rho is converted beside other charges, decide the amounts beforehand.
+
+    Raises:
+        LedgerError: a loss cannot be counted in the currency of the total at all.
+
+    Example:
+        >>> fits(Loss(epsilon=1), [Loss(epsilon="1/3")] * 3), fits(Loss(epsilon=1), [Loss(epsilon="1/3")] * 4)
+        (True, False)
+        >>> fits(Loss(rho=1), [Loss(epsilon=1), Loss(rho="1/2")])
+        True
+
+    Shown by `tests/test_ledger_adding.py`.
+    """
+    epsilon, delta, rho = _sums(total, losses)
+    most_epsilon, most_delta, most_rho = total.parts
+    if total.currency is not Currency.EPSILON_DELTA:
+        return epsilon <= most_epsilon and rho <= most_rho
+    left, rest = most_epsilon - epsilon, most_delta - delta
+    if not rho:
+        return left >= 0 and rest >= 0
+    return left >= SMALLEST and rest >= SMALLEST_DELTA and rho <= rho_of(left, rest)
+
+
+def spent(total: Loss, losses: Sequence[Loss]) -> Loss:
+    """The losses together in the currency of the total, for people to read; `fits` decides.
+
+    Where rho is converted into epsilon, that is at the delta that the other charges leave, and rounded up.
+
+    Raises:
+        LedgerError: a loss cannot be counted in that currency.
+    """
+    epsilon, delta, rho = _sums(total, losses)
+    if total.currency is Currency.RHO:
+        return Loss(rho=rho)
+    rest = total.parts[1] - delta
+    if rho and rest < SMALLEST_DELTA:
+        return total
+    return Loss(epsilon=epsilon + (epsilon_of(rho, rest) if rho else 0), delta=delta)
+
+
+def _sums(total: Loss, losses: Sequence[Loss]) -> tuple[Fraction, Fraction, Fraction]:
+    """Of epsilon, delta and rho, as the currency of the total takes them."""
+    epsilon = delta = rho = Fraction(0)
+    for loss in losses:
+        _require_currency(total, loss)
+        e, d, r = loss.parts
+        if total.currency is Currency.RHO:
+            rho += r + e**2 / 2
+        else:
+            epsilon, delta, rho = epsilon + e, delta + d, rho + r
+    return epsilon, delta, rho
+
+
+def _require_currency(total: Loss, loss: Loss) -> None:
+    if total.currency is Currency.EPSILON and loss.currency is not Currency.EPSILON:
+        raise LedgerError(
+            f"a charge of {loss.currency} cannot be counted in a ledger of epsilon alone, which leaves no chance of "
+            "anything worse; keep a ledger with a delta, `pgsr ledger init ... --total EPSILON --delta DELTA`"
+        )
+    if total.currency is Currency.RHO and loss.currency is Currency.EPSILON_DELTA:
+        raise LedgerError(
+            "a charge of epsilon with delta cannot be counted in a ledger of rho, which bounds what a delta leaves "
+            "open; charge rho or pure epsilon, or keep a ledger of its own"
+        )

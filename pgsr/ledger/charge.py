@@ -1,0 +1,38 @@
+"""One thing that costs privacy."""
+
+from dataclasses import dataclass
+
+from pgsr.ledger.errors import LedgerError
+from pgsr.ledger.loss import Loss
+from pgsr.ledger.relation import Relation, Unit
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What something costs, and what that protects.
+
+    Args:
+        loss: the amount, above 0.
+        what: it is spent on; any text.
+        relation: between which data sets the loss bounds what can be told.
+        unit: of privacy.
+
+    Raises:
+        LedgerError: nothing is spent.
+
+    Example:
+        >>> Charge(Loss(epsilon="1/2"), "kuo into release")
+        Charge(loss=Loss(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
+               unit=<Unit.ENTITY: 'entity'>)
+    """
+
+    loss: Loss
+    what: str
+    relation: Relation = Relation.ADD_REMOVE
+    unit: Unit = Unit.ENTITY
+
+    def __post_init__(self) -> None:
+        if not self.loss.positive:
+            raise LedgerError(f"the charge for {self.what} is 0; a charge is greater than 0")
+        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "unit", Unit(self.unit))

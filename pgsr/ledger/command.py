@@ -1,0 +1,126 @@
+"""The commands `pgsr ledger init | show | verify`; `pgsr.cli` registers them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pgsr.ledger.contents import Contents
+from pgsr.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.ledger.file import LedgerFile
+from pgsr.ledger.loss import Loss
+from pgsr.ledger.relation import IN_WORDS, Relation, Unit
+
+app = typer.Typer(
+    help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file, such as ledger.jsonl.")]
+
+
+@app.command(
+    epilog="Examples:  pgsr ledger init ledger.jsonl --data-set 'households 2026' --total 2  |  "
+    "pgsr ledger init ledger.jsonl --data-set 'households 2026' --total 2 --delta 1e-8  |  "
+    "pgsr ledger init ledger.jsonl --data-set 'households 2026' --rho 1/2"
+)
+def init(
+    ledger: LedgerArgument,
+    data_set: Annotated[str, typer.Option(help="Its public name, as data_set in every configuration.")],
+    total: Annotated[str | None, typer.Option(help="Epsilon of all charges together, as '2' or '1/3'.")] = None,
+    delta: Annotated[str | None, typer.Option(help="Delta of all charges together, beside --total.")] = None,
+    rho: Annotated[str | None, typer.Option(help="Rho (zCDP) of all charges together, instead of --total.")] = None,
+    relation: Annotated[Relation, typer.Option(help="What the total protects.")] = Relation.ADD_REMOVE,
+    unit: Annotated[Unit, typer.Option(help="Whose presence or values.")] = Unit.ENTITY,
+) -> None:
+    """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
+    if (total is None) == (rho is None) or (delta is not None and total is None):
+        raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
+    amount = Loss(rho=rho) if total is None else Loss(epsilon=total, delta=delta or 0)
+    made = LedgerFile.create(ledger, data_set, amount, relation, unit)
+    _show(made.path.name, made.read())
+
+
+@app.command(epilog="Example:  pgsr ledger show ledger.jsonl")
+def show(ledger: LedgerArgument) -> None:
+    """Show what was charged, what is left, and the head to note elsewhere. The ledger is verified first."""
+    file = LedgerFile(ledger)
+    contents = file.read()
+    if contents.entries:
+        _console().print(_charges(contents))
+    _show(file.path.name, contents)
+
+
+@app.command(epilog="Examples:  pgsr ledger verify ledger.jsonl  |  pgsr ledger verify ledger.jsonl --head 3f5a...")
+def verify(
+    ledger: LedgerArgument,
+    head: Annotated[str | None, typer.Option(help="A head that was noted after some charge.")] = None,
+) -> None:
+    """Verify that no line was edited, removed or moved. Exit 1 if one was.
+
+    A ledger that was put back as a whole to an earlier state, with its .head file, looks fine; a head that was noted
+    after a later charge tells.
+    """
+    file = LedgerFile(ledger)
+    try:
+        contents = file.read()
+        found = _where(contents, head, file.path.name)
+    except BrokenLedgerError as error:
+        _console().print(f"[bold red]broken[/bold red]  {escape(str(error))}", highlight=False, soft_wrap=True)
+        raise SystemExit(1) from None
+    n = len(contents.entries)
+    _console().print(
+        f"[green]whole[/green]   {n} {'charge' if n == 1 else 'charges'}, every line follows the one before it{found}\n"
+        f"head    {contents.head}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _where(contents: Contents, head: str | None, name: str) -> str:
+    """Which line a noted head is of."""
+    if head is None:
+        return ""
+    noted = head.strip().lower()
+    if noted not in contents.hashes:
+        raise BrokenLedgerError(
+            f"no line of the ledger {name} has the noted head {noted[:12]}...: charges were removed since, or it is "
+            "another ledger; restore it from a copy"
+        )
+    after = len(contents.hashes) - 1 - contents.hashes.index(noted)
+    return f"; {after} came after the noted head" if after else "; the noted head is the last"
+
+
+def _show(name: str, contents: Contents) -> None:
+    table = Table(title=escape(f"Ledger {name}"), show_header=False)
+    for key, value in {
+        "data set": contents.data_set,
+        "total": contents.total,
+        "spent": contents.spent,
+        "left": contents.left,
+        "relation": f"{contents.relation} ({IN_WORDS[contents.relation]})",
+        "unit": contents.unit,
+        "head": contents.head,
+    }.items():
+        table.add_row(key, escape(str(value)))
+    _console().print(table)
+
+
+def _charges(contents: Contents) -> Table:
+    table = Table(title="Charges")
+    for column in ("time (UTC)", "what", "charged", "relation", "counted as"):
+        table.add_column(column, overflow="fold")
+    for entry, counted in zip(contents.entries, contents.counted, strict=True):
+        charge = entry.charge
+        cells = (entry.at, charge.what, charge.loss, charge.relation, counted)
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    return table
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 150)

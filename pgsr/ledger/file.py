@@ -1,0 +1,249 @@
+"""A ledger in a file that several processes share."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from stat import S_ISREG
+from typing import IO
+
+from filelock import FileLock, Timeout
+
+from pgsr.ledger.charge import Charge
+from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, read
+from pgsr.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.ledger.loss import Loss
+from pgsr.ledger.relation import Relation, Unit
+
+_FOLDERS_OPEN = os.name != "nt"
+"""Windows opens no folders, and so cannot be asked to put one on the disk."""
+
+
+@dataclass(frozen=True)
+class LedgerFile:
+    """What may be spent on one data set in all, and every charge, as lines of JSON that are only ever appended.
+
+    A charge holds an exclusive lock from reading what is left until its line is on the disk, so two processes cannot
+    both spend the last of a budget. Every line holds the SHA-256 of the line before it, and the file LEDGER.head that
+    of the last line, so that a ledger that was edited or shortened is refused, as an absent or empty one is. A ledger
+    protects against accidents, not against its owner, who can write both files anew; the head that a charge returns,
+    noted elsewhere, tells that too (`pgsr ledger verify LEDGER --head HASH`).
+
+    Args:
+        path: of the file that `create`, or `pgsr ledger init`, made. LEDGER.head and LEDGER.lock lie beside it.
+        wait: seconds to wait for another process before the charge is refused.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = LedgerFile.create(Path(folder.name) / "ledger.jsonl", "demo", Loss(epsilon=1))
+        >>> head = ledger.charge(Charge(Loss(epsilon="3/4"), "first release"), "demo")
+        >>> ledger.left, ledger.head == head
+        (Loss(epsilon 1/4), True)
+        >>> folder.cleanup()
+
+    Shown by `tests/test_ledger_file.py`.
+    """
+
+    path: Path
+    wait: float = 60.0
+
+    def __post_init__(self) -> None:
+        # Two names of one file must share one lock.
+        object.__setattr__(self, "path", Path(self.path).resolve())
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        data_set: str,
+        total: Loss,
+        relation: Relation = Relation.ADD_REMOVE,
+        unit: Unit = Unit.ENTITY,
+    ) -> "LedgerFile":
+        """Make the ledger of a new data set, readable by its owner alone, and put it on the disk.
+
+        Raises:
+            LedgerError: a ledger, or what is left of one, is there already; the total is 0, the data set has no name;
+                or the file cannot be written.
+        """
+        ledger = cls(Path(path))
+        if not total.positive:
+            raise LedgerError("the total of a ledger is 0, which allows nothing; give an amount greater than 0")
+        if not data_set or not data_set.isprintable():
+            raise LedgerError("a ledger needs the public name of its data set; give a plain text")
+        for there in (ledger.path, ledger._head_path):
+            if there.exists():
+                raise LedgerError(
+                    f"{there.name} is there already, and a second ledger would be a second budget; use it, restore it "
+                    "from a copy, or choose another name for another data set"
+                )
+        line = header_line(data_set, total, Relation(relation), Unit(unit), _now())
+        try:
+            with _opened(ledger.path, "xb") as file:  # fails if another process was quicker
+                _write(file, line)
+            ledger._note(hash_of(line))
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger {ledger.path.name} cannot be made ({error}); make its folder, and make it writable; a "
+                "file of this name that is left behind may be removed"
+            ) from None
+        return ledger
+
+    def read(self) -> Contents:
+        """Everything in the ledger, checked.
+
+        Raises:
+            BrokenLedgerError: the ledger is empty, torn, shortened or edited.
+            LedgerError: it is absent or cannot be read, or another process holds it for longer than `wait`.
+        """
+        with self._locked():
+            return self._read()
+
+    @property
+    def left(self) -> Loss:
+        """What may still be spent."""
+        return self.read().left
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The charges, oldest first."""
+        return self.read().entries
+
+    @property
+    def head(self) -> str:
+        """SHA-256 of the last line."""
+        return self.read().head
+
+    def require(self, charge: Charge, data_set: str) -> None:
+        """Raise `LedgerError` if the charge could not be made now; nothing is written to the ledger."""
+        self.read().require(charge, data_set, self.path.name)
+
+    def charge(self, charge: Charge, data_set: str) -> str:
+        """Spend; the new head. Once this returns, the charge is on the disk; if it raises, nothing is charged.
+
+        Raises:
+            LedgerError: as `read`; or too little is left, the charge does not fit the ledger's data set, unit,
+                relation or currency, or the file cannot be written.
+        """
+        with self._locked():
+            before = self._read()
+            before.require(charge, data_set, self.path.name)
+            line = charge_line(charge, data_set, _now(), before.head)
+            self._append(line, before.head)
+        return hash_of(line)
+
+    @property
+    def _head_path(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.head")
+
+    def _read(self) -> Contents:
+        try:
+            data = self.path.read_bytes()
+        except OSError as error:
+            raise self._unreadable(error) from None
+        try:
+            head = self._head_path.read_text(encoding="ascii", errors="replace").strip()
+        except OSError as error:
+            raise BrokenLedgerError(
+                f"{self._head_path.name} cannot be read ({error.strerror}), and without it nobody knows whether the "
+                f"ledger was shortened; {REMEDY}"
+            ) from None
+        return read(data, head, self.path.name)
+
+    def _append(self, line: bytes, head: str) -> None:
+        """Write the line and its hash; take both back if that fails: what is not safely on the disk is no charge."""
+        before = self.path.stat().st_size
+        try:
+            with _opened(self.path, "ab") as file:
+                _write(file, line)
+            self._note(hash_of(line))
+        except OSError as error:
+            self._take_back(before, head)
+            raise LedgerError(f"the ledger {self.path.name} cannot be written ({error}); nothing was charged") from None
+
+    def _take_back(self, size: int, head: str) -> None:
+        try:
+            os.truncate(self.path, size)
+            if self._head_path.read_text(encoding="ascii").strip() != head:
+                self._note(head)
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger {self.path.name} can neither be written nor put back ({error}), so the charge may stand; "
+                "look at it with `pgsr ledger show`; nothing was released"
+            ) from None
+
+    def _note(self, head: str) -> None:
+        """Put the head on the disk in one step, so that it is the old one or the new one."""
+        new = self.path.with_name(f"{self.path.name}.head.new")
+        with _opened(new, "wb") as file:
+            _write(file, f"{head}\n".encode())
+        os.replace(new, self._head_path)
+        _sync_folder(self.path.parent)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            mode = self.path.stat().st_mode
+        except OSError as error:
+            raise self._unreadable(error) from None
+        if not S_ISREG(mode):
+            raise LedgerError(f"{str(self.path)!r} is no plain file; name the file of a ledger; nothing was charged")
+        lock = FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=self.wait, mode=0o600)
+        try:
+            lock.acquire(poll_interval=0.02)
+        except Timeout:
+            raise LedgerError(
+                f"another process holds the ledger {self.path.name}; try again when it is done; nothing was charged"
+            ) from None
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger {self.path.name} cannot be locked ({error.strerror}); make its folder writable; nothing "
+                "was charged"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()  # the end of the process gives it back, too
+
+    def _unreadable(self, error: OSError) -> LedgerError:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            return LedgerError(
+                f"there is no ledger {str(self.path)!r}; `pgsr ledger init {self.path.name} --data-set NAME --total "
+                "EPSILON` makes one for a NEW data set, and one that was lost is restored from a copy; nothing was "
+                "charged"
+            )
+        return LedgerError(
+            f"the ledger {self.path.name} cannot be read ({error.strerror}); make it readable; nothing was charged"
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _opened(path: Path, mode: str) -> Iterator[IO[bytes]]:
+    """Unbuffered, so that what is written is on its way, and made for its owner alone."""
+    with open(path, mode, buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        yield file
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    written = file.write(data)
+    if written != len(data):
+        raise OSError(f"{written} of {len(data)} bytes written; is the disk full?")
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put a new name on the disk, where a system has a call for that."""
+    if not _FOLDERS_OPEN:
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

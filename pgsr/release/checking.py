@@ -1,0 +1,347 @@
+"""Checking a release from its folder alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from pgsr.certificates import broken_conditions
+from pgsr.errors import PgsrError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
+from pgsr.method import Result
+from pgsr.release import artefact, manifest, noise_law, released_tables, signature
+from pgsr.release.datapackage import package_text
+from pgsr.release.errors import ReleaseError
+from pgsr.release.judging import certificate_of, is_rehearsal, kept, replayed
+from pgsr.release.readme import readme
+from pgsr.release.summary import summary
+from pgsr.release.terms import Terms
+
+
+class Outcome(StrEnum):
+    """How a check ended.
+
+    It is skipped where an earlier one left nothing to look at, and open where the folder cannot tell, right or wrong.
+    """
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: its name, how it ended, and a sentence."""
+
+    name: str
+    outcome: Outcome
+    sentence: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the folder: the check passed, or the folder cannot tell."""
+        return self.outcome in (Outcome.PASSED, Outcome.OPEN)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks of a folder (of an installation, if None), in order."""
+
+    folder: Path | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(finding.passed for finding in self.findings)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
+
+
+def check(
+    folder: str | Path,
+    digest: str | None = None,
+    key: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Verify everything that can be verified of a release without the data.
+
+    Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
+    values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
+    of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
+    number; and the descriptions (README.txt, datapackage.json, summary.html), written again.
+
+    What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
+    law, or one number of a noisy table changed together with everything that follows from it.
+
+    Args:
+        folder: of a release.
+        digest: what the publisher announced, in hexadecimal; None if it is not known.
+        key: file of the publisher's public key; None if it is not known. A release that is not signed fails then.
+        progress: is told how many of how many checks are done.
+
+    Returns:
+        the findings; `report.passed` says whether nothing speaks against the folder.
+
+    Complexity: that of reading, and of the post-processing.
+
+    Example:
+        >>> report = check("no such folder")
+        >>> report.passed, report.findings[0].sentence
+        (False, "'no such folder' is no folder; name the folder of a release")
+
+    Shown by `tests/test_release_check.py`: every change of one number, field or file is found.
+    """
+    return _Folder(Path(folder), digest, key).report(progress)
+
+
+class _SkippedError(Exception):
+    """An earlier check left nothing to look at."""
+
+
+class _OpenError(Exception):
+    """The folder cannot tell."""
+
+
+@dataclass
+class _Folder:
+    """What is known of a folder so far; each step adds to it or raises what is wrong."""
+
+    path: Path
+    digest: str | None
+    key: str | Path | None
+    known: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "release"
+    names: ClassVar[tuple[str, ...]] = artefact.FILES
+
+    def steps(self) -> list[tuple[str, Callable[[], str]]]:
+        return [
+            ("files", self.files),
+            ("digests", self.digests),
+            ("signature", self.signature),
+            ("manifest", self.manifest),
+            ("regions", self.regions),
+            ("budget", self.budget),
+            ("measurement", self.measurement),
+            ("privacy claim", self.privacy_claim),
+            ("noise", self.noise),
+            ("counts", self.counts),
+            ("integrality", lambda: self.condition("integrality", "every count is a whole number")),
+            ("sign", lambda: self.condition("sign", "no count is negative")),
+            ("consistency", lambda: self.condition("consistency", "regions add up to those above them")),
+            ("totals", lambda: self.condition("totals", self._totals_kept())),
+            ("certificate", self.certificate),
+            ("replay", self.replay),
+            ("descriptions", self.descriptions),
+        ]
+
+    def report(self, progress: Callable[[int, int], None] | None) -> Report:
+        findings, steps = [], self.steps()
+        for done, (name, step) in enumerate(steps):
+            if progress is not None:
+                progress(done, len(steps))
+            findings.append(self.find(name, step))
+        return Report(self.path, tuple(findings))
+
+    def find(self, name: str, step: Callable[[], str]) -> Finding:
+        try:
+            return Finding(name, Outcome.PASSED, step())
+        except _SkippedError as skipped:
+            return Finding(name, Outcome.SKIPPED, str(skipped))
+        except _OpenError as undecided:
+            return Finding(name, Outcome.OPEN, str(undecided))
+        except (PgsrError, OSError) as error:
+            return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
+        except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
+            return Finding(name, Outcome.FAILED, f"cannot be read as a part of a {self.kind} ({type(error).__name__})")
+
+    def files(self) -> str:
+        if not self.path.is_dir():
+            raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
+        found = {path.name for path in self.path.iterdir()} - {artefact.SIGNATURE}
+        missing, more = sorted(set(self.names) - found), sorted(found - set(self.names))
+        if missing or more:
+            parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
+                f"not of a {self.kind}: {', '.join(more)}"
+            ] * bool(more)
+            raise ReleaseError("; ".join(parts))
+        files = (*self.names, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
+        odd = [name for name in files if (self.path / name).is_symlink() or not (self.path / name).is_file()]
+        if odd:
+            raise ReleaseError(f"not plain files: {', '.join(odd)}")
+        return f"the {len(found)} files of a {self.kind} and no others"
+
+    def digests(self) -> str:
+        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path, self.names):
+            raise ReleaseError(f"{artefact.SUMS} does not hold the digests of these files")
+        found = artefact.digest_of(self.path)
+        if self.digest is None:
+            return f"files match {artefact.SUMS}; compare this digest with the announced one: {found}"
+        if self.digest.strip().lower() != found:
+            raise ReleaseError(
+                f"the {self.kind} has the digest {found}, not the announced one: it is another {self.kind}"
+            )
+        return "the digest is the announced one"
+
+    def signature(self) -> str:
+        if not (self.path / artefact.SUMS).is_file():
+            raise _SkippedError(f"not looked at, because there is no {artefact.SUMS}")
+        key = None if self.key is None else signature.load_public(self.key)
+        said = signature.verify(self.path, key)
+        if key is None:
+            raise _OpenError(said)
+        return said
+
+    def manifest(self) -> str:
+        fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
+        terms, secure = manifest.terms_of(fields)
+        self.known |= {"fields": fields, "terms": terms, "secure": secure}
+        _compare("files", fields["files"], {n: artefact.digest(self.path / n) for n in artefact.DIGESTED})
+        return "exactly the fields that may be published, and the digests of the other files"
+
+    def regions(self) -> str:
+        terms = self._known("terms")
+        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, terms)
+        if (
+            terms.public is not Totals.ROOT
+            and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
+        ):
+            raise ReleaseError("the numbers of groups of regions do not add up to those above them")
+        self.known |= {"tree": tree, "totals": totals}
+        return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
+
+    def budget(self) -> str:
+        terms, tree, fields = self._known("terms"), self._known("tree"), self._known("fields")
+        self.known["derived"] = manifest.terms_fields(
+            terms, self._known("secure"), [int(n) for n in np.diff(tree.level_start)]
+        )
+        spent = terms.budget(tree.n_levels).total + terms.totals_epsilon
+        if spent != terms.epsilon:
+            raise ReleaseError(f"the levels spend epsilon {spent}, not {terms.epsilon}")
+        for name, value in self.known["derived"].items():
+            if name != "privacy_claim":
+                _compare(name, fields[name], value)
+        return f"shares, epsilons, sensitivities and scales of noise agree; epsilon {terms.epsilon} in all, exactly"
+
+    def measurement(self) -> str:
+        terms, tree, secure = self._known("terms"), self._known("tree"), self._known("secure")
+        facts = manifest.facts(terms, secure, "measurement")
+        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, terms, facts)
+        measurement = terms.measured(tree, values, self._known("totals"), secure)
+        self.known["measurement"] = measurement
+        return f"noisy values of every measured region and size 0..{terms.max_size:,}"
+
+    def privacy_claim(self) -> str:
+        if not self._known("secure"):
+            return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
+        if is_rehearsal(self._known("terms"), self._known("measurement")):
+            raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
+        return f"{manifest.PRIVATE}, in the manifest and in every table"
+
+    def noise(self) -> str:
+        terms, measurement = self._known("terms"), self._known("measurement")
+        verdict = noise_law.judge(measurement, tuple(map(float, terms.scales(measurement.hierarchy.n_levels))))
+        if verdict.refuted:
+            raise ReleaseError(
+                f"the noise does not have the stated scales: {verdict.n_values:,} numbers are known twice, and they "
+                "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
+            )
+        if not verdict.can_tell:
+            raise _OpenError(
+                f"epsilon cannot be checked from this folder: {verdict.n_values:,} numbers are known twice (a region "
+                "and the regions below it, or a public total), too few to tell one scale of noise from another"
+            )
+        bounds = [f"{verdict.most:,.3g} times as large or larger" if verdict.most else ""]
+        bounds += [f"{verdict.least:,.3g} times as large or smaller" if verdict.least else ""]
+        return (
+            f"{verdict.n_values:,} numbers that are known twice differ by noise of the stated scales; an epsilon "
+            f"{', or '.join(filter(None, bounds))} would be found (false alarm below 10^-9)"
+        )
+
+    def counts(self) -> str:
+        terms, tree = self._known("terms"), self._known("tree")
+        facts = manifest.facts(terms, self._known("secure"), "counts")
+        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
+        self.known["counts"] = found
+        self.known["broken"] = broken_conditions(kept(terms, self._known("measurement")), found)
+        table = pq.read_table(self.path / artefact.COUNTS)
+        same = released_tables.read_counts_csv(self.path / artefact.COUNTS_CSV, table.schema)
+        if not table.replace_schema_metadata().equals(same):
+            raise ReleaseError(f"{artefact.COUNTS_CSV} and {artefact.COUNTS} do not hold the same rows")
+        return f"counts of every region and of sizes 0..{terms.max_size:,}, the same in both files"
+
+    def condition(self, kind: str, sentence: str) -> str:
+        n = self._known("broken")[kind]
+        if n:
+            raise ReleaseError(f"violated {n:,} times: {sentence}")
+        return sentence
+
+    def certificate(self) -> str:
+        terms, measurement, counts = self._known("terms"), self._known("measurement"), self._known("counts")
+        fields = self._known("fields")
+        found = certificate_of(terms, measurement, counts)
+        status = self._replayed().status.name
+        for name, value in manifest.answer_fields(terms, measurement, status, found, counts).items():
+            _compare(name, fields[name], value)
+        if found.objective is None:
+            return "no problem was stated, so there is no bound; the distance to the noisy values is right"
+        optimal = f"proved optimal by {found.bound_by}" if found.optimal else "feasible, with no proof of optimality"
+        return f"{found.problem}: objective {found.objective:,}, {optimal}"
+
+    def replay(self) -> str:
+        result, versions = self._replayed(), self._known("fields")["versions"]
+        expected = released_tables.counts_table(
+            Estimate(self._known("tree"), self._known("counts").view, result.estimate.as_counts).counts(),
+            self._known("terms"),
+            manifest.facts(self._known("terms"), self._known("secure"), "counts"),
+        )
+        if not pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True):
+            differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
+            hint = f"; here other versions run, {differ}" if differ else ""
+            raise ReleaseError(f"{self._known('fields')['method']} gives other counts from the noisy values{hint}")
+        return f"{self._known('fields')['method']} gives the same counts from the noisy values, every one"
+
+    def descriptions(self) -> str:
+        fields, counts = self._known("fields"), self._known("counts")
+        wanted = {
+            artefact.README: readme(fields),
+            artefact.PACKAGE: package_text(self.path, fields),
+            artefact.SUMMARY: summary(fields, self._known("tree"), released_tables.dense(counts)),
+        }
+        for name, text in wanted.items():
+            if (self.path / name).read_bytes().decode() != text:
+                raise ReleaseError(f"{name} does not say what the manifest and the tables say")
+        return f"{', '.join(wanted)} say what the manifest and the tables say"
+
+    def _replayed(self) -> Result:
+        if "replayed" not in self.known:
+            self.known["replayed"] = replayed(self._known("terms"), self._known("measurement"))
+        return self.known["replayed"]
+
+    def _totals_kept(self) -> str:
+        terms: Terms | None = self.known.get("terms")
+        whose = "the root has" if terms is not None and terms.kept is Totals.ROOT else "every region has"
+        return f"{whose} its public number of groups"
+
+    def _known(self, name: str) -> Any:
+        if name not in self.known:
+            raise _SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
+        return self.known[name]
+
+
+def _compare(name: str, have: object, want: object) -> None:
+    """Raise `ReleaseError` that names the first entry of a field of the manifest that is not what it should be."""
+    if isinstance(have, dict) and isinstance(want, dict) and have.keys() == want.keys():
+        for key in want:
+            _compare(f"{name}.{key}", have[key], want[key])
+    elif isinstance(have, list) and isinstance(want, list) and len(have) == len(want):
+        for place, (ours, theirs) in enumerate(zip(have, want, strict=True)):
+            _compare(f"{name}[{place}]", ours, theirs)
+    elif type(have) is not type(want) or have != want:
+        raise ReleaseError(f"{name} of the manifest is {have!r}; from the files it is {want!r}")

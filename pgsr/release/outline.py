@@ -1,0 +1,188 @@
+"""What a configuration would release, told before a private table is opened and without a charge."""
+
+from dataclasses import dataclass
+from glob import glob
+from math import exp, sqrt
+from pathlib import Path
+from typing import Any
+
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.ledger import LedgerFile, Loss
+from pgsr.measurement import Totals
+from pgsr.release import artefact, manifest
+from pgsr.release.config import ReleaseConfig
+from pgsr.release.making import charge_for
+from pgsr.release.preflight import require_place, require_room
+from pgsr.tables import Csv, Database, Parquet
+from pgsr.tables.regions import source_of
+from pgsr.tables.source import Frame
+from pgsr.views import View
+
+_VIEWS = {View.COUNTS: "counts", View.CUMULATIVE: "cumulative counts"}
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What would be released: pairs of a thing and what there is to say of it, in order.
+
+    Attributes:
+        config: the configuration.
+        tree: the public regions; None if their table is not there.
+        facts: what to say.
+    """
+
+    config: ReleaseConfig
+    tree: Hierarchy | None
+    facts: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<18} {said}" for name, said in self.facts)
+
+
+def outline(config: ReleaseConfig | str | Path) -> Outline:
+    """What would be released. Public tables are read where they are there, private ones are not opened.
+
+    All is refused that `publish` refuses before it opens a private table. Nothing is charged or written.
+
+    Args:
+        config: the configuration, or the name of its TOML file.
+
+    Raises:
+        PgsrError: the configuration or a public table is wrong, the output's place is taken or cannot be written to,
+            too little epsilon, memory or disk space is left.
+
+    Example:
+        >>> import pandas as pd
+        >>> from pgsr.release import Terms
+        >>> from pgsr.tables import Entities, Groups
+        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+        >>> people = pd.DataFrame({"group": [1, 1, 2]})
+        >>> config = ReleaseConfig(
+        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
+        ...     entities=Entities(people, entity=None),
+        ...     groups=Groups(homes, region=("nation", "state")),
+        ...     output="release",
+        ...     ledger="ledger.jsonl",
+        ... )
+        >>> dict(outline(config).facts)["state"]
+        '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
+    """
+    config = ReleaseConfig.of(config)
+    terms = config.terms
+    require_place(config.output)
+    left = _ledger(config)
+    counted = _counted(config)
+    tree = counted.hierarchy if counted else _tree(config)
+    if tree is not None:
+        require_room(config.output, terms, tree)
+    groups = f", {int(counted.totals[0]):,} groups" if counted else ""
+    facts = [
+        ("data set", terms.data_set),
+        ("mechanism", f"{terms.kind}: noise on {_VIEWS[terms.kind.view]}, then {terms.mechanism(1).post!r}"),
+        ("sizes", f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}{groups}"),
+        ("epsilon", f"{terms.epsilon} in all"),
+        *_levels(config, tree),
+        ("neighbours", manifest.neighbours(terms)),
+        ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
+        *_reads(config),
+        ("writes", f"{config.output}: {', '.join(artefact.FILES)}"),
+        ("", f"{config.log}, not for publication"),
+        ("ledger", left),
+        ("signed with", str(config.sign) if config.sign else "nothing"),
+    ]
+    return Outline(config, tree, tuple(facts))
+
+
+def _counted(config: ReleaseConfig) -> CountOfCounts | None:
+    """The public numbers of groups, if there are any and their tables are there."""
+    if config.private_groups or config.groups is None:
+        return None
+    tables = [config.groups.table, *(source_of(config.regions) if config.regions else [])]
+    if not all(map(_there, tables)):
+        return None
+    counted = config.count_public()
+    config.terms.names(counted.hierarchy.n_levels)
+    return counted
+
+
+def _tree(config: ReleaseConfig) -> Hierarchy | None:
+    regions = config.regions or (None if config.private_groups else config.groups)
+    return None if regions is not None and not _there(regions.table) else config.tree()
+
+
+def _levels(config: ReleaseConfig, tree: Hierarchy | None) -> list[tuple[str, str]]:
+    """Epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
+    terms = config.terms
+    if tree is None:
+        return [("levels", "their number and noise are known once the public tables are there")]
+    regions = [level.stop - level.start for level in map(tree.level, range(tree.n_levels))]
+    fields = manifest.terms_fields(terms, True, regions)
+    facts = [
+        (name, f"{_many(level['regions'], 'region')}, {_noise(level)}")
+        for name, level in zip(terms.names(tree.n_levels), fields["levels"], strict=True)
+    ]
+    if terms.public is Totals.NOISY:
+        facts.append(("numbers of groups", _noise(fields["totals"])))
+    return facts
+
+
+def _noise(level: dict[str, Any]) -> str:
+    if level["epsilon"] == "0":
+        return "epsilon 0, not measured"
+    scale = level["noise_scale"]
+    return (
+        f"epsilon {level['epsilon']}, sensitivity {level['sensitivity']}, noise of scale {scale} (standard deviation "
+        f"{deviation(scale):,.1f})"
+    )
+
+
+def deviation(scale: str) -> float:
+    """sqrt(2 a) / (1 - a), a = e^(-1 / scale), of the double geometric law."""
+    over, _, under = scale.partition("/")
+    a = exp(-int(under or 1) / int(over))
+    return sqrt(2 * a) / (1 - a)
+
+
+def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
+    tables = [(config.entities.table, "private, not opened here")]
+    if config.groups is not None:
+        tables.append((config.groups.table, "private, not opened here" if config.private_groups else "public"))
+    if config.regions is not None:
+        tables.append((config.regions.table, "public"))
+    said = [f"{_name(table)} ({what}{'' if _there(table) else '; NOT THERE'})" for table, what in tables]
+    return [("reads" if place == 0 else "", line) for place, line in enumerate(said)]
+
+
+def _ledger(config: ReleaseConfig) -> str:
+    """What is left; an absent ledger is said here, so that the rest can be read before it is made."""
+    if not config.ledger.exists():
+        return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
+    ledger = LedgerFile(config.ledger)
+    ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
+    return f"{config.ledger}: {_said(ledger.left)} left, of {_said(ledger.read().total)}"
+
+
+def _said(loss: Loss) -> str:
+    return repr(loss).removeprefix("Loss(").removesuffix(")")
+
+
+def _there(table: object) -> bool:
+    """Whether the files of a table exist; nothing is opened."""
+    if isinstance(table, Database):
+        return Path(table.path).is_file()
+    if not isinstance(table, Csv | Parquet):
+        return True
+    return Path(table.pattern).is_file() or any(Path(file).is_file() for file in glob(table.pattern, recursive=True))
+
+
+def _name(table: object) -> str:
+    if isinstance(table, Csv | Parquet):
+        return table.pattern
+    if isinstance(table, Database):
+        return f"{table.path}: {table.sql}"
+    return "a data frame" if isinstance(table, Frame) else "a query"
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,60 @@
+"""What is not for publication: numbers of rows, faults found in them, and times. For the operator alone."""
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgsr.release.errors import ReleaseError
+from pgsr.release.saying import fault_of
+from pgsr.tables import PrivateLog
+
+
+@dataclass
+class OperatorLog:
+    """Collects lines, and appends them to a file outside the release that only its owner can read.
+
+    Attributes:
+        rows: filled by the reading of the tables.
+    """
+
+    rows: PrivateLog = field(default_factory=PrivateLog)
+    _lines: list[str] = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
+    _path: Path | None = None
+
+    def note(self, step: str) -> None:
+        """A step that is done, with the time since the start."""
+        self._lines.append(f"{step} after {time.perf_counter() - self._start:.2f} s")
+
+    def open(self, path: Path) -> None:
+        """Raise `ReleaseError` if nothing can be written there."""
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        except OSError as error:
+            raise ReleaseError(
+                f"the private log cannot be written ({fault_of(error)}); name another with log = ...; nothing was "
+                "charged"
+            ) from None
+        self._path = path
+
+    def keep(self, path: Path) -> None:
+        """Write at once what is known of a refused table; a log that cannot be written is no second fault."""
+        try:
+            self.open(path)
+            self.close()
+        except (OSError, ReleaseError):
+            pass
+
+    def close(self) -> None:
+        """Append what was noted."""
+        numbers = (
+            f"{self.rows.entities} rows of entities",
+            f"{self.rows.clipped_groups} groups above max_size",
+            f"{self.rows.clipped_quantities} quantities above max_quantity",
+            *getattr(self.rows, "faults", ()),
+        )
+        text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(text)

@@ -1,0 +1,28 @@
+"""Faults of the machine as sentences."""
+
+import errno
+from pathlib import Path
+
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the disk quota is used up; make room",
+    errno.ENAMETOOLONG: "a file name is too long for this disk; choose a shorter one",
+    errno.EACCES: "access is denied; change the permissions, or choose another folder",
+    errno.EPERM: "access is denied; change the permissions, or choose another folder",
+    errno.EROFS: "the disk can only be read; choose another folder",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.EIO: "the disk reports an error; choose another one",
+}
+
+
+def fault_of(error: OSError) -> str:
+    """An error of the operating system in words, with the file's name if it is known, and the remedy.
+
+    Example:
+        >>> fault_of(OSError(errno.ENOSPC, "No space left on device", "/data/release/counts.parquet"))
+        "'counts.parquet' cannot be written or read: the disk is full; make room"
+    """
+    name = Path(str(error.filename)).name if error.filename else ""
+    shown = f"{name if len(name) < 80 else name[:77] + '...'!r}"
+    what = f"{shown} cannot be written or read: " if name else ""
+    return what + _REMEDIES.get(error.errno or 0, error.strerror or type(error).__name__)

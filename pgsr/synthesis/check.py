@@ -1,0 +1,255 @@
+"""Checking a synthesis from its folder alone."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pgsr.release.checking import Report, _Folder, _SkippedError
+from pgsr.synthesis import archive
+from pgsr.synthesis import folder as files
+from pgsr.synthesis.adaptive import Distribution, replay
+from pgsr.synthesis.config import SynthesisMethod, family_of
+from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.linked_tables import read_population, to_tables
+from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.optional import TorchMissingError
+from pgsr.synthesis.publish import load_model
+from pgsr.synthesis.queries import Level
+from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.transcript import Measured, Privacy, Transcript
+from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOLERANCE = 1e-9
+"""How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""
+
+
+def check_synthesis(
+    folder: str | Path,
+    digest: str | None = None,
+    key: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Everything that can be verified of a synthesis without the data.
+
+    Files and digests; the transcript's fields; the budget's arithmetic, what was charged, relation, sensitivity and
+    number of rounds; the answers' form; that both tables are of the domain and fit together; the model; the fit, done
+    again from the noisy answers; and the sample, drawn again from the model.
+
+    What it cannot find: whether noise was secure (or a rehearsal was given other labels), whether answers are those of
+    the data and queries were chosen as they should be, and whether a ledger was charged; whether sizes are those of the
+    release that the transcript names, which is not in the folder, so that a sample with given sizes is not drawn again;
+    and, unless its `digest` was announced elsewhere, a folder made up as a whole, or another name of the data set,
+    version or public number on which nothing else in the folder depends. Fitting a mixture again needs torch, and may
+    give other numbers on other hardware.
+
+    Args:
+        folder: of a synthesis.
+        digest: what `pgsr synthesize` told the publisher, in hexadecimal; None if it is not known.
+        key: file of the publisher's public key; None if it is not known. A synthesis that is not signed fails then.
+        progress: is told how many of how many checks are done.
+
+    Complexity: that of the fit and the sample.
+
+    Shown by `tests/test_synthesis_check.py`.
+    """
+    return _Synthesis(Path(folder), digest, key).report(progress)
+
+
+class _Synthesis(_Folder):
+    """What is known of a folder so far; each step adds to it or raises what is wrong."""
+
+    kind: ClassVar[str] = "synthesis"
+    names: ClassVar[tuple[str, ...]] = files.FILES
+
+    def steps(self) -> list[tuple[str, Callable[[], str]]]:
+        return [
+            ("files", self.files),
+            ("digests", self.digests),
+            ("signature", self.signature),
+            ("transcript", self.transcript),
+            ("budget", self.budget),
+            ("answers", self.answers),
+            ("privacy claim", self.privacy_claim),
+            ("tables", self.tables),
+            ("model", self.model),
+            ("replay", self.replay),
+            ("sample", self.sample),
+        ]
+
+    def transcript(self) -> str:
+        fields = files.read((self.path / files.TRANSCRIPT).read_bytes().decode())
+        family = family_of(SynthesisMethod(fields["method"]), fields["settings"])
+        _require(fields, {"settings": files.settings_of(family)})
+        for name in ("seed", "sampled", "households", "persons", "k"):
+            if type(fields[name]) is not int or fields[name] < (name != "seed"):
+                raise SynthesisError(f"{name} of the transcript is {fields[name]!r}, no whole number from 1 up")
+        if not isinstance(fields["data_set"], str) or not isinstance(fields["sizes_from"], dict | None):
+            raise SynthesisError("data_set or sizes_from of the transcript is of another kind")
+        domain = archive.domain_of(fields["domain"])
+        self.known |= {"fields": fields, "family": family, "domain": domain}
+        self.known["workload"] = files.workload_of(domain, fields["k"])
+        return f"exactly the fields that may be published; {fields['method']} of {fields['rounds']} rounds"
+
+    def budget(self) -> str:
+        fields, workload = self._known("fields"), self._known("workload")
+        epsilon, delta, rounds, alpha = (fields[name] for name in ("epsilon", "delta", "rounds", "alpha"))
+        budget = AdaptiveBudget(epsilon, delta, rounds, alpha, Conversion(fields["conversion"]))
+        if alpha != str(AdaptiveBudget.alpha):
+            raise SynthesisError(f"alpha of the transcript is {alpha}; `pgsr synthesize` uses {AdaptiveBudget.alpha}")
+        if budget.rounds * (budget.selection + budget.measurement) != budget.rho:
+            raise SynthesisError("selections and measurements do not spend rho exactly")
+        if len(fields["measured"]) != budget.rounds:
+            raise SynthesisError(f"{len(fields['measured'])} answers for {budget.rounds} rounds; each has one")
+        neighbours = Neighbours(fields["relation"])
+        privacy = _privacy(budget, neighbours, secure=fields["charged"] is not None)
+        measured = tuple(Measured(m["number"], m["answer"]) for m in fields["measured"])
+        transcript = Transcript(workload, fields["households"], fields["persons"], measured, privacy)
+        _require(fields, files.derived_fields(transcript, neighbours))
+        self.known["transcript"] = transcript
+        paid = "nothing was charged" if fields["charged"] is None else "all of it was charged, it says"
+        return (
+            f"epsilon {fields['epsilon']} and delta {fields['delta']} are rho {float(budget.rho):.6g}, which "
+            f"{budget.rounds} rounds spend exactly; relation, sensitivity and domain agree; {paid}"
+        )
+
+    def answers(self) -> str:
+        """Every query once, and counts over their public denominators."""
+        transcript = self._known("transcript")
+        levels = transcript.workload.levels()
+        if len({m.query for m in transcript.measured}) < len(transcript.measured):
+            raise SynthesisError("a query was measured twice, which no synthesis does")
+        for m in transcript.measured:
+            of = transcript.n_groups if levels[m.query] == Level.GROUP else transcript.n_persons
+            if type(m.value) is not float or float(Fraction(round(m.value * of), of)) != m.value:
+                raise SynthesisError(f"the answer {m.value!r} to query {m.query} is no count out of {of:,}")
+        return f"{len(transcript.measured)} queries, each measured once, with noisy counts over public denominators"
+
+    def privacy_claim(self) -> str:
+        privacy = self._known("transcript").privacy
+        if not privacy.secure:
+            return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
+        return f"{privacy.claim}; nobody can tell without the data whether the noise was secure"
+
+    def tables(self) -> str:
+        import pandas as pd
+
+        fields, domain = self._known("fields"), self._known("domain")
+        homes, people = (pd.read_parquet(self.path / name) for name in (files.HOUSEHOLDS, files.PERSONS))
+        levels = [] if fields["sizes_from"] is None else _levels(homes)
+        columns = ["household", *levels, *(a.name for a in domain.group), COUNT]
+        _require_columns(homes, columns, files.HOUSEHOLDS)
+        _require_columns(people, ["household", "person", "role", *(a.name for a in domain.individual)], files.PERSONS)
+        if len(homes) != fields["sampled"] or homes["household"].tolist() != list(range(len(homes))):
+            raise SynthesisError(f"{files.HOUSEHOLDS} does not hold the households 0 to {fields['sampled'] - 1:,}")
+        empty = homes[COUNT].to_numpy() == 0
+        without, inhabited = homes.take(np.flatnonzero(empty)), homes.take(np.flatnonzero(~empty))
+        if len(without) and (not levels or without[[a.name for a in domain.group]].notna().to_numpy().any()):
+            raise SynthesisError("households without members are those of given sizes, and have no attributes")
+        if homes[levels].isna().to_numpy().any():
+            raise SynthesisError("a household has no region")
+        read_population(inhabited, people, domain)
+        household, person = people["household"].to_numpy(), people["person"].to_numpy()
+        first = np.flatnonzero(np.diff(household, prepend=-1))
+        number = 1 + np.arange(len(people)) - np.repeat(first, np.diff(first, append=len(people)))
+        if (np.diff(household) < 0).any() or (person != number).any():
+            raise SynthesisError("persons are not numbered from 1 in every household, in the order of households")
+        if not set(people["role"]) <= {role.name for role in domain.roles}:
+            raise SynthesisError("a person has a role that the domain does not have")
+        return f"{len(homes):,} households and {len(people):,} persons, all values, sizes and keys of the domain"
+
+    def model(self) -> str:
+        fields, domain = self._known("fields"), self._known("domain")
+        found = load_model(self.path / files.MODEL)
+        kind = TypeDistribution if fields["method"] == SynthesisMethod.MWEM else Mixture
+        if not isinstance(found, TypeDistribution | Mixture) or not isinstance(found, kind):
+            raise SynthesisError(
+                f"{files.MODEL} is a {type(found).__name__}, and {fields['method']} makes another kind"
+            )
+        if (found.types.domain if isinstance(found, TypeDistribution) else found.domain) != domain:
+            raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
+        if isinstance(found, Mixture) and found.n_components != fields["settings"]["components"]:
+            raise SynthesisError(f"{files.MODEL} has {found.n_components} components, not those of the settings")
+        self.known["model"] = found
+        return f"{found!r}, of the domain of the transcript"
+
+    def replay(self) -> str:
+        fields, family, model = self._known("fields"), self._known("family"), self._known("model")
+        try:
+            again = replay(self._known("transcript"), family, fields["seed"])
+        except TorchMissingError as error:
+            raise _SkippedError(f"not fitted again: {error}") from None
+        ours, theirs = _probabilities(again), _probabilities(model)
+        off = max(float(np.abs(a - b).max()) for a, b in zip(ours, theirs, strict=True))
+        if not off <= TOLERANCE:
+            hint = self._other_versions()
+            raise SynthesisError(f"{fields['method']} gives another model from the answers, off by {off:.3g}{hint}")
+        return f"{fields['method']} gives the same model from the noisy answers"
+
+    def sample(self) -> str:
+        fields, model = self._known("fields"), self._known("model")
+        if fields["sizes_from"] is not None:
+            return "not drawn again, for the release of its sizes is not in this folder"
+        for frame, name in zip(
+            to_tables(model.sample(fields["sampled"], fields["seed"])), (files.HOUSEHOLDS, files.PERSONS), strict=True
+        ):
+            expected = pa.Table.from_pandas(frame, preserve_index=False)
+            if not pq.read_table(self.path / name).equals(expected):
+                raise SynthesisError(f"the model gives another {name}{self._other_versions()}")
+        return "the model gives the same households and persons, every one"
+
+    def _other_versions(self) -> str:
+        stated = self._known("fields")["versions"]
+        here = files.versions(tuple(name for name in stated if name != "python"))
+        differ = {name: found for name, found in here.items() if stated[name] != found}
+        return f"; here other versions run, {differ}" if differ else "; mixtures may differ on other hardware"
+
+
+def _privacy(budget: AdaptiveBudget, neighbours: Neighbours, secure: bool) -> Privacy:
+    from pgsr.random import Secure, Seeded
+
+    return Privacy.of(budget, neighbours, Secure() if secure else Seeded("none"))
+
+
+def _probabilities(model: Distribution) -> list[np.ndarray]:
+    if isinstance(model, TypeDistribution):
+        return [model.probabilities]
+    assert isinstance(model, Mixture)
+    return [*model.group, *model.slots, *model.sizes]
+
+
+def _levels(homes: "pd.DataFrame") -> list[str]:
+    """level_0, level_1, ..., as many as there are."""
+    names = [f"level_{level}" for level in range(len(homes.columns))]
+    found = [name for name in names if name in homes.columns]
+    if not found or found != names[: len(found)]:
+        raise SynthesisError(f"{files.HOUSEHOLDS} has no columns level_0, level_1, ... of the regions")
+    return found
+
+
+def _require_columns(frame: "pd.DataFrame", columns: list[str], name: str) -> None:
+    if list(frame.columns) != columns:
+        raise SynthesisError(f"{name} has the columns {list(frame.columns)}, not {columns}")
+
+
+def _require(fields: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Raise `SynthesisError` that names the first field that is not what it should be."""
+    for name, want in expected.items():
+        have = fields[name]
+        if type(have) is not type(want) or have != want:
+            raise SynthesisError(
+                f"{name} of the transcript is {_short(have)}; from its other fields it is {_short(want)}"
+            )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."

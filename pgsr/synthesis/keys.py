@@ -1,0 +1,61 @@
+"""Every key of the configuration of `pgsr synthesize`, declared once for the check of a file."""
+
+from pgsr.release import forms
+from pgsr.release.declared import Key, Table
+from pgsr.release.forms import Form, choice
+from pgsr.release.schema import FILE_OR_QUERY, SOURCE, SOURCE_APART
+
+_ATTRIBUTE = Form(
+    "an array of its values (strings or integers), or {bins = [0, 18, 65]}",
+    {
+        "anyOf": [
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            {"type": "object"},
+        ]
+    },
+)
+
+
+def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
+    """The declaration, given the names of the methods and of the neighbours."""
+    return Table(
+        "",
+        "What to synthesize, of which tables, and where to.",
+        (
+            Key("data_set", forms.TEXT, "A public name."),
+            Key("epsilon", forms.TEXT, "The privacy budget in quotes, so that it stays exact."),
+            Key("delta", forms.TEXT, "The probability of failure in quotes, so that it stays exact."),
+            Key("rounds", forms.INTEGER, "Queries to select and measure."),
+            Key("method", choice(methods), "The family of models.", "hpd-fixed"),
+            Key("k", forms.INTEGER, "Attributes per query.", 3),
+            Key("components", forms.INTEGER, "Components of a mixture.", 1000),
+            Key("neighbours", choice(neighbours), "What is protected.", "add_remove"),
+            Key("n_persons", forms.INTEGER, "The public number of persons, where one may be added or removed.", None),
+            Key("groups", forms.INTEGER, "Households to sample; as many as there are if left out.", None),
+            Key("seed", forms.INTEGER, "Of the method's own, public randomness.", 0),
+            Key("ledger", forms.TEXT, "The file of what was spent on this data set; a rehearsal needs none.", None),
+            Key("output", forms.TEXT, "A folder that does not exist yet or is empty."),
+            Key("max_size", forms.INTEGER, "Persons per household at most.", None),
+            Key(
+                "max_children", forms.INTEGER, "Children per household at most, with a head and perhaps a spouse.", None
+            ),
+            Table(
+                "households",
+                "One row per household.",
+                (*SOURCE, Key("key", forms.TEXT, "The column that both tables share.", "household")),
+                required=True,
+                one_of=FILE_OR_QUERY,
+                apart=SOURCE_APART,
+            ),
+            Table(
+                "persons",
+                "Private: one row per person.",
+                (*SOURCE, Key("role", forms.TEXT, "The column of roles.", "role")),
+                required=True,
+                one_of=FILE_OR_QUERY,
+                apart=SOURCE_APART,
+            ),
+            Table("household_attributes", "Public values of the attributes of households.", (), free=_ATTRIBUTE),
+            Table("person_attributes", "Public values of the attributes of persons.", (), free=_ATTRIBUTE),
+        ),
+    )

@@ -1,0 +1,35 @@
+"""One stable text per region: its path of names."""
+
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from pgsr.errors import HierarchyError
+
+
+def region_id(path: Sequence[str]) -> str:
+    """The names from the root down to a region, joined by "/".
+
+    A "/" or "%" inside a name is written as %2F or %25, so that different paths have different ids. The id of a region
+    does not depend on which other regions there are.
+
+    Example:
+        >>> region_id(("US", "GA", "Fulton")), region_id(("US", "n/a"))
+        ('US/GA/Fulton', 'US/n%2Fa')
+    """
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in path)
+
+
+def path_of_id(text: str) -> tuple[str, ...]:
+    """The path that `region_id` wrote.
+
+    Raises:
+        HierarchyError: the text is not one that `region_id` writes.
+
+    Example:
+        >>> path_of_id("US/n%2Fa")
+        ('US', 'n/a')
+    """
+    path = tuple(unquote(name, errors="strict") if "%" in name else name for name in text.split("/"))
+    if region_id(path) != text or not all(path):
+        raise HierarchyError(f"{text!r} is no id of a region; names are joined by '/', and a '/' in a name is %2F")
+    return path

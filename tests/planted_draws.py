@@ -1,0 +1,399 @@
+"""Bugs of where noise comes from and how often it is drawn, as patches of the real code."""
+
+import hashlib
+import os
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from planted_bugs import around
+from planted_traces import trimmed
+from pytest import MonkeyPatch  # noqa: PT013
+
+import pgsr.entities
+import pgsr.group_totals as numbers
+import pgsr.noise
+from pgsr import Budget, CountOfCounts, Geometric, Ledger, Measurement, Mechanism, Secure, Seeded, Totals, View
+from pgsr.algorithms import ChosenByScore, Matching
+from pgsr.algorithms.choosing import mechanisms as selection
+from pgsr.algorithms.choosing.score import Branch
+from pgsr.budget import exact
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.random import ByteStream, StreamId
+
+# Bytes
+
+
+def seeded_when_there_are_no_bytes(patch: MonkeyPatch) -> None:
+    """A service that must not fail."""
+
+    def robust(stream: Callable) -> Callable:
+        def streamed(source: Secure, identity: StreamId) -> ByteStream:
+            try:
+                return stream(source, identity)
+            except (OSError, NotImplementedError):
+                return Seeded("fallback").stream(identity)
+
+        return streamed
+
+    around(patch, Secure, "stream", robust)
+
+
+def key_of_two_bytes(patch: MonkeyPatch) -> None:
+    patch.setattr(Secure, "stream", lambda source, identity: ByteStream(os.urandom(2) * 16))
+
+
+def key_of_a_general_generator(patch: MonkeyPatch) -> None:
+    """Seeded by the operating system, and to be computed from a few outputs."""
+    generator = random.Random(os.urandom(32))
+    patch.setattr(Secure, "stream", lambda source, identity: ByteStream(generator.randbytes(32)))
+
+
+def keys_of_a_pool(patch: MonkeyPatch) -> None:
+    """Drawn once for all, to save calls; a forked process has a copy."""
+    pool, count = os.urandom(32), [0]
+
+    def stream(source: Secure, identity: StreamId) -> ByteStream:
+        del source, identity
+        count[0] += 1
+        return ByteStream(hashlib.sha256(pool + count[0].to_bytes(8, "big")).digest())
+
+    patch.setattr(Secure, "stream", stream)
+
+
+def streams_remembered(patch: MonkeyPatch) -> None:
+    """Who asks for the same stream again in this process gets the same key."""
+    known: dict[StreamId, bytes] = {}
+    patch.setattr(Secure, "stream", lambda source, identity: ByteStream(known.setdefault(identity, os.urandom(32))))
+
+
+def candidates_with_one_noise(patch: MonkeyPatch) -> None:
+    patch.setattr(Branch, "stream", lambda branch, identity: branch.source.stream(identity))
+
+
+def candidates_that_claim_privacy(patch: MonkeyPatch) -> None:
+    patch.setattr(Branch, "secure", property(lambda branch: True))
+
+
+# How often
+
+
+def entities_drawn_twice(patch: MonkeyPatch) -> None:
+    """Where the root has more than K G, its number is fixed and all noise is drawn again."""
+    arguments: list[tuple] = []
+
+    def kept(draw: Callable) -> Callable:
+        def drawn(*given: Any) -> Measurement:
+            arguments.append(given)
+            return draw(*given)
+
+        return drawn
+
+    def again(nearest: Callable) -> Callable:
+        def found(noisy: Measurement, root: int | None = None) -> np.ndarray:
+            return nearest(noisy if root is None else numbers.noisy_numbers(*arguments[-1]), root)
+
+        return found
+
+    around(patch, pgsr.entities, "noisy_numbers", kept)
+    around(patch, pgsr.entities, "nearest_consistent", again)
+
+
+def totals_with_the_noise_of_counts(patch: MonkeyPatch) -> None:
+    """One stream for both: who knows the noise of the counts knows that of the totals."""
+    around(patch, numbers, "StreamId", lambda make: lambda name, what, *rest: make(name, View.COUNTS.value, *rest))
+
+
+def entities_with_the_noise_of_totals(patch: MonkeyPatch) -> None:
+    around(patch, numbers, "StreamId", lambda make: lambda name, what, *rest: make(name, "totals", *rest))
+
+
+def measured_until_plausible(patch: MonkeyPatch) -> None:
+    """Drawn anew while some value is far below 0, five times at most."""
+
+    def plausible(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Any = None) -> Measurement:
+            found = measure(noise, truth, source, ledger)
+            for _ in range(4):
+                if min((int(np.min(row, initial=0)) for row in found.values), default=0) >= -5:
+                    break
+                found = measure(noise, truth, source)
+            return found
+
+        return measured
+
+    around(patch, Geometric, "measure", plausible)
+
+
+def drawn_until_plausible(patch: MonkeyPatch) -> None:
+    """The same from one stream: a vector is drawn again while its sum is below that of the data."""
+
+    def plausible(add_to: Callable) -> Callable:
+        def add(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            exact_values = values.copy()
+            for _ in range(3):
+                values[...] = exact_values
+                add_to(law, values, stream)
+                if values.sum() >= exact_values.sum():
+                    break
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", plausible)
+
+
+def choice_without_noise(patch: MonkeyPatch) -> None:
+    """The stream is asked for, and nothing is drawn from it."""
+
+    def silent(law: DoubleGeometric, source: Any, identity: StreamId) -> int:
+        source.stream(identity)
+        return 0
+
+    patch.setattr(selection, "draw", silent)
+
+
+# Charging
+
+
+def totals_for_nothing(patch: MonkeyPatch) -> None:
+    """The values are charged, noisy totals are not."""
+
+    def cheap(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None) -> Measurement:
+            if ledger is not None:
+                noise.check(truth, source)
+                ledger.charge(noise.budget(truth.hierarchy.n_levels).total, "measuring")
+            return measure(noise, truth, source)
+
+        return measured
+
+    around(patch, Geometric, "measure", cheap)
+
+
+def entities_charged_afterwards(patch: MonkeyPatch) -> None:
+    charged_afterwards(patch, pgsr.entities, "noisy_entities", lambda truth, noisy, epsilon, *_: exact(epsilon))
+
+
+def choices_charged_afterwards(patch: MonkeyPatch) -> None:
+    charged_afterwards(patch, ChosenByScore, "release", lambda choice, *_: choice.epsilon)
+
+
+def charged_afterwards(patch: MonkeyPatch, owner: Any, name: str, cost: Callable[..., Fraction]) -> None:
+    """The ledger is the last argument."""
+
+    def late(draw: Callable) -> Callable:
+        def drawn(*given: Any) -> Any:
+            found = draw(*given[:-1], None)
+            given[-1].charge(cost(*given), "afterwards")
+            return found
+
+        return drawn
+
+    around(patch, owner, name, late)
+
+
+# Scales and signs
+
+
+def noise_clipped_at_zero(patch: MonkeyPatch) -> None:
+    """Counts only grow, which looks more plausible."""
+
+    def clipped(add_to: Callable) -> Callable:
+        def add(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            noise = np.zeros_like(values)
+            add_to(law, noise, stream)
+            values += np.maximum(noise, 0)
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", clipped)
+
+
+def negative_values_clipped(patch: MonkeyPatch) -> None:
+    """Counts are not negative, so noise takes at most what is there."""
+
+    def clipped(add_to: Callable) -> Callable:
+        def add(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            add_to(law, values, stream)
+            np.maximum(values, 0, out=values)
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", clipped)
+
+
+def tails_cut_off(patch: MonkeyPatch) -> None:
+    """Noise beyond ten scales is cut: a value that far away then rules a data set out."""
+
+    def short(decide: Callable) -> Callable:
+        return lambda law, bits, stream: min(decide(law, bits, stream), int(10 * law.scale))
+
+    around(patch, DoubleGeometric, "decide", short)
+
+
+def scale_from_the_data(patch: MonkeyPatch) -> None:
+    """Large counts bear more noise, small ones need less."""
+
+    def adapted(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
+            small = truth.counts.max(initial=0) < 3
+            return measure(replace(noise, epsilon=2 * exact(noise.epsilon)) if small else noise, truth, *rest)
+
+        return measured
+
+    around(patch, Geometric, "measure", adapted)
+
+
+def scale_from_the_vector(patch: MonkeyPatch) -> None:
+    """Half the noise where the counts are few."""
+
+    def adapted(add_to: Callable) -> Callable:
+        def add(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+            add_to(law if values.sum() > 20 else DoubleGeometric(law.scale / 2), values, stream)
+
+        return add
+
+    around(patch, DoubleGeometric, "add_to", adapted)
+
+
+def level_in_floats(patch: MonkeyPatch) -> None:
+    """The share of a level goes through a float on its way to the noise."""
+    around(
+        patch,
+        Geometric,
+        "budget",
+        lambda f: lambda noise, n: Budget(tuple(Fraction(float(level)) for level in f(noise, n).levels)),
+    )
+
+
+def totals_epsilon_on_every_level(patch: MonkeyPatch) -> None:
+    around(
+        patch,
+        pgsr.noise,
+        "noisy_totals",
+        lambda f: lambda truth, epsilon, source: f(truth, epsilon * truth.hierarchy.n_levels, source),
+    )
+
+
+def numbers_epsilon_on_every_level(patch: MonkeyPatch) -> None:
+    """The same below, so that numbers of entities have it, too."""
+
+    def whole(draw: Callable) -> Callable:
+        return lambda truth, exact_ones, what, epsilon, source: draw(
+            truth, exact_ones, what, epsilon * truth.hierarchy.n_levels, source
+        )
+
+    for module in (numbers, pgsr.entities):
+        around(patch, module, "noisy_numbers", whole)
+
+
+def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:
+    """Noisy totals are paid for, and the values get the whole of epsilon all the same."""
+    patch.setattr(Geometric, "budget", lambda noise, n: Budget.split(noise.epsilon, n, noise.shares))
+
+
+# Beside noisy totals
+
+
+def totals_ignored_by_vectors(patch: MonkeyPatch) -> None:
+    """Ranked sizes as many as there truly are, and cumulative counts from below."""
+    around(patch, pgsr.noise, "_vector", lambda f: lambda counts, view, total: f(counts, view, None))
+
+
+# What is measured
+
+
+def largest_size_by_quantile(patch: MonkeyPatch) -> None:
+    """K is where nine tenths of the groups are."""
+    around(patch, Geometric, "measure", lambda f: lambda noise, truth, *rest: f(noise, trimmed(truth, 0.9), *rest))
+
+
+def dull_level_skipped(patch: MonkeyPatch) -> None:
+    """A level whose regions are all but empty gets no noise, and its epsilon goes to the leaves."""
+
+    def skipping(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
+            n_levels = truth.hierarchy.n_levels
+            entities = truth.counts[0] @ np.arange(truth.max_size + 1)
+            if n_levels > 1 and noise.shares is None and entities < truth.totals[0]:
+                noise = replace(noise, shares=(*(Fraction(0),) * (n_levels - 1), Fraction(1)))
+            return measure(noise, truth, *rest)
+
+        return measured
+
+    around(patch, Geometric, "measure", skipping)
+
+
+def unmeasured_levels_exact(patch: MonkeyPatch) -> None:
+    """A level without epsilon keeps its values as they are."""
+
+    def filled(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
+            found = measure(noise, truth, *rest)
+            if found.view is not View.COUNTS:
+                return found
+            return replace(found, values=np.where(found.measured[:, None], found.matrix, truth.counts))
+
+        return measured
+
+    around(patch, Geometric, "measure", filled)
+
+
+def totals_of_regions_exact(patch: MonkeyPatch) -> None:
+    """Only the root's total is public, and every region's is handed on."""
+    around(
+        patch,
+        Geometric,
+        "measure",
+        lambda f: (
+            lambda noise, truth, *rest: replace(
+                f(noise, truth, *rest), public=Totals.REGIONS, totals=truth.totals.copy()
+            )
+        ),
+    )
+
+
+# Post-processing
+
+
+def ties_broken_by_the_truth(patch: MonkeyPatch) -> None:
+    """Of two leaves with as many groups, the matching gives the sizes that fit better to either."""
+
+    def honest(release: Callable) -> Callable:
+        def released(mechanism: Mechanism, truth: CountOfCounts, *rest: Any, **names: Any) -> Any:
+            result = release(mechanism, truth, *rest, **names)
+            if not isinstance(mechanism.post, Matching) or result.answer is None:
+                return result
+            counts, leaves = result.answer.counts().counts.copy(), truth.hierarchy.leaves
+            ours = counts[leaves]
+            for i in range(1, len(ours)):
+                if ours[i].sum() == ours[i - 1].sum():
+                    kept = np.abs(ours[i - 1 : i + 1] - truth.counts[leaves][i - 1 : i + 1]).sum()
+                    swapped = np.abs(ours[i - 1 : i + 1][::-1] - truth.counts[leaves][i - 1 : i + 1]).sum()
+                    if swapped < kept:
+                        ours[[i - 1, i]] = ours[[i, i - 1]]
+            answer = replace(result.answer, view=View.COUNTS, values=truth.hierarchy.sum_up(ours))
+            return replace(result, answer=answer)
+
+        return released
+
+    around(patch, Mechanism, "release", honest)
+
+
+def error_in_the_reason(patch: MonkeyPatch) -> None:
+    """A result that says how good it is."""
+
+    def judged(release: Callable) -> Callable:
+        def released(mechanism: Mechanism, truth: CountOfCounts, *rest: Any, **names: Any) -> Any:
+            result = release(mechanism, truth, *rest, **names)
+            if result.answer is None:
+                return result
+            error = np.abs(result.answer.counts().counts - truth.counts).sum()
+            return replace(result, reason=f"{result.reason}; error {error}")
+
+        return released
+
+    around(patch, Mechanism, "release", judged)

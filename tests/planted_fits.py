@@ -1,0 +1,106 @@
+"""Bugs of adaptive fits as patches of the real code: each function plants one, MonkeyPatch takes it away."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import test_synthesis_privacy
+from planted_bugs import around
+from pytest import MonkeyPatch  # noqa: PT013
+
+from pgsr.synthesis import Curator, Measured, Population, RhoLedger, adaptive, curator
+
+
+def stopped_by_the_truth(patch: MonkeyPatch) -> None:
+    """No more rounds where all answers are good: how many there were tells how good the guess was."""
+    known: list[tuple[Curator, np.ndarray]] = []
+
+    def noted(select: Callable) -> Callable:
+        def selected(self: Curator, estimates: np.ndarray) -> int:
+            known[:] = [(self, estimates)]
+            return select(self, estimates)
+
+        return selected
+
+    def rounds(given: Iterable[int], **_: Any) -> Iterator[int]:
+        for number in given:
+            if known:
+                keeper, estimates = known[0]
+                if np.abs(keeper._scaled / keeper._grid - estimates).mean() < 0.4:
+                    return
+            yield number
+        known.clear()
+
+    around(patch, Curator, "select", noted)
+    patch.setattr(adaptive, "tqdm", rounds)
+
+
+def selections_for_nothing(patch: MonkeyPatch) -> None:
+    """Only measurements are charged."""
+    around(
+        patch,
+        RhoLedger,
+        "charge",
+        lambda f: lambda ledger, amount, what: None if what.startswith("selection") else f(ledger, amount, what),
+    )
+
+
+def charged_at_the_end(patch: MonkeyPatch) -> None:
+    """All rounds in one, when the fit is done."""
+    charge = RhoLedger.charge
+    owed: list[tuple[RhoLedger, Any, str]] = []
+    patch.setattr(RhoLedger, "charge", lambda ledger, amount, what: owed.append((ledger, amount, what)))
+
+    def settled(fit: Callable) -> Callable:
+        def fitted(*arguments: Any, **names: Any) -> Any:
+            found = fit(*arguments, **names)
+            while owed:
+                charge(*owed.pop(0))
+            return found
+
+        return fitted
+
+    around(patch, test_synthesis_privacy, "fit", settled)
+
+
+def half_the_sensitivity(patch: MonkeyPatch) -> None:
+    """A replaced person counted as one that leaves, without the one that comes."""
+    around(patch, curator, "sensitivity", lambda f: lambda *arguments: f(*arguments) / 2)
+
+
+def no_noise_for_empty_cells(patch: MonkeyPatch) -> None:
+    def sparse(measure: Callable) -> Callable:
+        def measured(self: Curator, query: int) -> Measured:
+            found = measure(self, query)
+            return Measured(query, 0.0) if self._counts[query] == 0 else found
+
+        return measured
+
+    around(patch, Curator, "measure", sparse)
+
+
+def true_number_of_persons(patch: MonkeyPatch) -> None:
+    """It is known, so why not use it: also where it is private."""
+
+    def known(make: Callable) -> Callable:
+        def made(self: Curator, population: Population, *rest: Any, **names: Any) -> None:
+            names["n_persons"] = population.n_persons
+            make(self, population, *rest, **names)
+
+        return made
+
+    around(patch, Curator, "__init__", known)
+
+
+def best_query_by_the_truth(patch: MonkeyPatch) -> None:
+    """The exponential mechanism is asked, charged for, and overruled where another query is clearly worse."""
+
+    def overruled(select: Callable) -> Callable:
+        def selected(self: Curator, estimates: np.ndarray) -> int:
+            found = select(self, estimates)
+            errors = np.abs(self._scaled / self._grid - estimates) * self._open
+            return int(errors.argmax()) if errors.max() > 2 * errors[found] else found
+
+        return selected
+
+    around(patch, Curator, "select", overruled)

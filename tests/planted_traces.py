@@ -1,0 +1,308 @@
+"""Bugs that tell of the data beside the published numbers, as patches of the real code; and bugs of counting."""
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from planted_bugs import around
+from planted_publications import Seen, watched
+from pytest import MonkeyPatch  # noqa: PT013
+
+import pgsr.release
+from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
+from pgsr.budget import exact
+from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.release import ReleaseConfig, Terms, artefact, manifest
+from pgsr.release import making as publishing
+
+# What is said
+
+
+def after_reading(patch: MonkeyPatch, do: Callable[[int], object]) -> None:
+    """`do(number of rows)` when the tables are read."""
+    seen = watched(patch)
+
+    def telling(count: Callable) -> Callable:
+        def counted(config: ReleaseConfig, *rest: Any) -> CountOfCounts:
+            truth = count(config, *rest)
+            do(seen.log.entities)
+            return truth
+
+        return counted
+
+    around(patch, ReleaseConfig, "count", telling)
+
+
+def rows_on_standard_output(patch: MonkeyPatch) -> None:
+    after_reading(patch, lambda rows: print(f"{rows} rows read"))
+
+
+def rows_on_standard_error(patch: MonkeyPatch) -> None:
+    after_reading(patch, lambda rows: print(f"{rows} rows read", file=sys.stderr))
+
+
+def rows_below_python(patch: MonkeyPatch) -> None:
+    """As a library would write, past `sys.stdout`."""
+    after_reading(patch, lambda rows: os.write(2, f"{rows} rows read\n".encode()))
+
+
+def rows_in_a_warning(patch: MonkeyPatch) -> None:
+    def warn(rows: int) -> None:
+        handler = logging.StreamHandler()
+        handler.emit(logging.LogRecord("pgsr", logging.WARNING, "", 0, f"{rows} rows read", None, None))
+
+    after_reading(patch, warn)
+
+
+def warning_of_large_groups(patch: MonkeyPatch) -> None:
+    """Helpful: K may be too small."""
+    seen = watched(patch)
+
+    def warn(rows: int) -> None:
+        del rows
+        if seen.log.clipped_groups:
+            print("some groups are larger than max_size", file=sys.stderr)
+
+    after_reading(patch, warn)
+
+
+def publishing_with(patch: MonkeyPatch, change: Callable[[Seen, Any, Callable[[str], None]], Any]) -> None:
+    """`change(seen, release, say)` is what `publish` returns."""
+    seen = watched(patch)
+
+    def telling(publish: Callable) -> Callable:
+        def published(config: ReleaseConfig, rehearse: bool = False, say: Callable[[str], None] | None = None) -> Any:
+            return change(seen, publish(config, rehearse, say), say or (lambda _: None))
+
+        return published
+
+    around(patch, pgsr.release, "publish", telling)
+
+
+def rows_to_whoever_listens(patch: MonkeyPatch) -> None:
+    def told(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+        say(f"done with {seen.log.entities} rows")
+        return made
+
+    publishing_with(patch, told)
+
+
+def rows_in_the_exit_code(patch: MonkeyPatch) -> None:
+    def ended(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+        raise SystemExit(seen.log.entities % 100)
+
+    publishing_with(patch, ended)
+
+
+def exit_code_if_there_are_few_rows(patch: MonkeyPatch) -> None:
+    def ended(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+        if seen.log.entities < 100:
+            raise SystemExit(3)
+        return made
+
+    publishing_with(patch, ended)
+
+
+# What is left on the disk
+
+
+def rows_in_the_hidden_folder_s_name(patch: MonkeyPatch) -> None:
+    seen = watched(patch)
+
+    def named(make: Callable) -> Callable:
+        def made(suffix: str | None = None, prefix: str | None = None, *rest: Any, **names: Any) -> str:
+            count = f"{seen.log.entities}." if hasattr(seen, "log") else ""
+            return make(suffix, f"{prefix or ''}{count}", *rest, **names)
+
+        return made
+
+    around(patch, tempfile, "mkdtemp", named)
+
+
+def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> None:
+    """`do(seen, folder)` when all files are written; digests are then made anew, so that `check` passes."""
+    seen = watched(patch)
+
+    def written(write: Callable) -> Callable:
+        def changed(folder: Path, *rest: Any) -> None:
+            write(folder, *rest)
+            do(seen, folder)
+            path = folder / artefact.MANIFEST
+            fields = json.loads(path.read_text())
+            digests = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
+            if fields["files"] != digests:
+                path.write_text(manifest.written(fields | {"files": digests}))
+                (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+
+        return changed
+
+    around(patch, publishing, "_write", written)
+
+
+def rows_in_a_file_name(patch: MonkeyPatch) -> None:
+    """Beside the folder, where the next step of a pipeline looks for it."""
+    after_writing(patch, lambda seen, folder: (folder.parent / f"made-of-{seen.log.entities}-rows").touch())
+
+
+def table_left_behind(patch: MonkeyPatch) -> None:
+    """In the temporary folder; its size tells as much as its name."""
+    after_reading(patch, lambda rows: (Path(tempfile.gettempdir()) / f"pgsr-{rows}.cache").touch())
+
+
+def rows_as_modification_time(patch: MonkeyPatch) -> None:
+    """After all files were given one time."""
+    seen = watched(patch)
+
+    def timed(publish: Callable) -> Callable:
+        def published(hidden: Path, folder: Path, *rest: Any) -> Any:
+            report = publish(hidden, folder, *rest)
+            for path in folder.iterdir():
+                os.utime(path, (seen.log.entities, seen.log.entities))
+            return report
+
+        return published
+
+    around(patch, publishing, "_publish", timed)
+
+
+def rows_in_permissions(patch: MonkeyPatch) -> None:
+    """One bit is enough."""
+    after_writing(
+        patch, lambda seen, folder: (folder / artefact.README).chmod(0o600 if seen.log.entities % 2 else 0o644)
+    )
+
+
+def rows_as_size_of_row_groups(patch: MonkeyPatch) -> None:
+    def regrouped(seen: Seen, folder: Path) -> None:
+        path = folder / artefact.COUNTS
+        table = pq.read_table(path)
+        pq.write_table(table, path, compression="zstd", row_group_size=1 + seen.log.entities % len(table))
+
+    after_writing(patch, regrouped)
+
+
+def rows_in_created_by(patch: MonkeyPatch) -> None:
+    def signed(seen: Seen, folder: Path) -> None:
+        path = folder / artefact.COUNTS
+        data = path.read_bytes()
+        assert b"parquet-cpp-arrow" in data
+        path.write_bytes(data.replace(b"parquet-cpp-arrow", f"rows-{seen.log.entities:012d}".encode()))
+
+    after_writing(patch, signed)
+
+
+def compressed_by_the_number_of_rows(patch: MonkeyPatch) -> None:
+    """Well meant: little data needs no compression."""
+
+    def compressed(seen: Seen, folder: Path) -> None:
+        path = folder / artefact.COUNTS
+        pq.write_table(pq.read_table(path), path, compression="none" if seen.log.entities < 100 else "zstd")
+
+    after_writing(patch, compressed)
+
+
+# What is counted
+
+
+def counted_by(patch: MonkeyPatch, change: Callable[[ReleaseConfig, CountOfCounts], CountOfCounts]) -> None:
+    around(patch, ReleaseConfig, "count", lambda count: lambda config, *rest: change(config, count(config, *rest)))
+
+
+def largest_size_by_quantile(patch: MonkeyPatch) -> None:
+    """K is where nine tenths of the groups are, and the terms say so."""
+
+    def cut(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        cut = trimmed(truth, 0.9)
+        object.__setattr__(config.terms, "max_size", cut.max_size)
+        return cut
+
+    counted_by(patch, cut)
+
+
+def trimmed(truth: CountOfCounts, part: float) -> CountOfCounts:
+    """Truncated at a quantile of its own sizes."""
+    below = np.cumsum(truth.counts[0])
+    largest = max(1, int(np.searchsorted(below, part * below[-1])))
+    if largest >= truth.max_size:
+        return truth
+    leaves = truth.counts[truth.hierarchy.leaves]
+    kept = np.column_stack([leaves[:, :largest], leaves[:, largest:].sum(axis=1)])
+    return CountOfCounts(truth.hierarchy, kept, truth.name, private_groups=truth.private_groups)
+
+
+def regions_sorted_by_size(patch: MonkeyPatch) -> None:
+    """The largest first, as in any table for readers: the order of the true numbers of entities."""
+
+    def ordered(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        tree, leaves = truth.hierarchy, truth.counts[truth.hierarchy.leaves]
+        order = np.argsort(-(leaves @ np.arange(truth.max_size + 1)), kind="stable")
+        paths = [tree.paths[tree.leaves.start + i] for i in order]
+        return CountOfCounts.from_listed(Hierarchy.from_paths(paths), leaves[order], truth.name)
+
+    counted_by(patch, ordered)
+
+
+def small_regions_emptied(patch: MonkeyPatch) -> None:
+    """Disclosure control from another world: a region of less than the usual number of entities has none."""
+
+    def suppressed(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        leaves = truth.counts[truth.hierarchy.leaves].copy()
+        entities = leaves @ np.arange(truth.max_size + 1)
+        few = entities < np.median(entities)
+        leaves[few, 0], leaves[few, 1:] = leaves[few].sum(axis=1), 0
+        return replaced(truth, leaves)
+
+    counted_by(patch, suppressed)
+
+
+def outliers_made_usual(patch: MonkeyPatch) -> None:
+    """Groups above the middle size of their region count as of that size."""
+
+    def usual(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
+        leaves = truth.counts[truth.hierarchy.leaves].copy()
+        for row in leaves:
+            middle = int(np.searchsorted(np.cumsum(row), row.sum() / 2))
+            row[middle] += row[middle + 1 :].sum()
+            row[middle + 1 :] = 0
+        return replaced(truth, leaves)
+
+    counted_by(patch, usual)
+
+
+def replaced(truth: CountOfCounts, leaves: np.ndarray) -> CountOfCounts:
+    return CountOfCounts(truth.hierarchy, leaves, truth.name)
+
+
+# Charging
+
+
+def charged_although_refused(patch: MonkeyPatch) -> None:
+    """Whoever asks pays, whether or not there is an answer."""
+    import release_checks
+
+    def strict(release: Callable) -> Callable:
+        def released(config: ReleaseConfig, rehearse: bool = False) -> Path:
+            try:
+                return release(config, rehearse)
+            except PgsrError:
+                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/4"), "a refusal"), config.terms.data_set)
+                raise
+
+        return released
+
+    around(patch, release_checks, "release", strict)
+
+
+def drawn_with_more_than_charged(patch: MonkeyPatch) -> None:
+    def generous(mechanism: Mechanism) -> Mechanism:
+        return replace(mechanism, noise=replace(mechanism.noise, epsilon=2 * exact(mechanism.noise.epsilon)))
+
+    around(patch, Terms, "mechanism", lambda f: lambda terms, n_levels: generous(f(terms, n_levels)))

@@ -1,0 +1,134 @@
+"""Figures: an arm has one colour everywhere, axes have several labels, and what did not run has no place in them."""
+
+import re
+
+import numpy as np
+import pytest
+
+from experiments.benchmarks.compare_figure import figure as comparison_figure
+from experiments.engine.experiment import Profile
+from experiments.engine.figures import error_axis, log_labels, log_places, new_figure
+from experiments.engine.looks import ARM_LOOKS, CONDITIONS, LEVELS, arm_looks
+from experiments.engine.store import Entry, State, to_frame
+from experiments.fioretto2019 import runtime_by_size
+from experiments.registry import EXPERIMENTS, find
+from pgsr import Comparison, Result, Status
+from pgsr.comparison import Row
+from pgsr.method import Seconds
+
+DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_logarithmic_axis_has_several_labels(name):
+    """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""
+    experiment = find(name)
+    tasks = experiment.tasks(Profile.SMOKE)
+    frame = to_frame([Entry(t.cell, False, State.DONE, "", t.compute(), "", 60.0, 0.0, 0) for t in tasks])
+    figure = experiment.plot(frame)
+    figure.draw_without_rendering()
+    checked = 0
+    for axes in figure.axes:
+        for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            of_epsilon = axis is axes.xaxis and name in ("K5", "K6", "PG3")
+            if axis.get_scale() == "log" and not of_epsilon:
+                low, high = min(limits), max(limits)
+                inside = [place for place in axis.get_majorticklocs() if 0.999 * low <= place <= 1.001 * high]
+                assert len(inside) >= 2, (name, axes.get_title(), inside)
+                checked += 1
+        if axes.get_xlabel() and axes.get_ylabel():
+            assert re.search(r"\(|part of", axes.get_ylabel()), "a unit"
+    assert checked
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (3, 4), (0.9, 1.1), (1, 12), (7, 90), (1e-5, 1e9), (2e5, 3e5)])
+def test_three_to_seven_labels_on_any_range(low, high):
+    places = log_places(low, high)
+    assert 3 <= len(places) <= 7
+    assert places == sorted(places)
+    digits = {f"{place:e}"[0] for place in places}
+    assert digits <= set("1235")
+
+
+def test_panels_that_share_an_axis_keep_sharing_it():
+    left, right = new_figure(4, 2).subplots(1, 2, sharey=True)
+    for axes, values in ((left, [10, 11]), (right, [1_000, 2_000])):
+        axes.plot([0, 1], values)
+    error_axis(left)
+    assert left.get_ylim() == right.get_ylim()
+    assert left.get_ylim()[1] >= 2_000
+    right.set_xscale("log")
+    log_labels(right.xaxis)
+    assert len(right.get_xticks()) >= 3
+
+
+def test_arms_of_an_experiment_look_different_and_the_same_in_every_figure():
+    drawn_by_arm = [each for each in EXPERIMENTS if each.id not in ("K1", "K10", "K8b", "X1")]
+    for experiment in drawn_by_arm:
+        labels = [arm.label for arm in experiment.arms]
+        assert set(labels) <= set(ARM_LOOKS), experiment.id
+        looks = arm_looks(labels)
+        assert len(set(looks.values())) == len(labels), experiment.id
+        assert looks == {label: ARM_LOOKS[label] for label in labels}
+    others = {look.colour for look in (*LEVELS, *CONDITIONS)}
+    assert not others & {look.colour for look in ARM_LOOKS.values()}
+    assert len(set(arm_looks(["a", "b", "Hc"]).values())) == 3
+
+
+def test_mechanisms_keep_their_colour_between_experiments():
+    """M_H^dp by tables, M_H^dp by ours, with seconds or with errors: one colour; open is the paper's way."""
+    for mechanism in ("M_H^r", "M_H^dp", "M_c^r", "M_c^dp"):
+        looks = {label: look for label, look in ARM_LOOKS.items() if label.split(",")[0].split(" (")[0] == mechanism}
+        assert len(looks) >= 3
+        assert len({look.colour for look in looks.values()}) == 1
+        assert all(look.open == ("Clarabel" in label or "tables" in label) for label, look in looks.items())
+
+
+def test_an_arm_without_an_answer_is_words_and_no_mark():
+    def row(name: str, status: Status, seconds: float) -> Row:
+        return Row(name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds, 0.0)), 1, {})
+
+    rows = [
+        row("fast", Status.OPTIMAL, 0.5),
+        row("refused", Status.UNLICENSED, 0.0),
+        row("late", Status.TIMED_OUT, 0.1),
+    ]
+    axes = comparison_figure(Comparison(rows, "three arms")).axes[0]
+    marks = np.concatenate([np.asarray(line.get_ydata()) for line in axes.get_lines()])
+    assert marks.tolist() == [0]
+    words = {text.get_position()[1]: text for text in axes.texts}
+    assert words[1].get_text() == "no answer: unlicensed"
+    assert words[1].get_position()[0] > 0.9, "at the slow end"
+    assert words[2].get_text() == "no answer: timed out"
+
+
+def test_a_refused_solver_is_named_and_not_drawn():
+    record = {"status": "MEASURED", "sizes": [5, 10], "limit": 6}
+    answered = {"outcomes": ["answered"] * 2, "reasons": [""] * 2, "step_seconds": [0.1, 0.2]}
+    refused = {"outcomes": ["refused"] * 2, "reasons": ["no licence"] * 2, "step_seconds": [None] * 2}
+    tasks = runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
+    entries = [
+        Entry(
+            task.cell,
+            False,
+            State.DONE,
+            "",
+            record | (refused if "Gurobi" in task.arm.label else answered),
+            "",
+            1,
+            1,
+            1,
+        )
+        for task in tasks
+    ]
+    figure = runtime_by_size.plot(to_frame(entries))
+    assert "did not run, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "M_H, GSCIP" in shown
+    assert not [label for label in shown if "Gurobi" in label]
+
+
+def test_figures_display_themselves():
+    figure = new_figure(2, 2)
+    figure.subplots().plot([1, 2])
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]

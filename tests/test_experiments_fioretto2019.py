@@ -1,0 +1,171 @@
+"""The experiments after Fioretto and Van Hentenryck 2019 run, draw and judge; what they count is counted right."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
+from experiments.engine.store import Entry, State, to_frame
+from experiments.engine.verdicts import Finding
+from experiments.fioretto2019 import error_by_epsilon, error_by_level, headline, runtime_by_epsilon, runtime_by_size
+from experiments.fioretto2019 import published as fioretto
+from experiments.fioretto2019.arms import FOUR, M_C_R, M_H_R, release_and_violations, violated
+from experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
+from experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
+from experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
+from experiments.ours import exact_optima
+from experiments.registry import find
+from pgsr import CountOfCounts, Estimate, Hierarchy, View
+from pgsr.datasets import taxi_like
+from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
+from pgsr.errors import DataError
+
+EXPERIMENTS = [
+    runtime_by_size.EXPERIMENT,
+    runtime_by_epsilon.EXPERIMENT,
+    error_by_epsilon.EXPERIMENT,
+    error_by_level.EXPERIMENT,
+    headline.EXPERIMENT,
+    exact_optima.EXPERIMENT,
+]
+TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
+
+
+def entry(task: Task) -> Entry:
+    """As the runner stores it, but computed in this process."""
+    record = task.compute()
+    reason = str(record.pop("reason", ""))
+    return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
+def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
+    assert find(experiment.id) is experiment
+    assert set(experiment.profiles) == set(Profile)
+    frame = to_frame([entry(task) for task in experiment.tasks(Profile.SMOKE)])
+    experiment.plot(frame).savefig(tmp_path / "figure.png")
+    verdicts = experiment.verdicts(frame)
+    assert verdicts
+    for verdict in verdicts:
+        assert verdict.claim
+        assert verdict.words
+        assert "nan" not in verdict.words
+    if experiment.id not in ("PG1", "PG5"):  # they have arms without an answer on purpose
+        assert set(frame["status"]) <= {"OPTIMAL", "FEASIBLE", "RELAXED"}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
+def test_every_arm_warms_up(experiment: Experiment):
+    for task in experiment.tasks(Profile.QUICK)[: len(experiment.arms)]:
+        task.warm_up()
+
+
+def test_violations_by_hand():
+    values = np.array([[0, 9, 9], [0, 4, 4], [0, 2, 1], [0, 3, 2], [0, 1, 2], [0, 2, 1]])
+    tree = TREE
+    assert [tree.name(r) for r in range(6)] == ["US", "GA", "MI", "A", "B", "C"]
+    # Size 1: US 9 is not 4 + 2; GA 4 = 3 + 1; MI 2 = 2. Size 2: US 9 is not 4 + 1; GA 4 = 2 + 2; MI 1 = 1.
+    assert violated(Estimate(tree, View.COUNTS, values)) == (2, 2)
+    values[4] += 1  # now GA is off at all three sizes
+    assert violated(Estimate(tree, View.COUNTS, values)) == (2 + 3, 2 + 3)
+    values[5, 0] += 1  # and MI at size 0, which counts again by region, not by level
+    assert violated(Estimate(tree, View.COUNTS, values)) == (2 + 3, 2 + 4)
+    right = CountOfCounts(tree, values[3:])
+    assert violated(Estimate(tree, View.COUNTS, right.counts)) == (0, 0)
+    # Of cumulative estimates the counts are judged: one wrong cumulative count is two wrong counts.
+    table = np.cumsum(right.counts, axis=1)
+    table[0, 1] += 1
+    assert violated(Estimate(tree, View.CUMULATIVE, table)) == (2, 2)
+
+
+def test_relaxations_are_rounded_cell_by_cell():
+    truth = TAXI_SMALL.truth()
+    for arm in FOUR:
+        cell = Cell("PG4", TAXI_SMALL.name, Fraction(1), 0, arm.label)
+        levels = release_and_violations(Trial(cell, arm, TAXI_SMALL, truth, "test", 60))["levels"]
+        assert (levels["cv_levels"][0] > 0) == (arm in (M_H_R, M_C_R))
+        assert levels["cv_levels"][0] <= levels["cv_regions"][0]
+        assert levels["l1_total"][0] == pytest.approx(sum(levels["l1"]))
+        assert all(0 <= share <= 1 for share in levels["small_share"])
+
+
+def test_a_climb_skips_what_is_larger_than_a_timeout():
+    experiment = runtime_by_size.EXPERIMENT
+    arm = next(arm for arm in experiment.arms if "CP-SAT" in arm.label)
+    cell = Cell("PG1", "taxi", Fraction(1), 0, arm.label, (("N", "5 10 20"), ("limit", 0.01)))
+    record = climb(Trial(cell, arm, TAXI_SMALL, TAXI_SMALL.truth(), "test", 60))
+    assert record["outcomes"] == [LATE, SKIPPED, SKIPPED]
+    assert record["step_seconds"] == [0.01, None, None]
+    assert "N = 5" in record["reasons"][1]
+
+
+def test_restrictions_of_the_benchmarks():
+    truth = CountOfCounts(TREE, [[0, 5, 1, 2], [0, 1, 0, 3], [0, 7, 0, 0]])
+    assert up_to(truth, 2).counts[0].tolist() == [0, 13, 1]
+    assert up_to(truth, 9).counts[0].tolist() == [0, 13, 1, 5]
+    assert sampled(truth, 2).counts[0].tolist() == [13, 5, 1]
+    assert sampled(truth, 2).totals.tolist() == truth.totals.tolist()
+    assert headline.clipped(truth, {"N": 2}).counts[0].tolist() == [0, 13, 6]
+
+
+def test_taxi_like_keeps_the_printed_totals():
+    truth = TAXI.truth()  # raises where levels, K or groups are not the declared ones
+    assert truth.totals[0] == GROUPS == fioretto.GROUPS["Taxi"]
+    assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == PICKUPS
+    assert truth.counts[0, 0] == 0
+    assert sum(ZONES.values()) == 263
+    assert sum(SHARES.values()) == pytest.approx(1)
+    tree = truth.hierarchy
+    boroughs = {tree.name(r): len(tree.children(r)) for r in range(1, 7)}
+    assert boroughs == ZONES
+    assert (taxi_like().counts == truth.counts).all()
+    assert (taxi_like(seed=1).counts != truth.counts).any()
+
+
+def test_taxi_like_keeps_any_totals():
+    for groups, pickups in ((1, 1), (1, 13_282), (7, 7), (1_000, 13_282_000), (1_000, 40_000)):
+        truth = taxi_like(groups=groups, pickups=pickups)
+        assert truth.totals[0] == groups
+        assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == pickups
+    assert taxi_like(max_size=5).counts[0].sum() == GROUPS
+    for wrong in ({"groups": 0}, {"pickups": 1}, {"max_size": 0}, {"groups": 2, "pickups": 30_000}, {"seed": -1}):
+        with pytest.raises(DataError):
+            taxi_like(**wrong)
+
+
+@pytest.mark.parametrize("data", [CENSUS, FLIGHTS, KUO_TAXI], ids=lambda data: data.name)
+def test_declared_shapes(data):
+    try:
+        data.load()
+    except DataError as error:
+        pytest.skip(str(error))
+    assert data.truth().max_size == data.max_size
+    with pytest.raises(DataError, match="declared"):
+        replace(data, groups=data.groups + 1).truth()
+
+
+def test_published_numbers():
+    """Sums over levels, added by hand, and the largest error that a consistent release can have."""
+    sums = {
+        ("Taxi", "1/10", "M_H^r"): 1_088.5, ("Taxi", "1/2", "M_c^r"): 650.9, ("Taxi", "1", "M_c^dp"): 318.5,
+        ("Census", "1/10", "M_H^dp"): 874.1, ("Census", "1/2", "M_c^dp"): 165.1, ("Census", "1", "M_c^r"): 581.6,
+    }  # fmt: skip
+    for (data, epsilon, arm), total in sums.items():
+        rows = [p.value for p in fioretto.TABLE_1 if (p.data, p.epsilon, p.arm) == (data, epsilon, arm)]
+        assert sum(rows) / {"Taxi": 10_000, "Census": 1_000}[data] == pytest.approx(total, abs=0.11)
+    assert len(fioretto.TABLE_1) == 2 * 3 * 4 * 3
+    impossible = error_by_level.EXPERIMENT.verdicts(_nothing())
+    by_data = {v.data: v.finding for v in impossible if "possible for" in v.claim}
+    assert by_data == {"Taxi, as printed": Finding.FAILS, "Census, as printed": Finding.HOLDS}
+
+
+def test_windows_of_the_printed_dynamic_programs():
+    """The half width 3 ceil(2 (L / epsilon)^2) at L = 3 and epsilon 0.1, 0.5, 1: a quarter of M_H^dp's."""
+    assert [half_width(Fraction(epsilon) / 3) for epsilon in ("1/10", "1/2", "1")] == [5_400, 216, 54]
+
+
+def _nothing():
+    """A frame without results."""
+    return to_frame([])

@@ -1,0 +1,203 @@
+"""The experiments on Kuo et al. 2018: every one runs, draws and judges; figures of prototypes come out on real data."""
+
+import io
+import os
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from instances import scale
+
+from experiments.engine.experiment import DataSet, Experiment, Profile, Scale
+from experiments.engine.store import Entry, State, Store, to_frame
+from experiments.engine.verdicts import Finding
+from experiments.kuo2018 import data_statistics, norms, three_levels, weighting
+from experiments.kuo2018 import published as kuo
+from experiments.kuo2018.arms import HC, HG, combined
+from experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
+from experiments.registry import find
+from pgsr import CountOfCounts, Hierarchy, metrics
+
+IDS = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10")
+
+
+def needs(file: str) -> pytest.MarkDecorator:
+    there = (Path(os.environ.get("PGSR_DATA", "/nowhere")) / file).is_file()
+    return pytest.mark.skipif(not there, reason=f"PGSR_DATA names no folder with {file}")
+
+
+needs_taxi = needs("kuo2018_taxi_nyc2013.parquet")
+
+
+def computed(experiment: Experiment, profile: Profile = Profile.SMOKE) -> list[Entry]:
+    """Every cell, in this process."""
+    return [
+        Entry(task.cell, task.data.real, State.DONE, "", task.compute(), "", task.time_limit, 0.0, 0)
+        for task in experiment.tasks(profile)
+    ]
+
+
+def on(experiment: Experiment, data: DataSet, epsilons: tuple[Fraction | None, ...], replicates: int) -> Experiment:
+    """The experiment on one data set."""
+    return replace(experiment, profiles={Profile.SMOKE: Scale((data,), epsilons, replicates, 120)})
+
+
+def levels(entries: list[Entry], arm: str, epsilon: Fraction, metric: str) -> np.ndarray:
+    """Errors by replicate and level."""
+    part = [x.record["levels"] for x in entries if (x.cell.arm, x.cell.epsilon) == (arm, epsilon)]
+    return np.array([each[metric] for each in part])
+
+
+def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
+    """Within 3 % and three standard errors of the difference to a prototype of so many runs."""
+    spread = found.std(axis=0, ddof=1) * np.sqrt(1 / len(found) + 1 / runs)
+    return bool((np.abs(found.mean(axis=0) - expected) <= 0.03 * np.array(expected) + 3 * spread).all())
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_experiment_runs_draws_and_judges(name, tmp_path):
+    experiment, store = find(name), Store(tmp_path)
+    for entry in computed(experiment):
+        assert entry.record.get("status", "OPTIMAL") in ("OPTIMAL", "FEASIBLE", "RELAXED")
+        store.save(entry, Profile.SMOKE)
+    frame = store.frame(experiment.id, Profile.SMOKE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        experiment.plot(frame).savefig(io.BytesIO(), format="png")
+        verdicts = experiment.verdicts(frame)
+    assert verdicts
+    assert all(isinstance(verdict.finding, Finding) and verdict.words for verdict in verdicts)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_half_a_sweep_can_be_looked_at(name):
+    """A sweep cut short has some arms and replicates only."""
+    experiment = find(name)
+    first = replace(experiment, profiles={Profile.SMOKE: replace(experiment.scale(Profile.SMOKE), replicates=1)})
+    task = first.tasks(Profile.SMOKE)[0]
+    entry = Entry(task.cell, task.data.real, State.DONE, "", task.compute(), "", task.time_limit, 0.0, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = to_frame([entry])
+        experiment.plot(frame).savefig(io.BytesIO(), format="png")
+        verdicts = experiment.verdicts(frame)
+    assert all(verdict.words for verdict in verdicts)
+
+
+def test_profiles_name_data_that_is_there_in_each():
+    for name in IDS:
+        experiment = find(name)
+        assert set(experiment.profiles) == set(Profile)
+        assert not any(data.real for data in experiment.scale(Profile.SMOKE).data), "smoke needs no files"
+        if name != "K1":
+            assert experiment.scale(Profile.PAPER).replicates == 10
+
+
+def test_claims_and_numbers_have_sources():
+    assert all(claim.words and claim.source for claim in kuo.CLAIMS)
+    assert {claim.experiment for claim in kuo.CLAIMS} == set(IDS) - {"K1"}
+    assert {p.data for table in (kuo.K1, kuo.K2, kuo.K3, kuo.K8) for p in table} == set(kuo.DATA)
+
+
+def test_a_part_of_a_hierarchy():
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "MI", "b"), ("US", "GA", "c")])
+    truth = CountOfCounts.from_listed(tree, [[1, 0], [2, 0], [0, 3]], "made up")
+    part = part_of(truth, "South", ["GA"])
+    assert part.hierarchy.paths == (("South",), ("South", "GA"), ("South", "GA", "a"), ("South", "GA", "c"))
+    assert part.counts.tolist() == [[1, 3], [1, 3], [1, 0], [0, 3]]
+    assert part.name == "made up/South"
+
+
+def test_conditions_are_counted_apart_from_the_methods():
+    from experiments.kuo2018.conditions import broken_conditions
+    from pgsr import Estimate, View
+
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = CountOfCounts(tree, [[0, 2, 0], [1, 1, 0]])
+    values = np.array([[1.0, 3.0, 0.0], [0.0, 2.0, 0.0], [1.5, 1.0, -1.0]])
+    broken = broken_conditions(truth, Estimate(tree, View.COUNTS, values))
+    assert broken == {"integrality": 1, "sign": 1, "consistency": 2, "totals": 1}
+    assert not any(broken_conditions(truth, Estimate(tree, View.COUNTS, truth.counts)).values())
+
+
+@needs_taxi
+def test_k1_gives_the_published_totals():
+    record = computed(on(data_statistics.EXPERIMENT, TAXI, (None,), 1))[0].record
+    for printed in kuo.K1:
+        if printed.data == "Taxi":
+            assert record[printed.metric] == printed.value
+    assert dict(zip(record["names of level 1"], record["groups at level 1"], strict=True)) == {
+        "lower": 241_535,
+        "upper": 119_337,
+    }
+    assert sorted(record["entities at level 1"]) == [3_927_662, 127_034_736]
+
+
+@needs("census2000_blockgroup_race_hhsize.parquet")
+def test_k1_counts_white_block_groups():
+    record = computed(on(data_statistics.EXPERIMENT, WHITE_STATES, (None,), 1))[0].record
+    found = [record[name] for name in ("groups", "entities", "distinct sizes", "largest size")]
+    assert found == [193_585, 211_460_626, 5_885, 23_020]
+    assert paper_name(WHITE_STATES.name) == "White"
+
+
+@needs_taxi
+def test_g1_root_errors():
+    """Taxi at epsilon 1, ten-run prototypes; 2,819.8 and 11,227.6 are printed for the first and the last."""
+    found = computed(on(norms.EXPERIMENT, TAXI_ROOT, (Fraction(1),), scale(8, 60)))
+    for arm, error in (("Hc L1, smallest optimum", 2_821.8), ("Hc L2", 2_896), ("Hg L2", 11_146)):
+        assert near(levels(found, arm, Fraction(1), "emd"), (error,), 10), arm
+
+
+# Three levels by epsilon per level, five-run prototypes.
+G2 = [
+    (HC, "1/3", "consistent", (10_202, 6_094, 2_399)),
+    (HC, "1/3", "alone", (9_132, 5_609, 2_439)),
+    (HC, "1", "consistent", (3_197, 1_930, 832)),
+    (HG, "1/3", "consistent", (70_201, 39_176, 6_276)),
+    (HG, "1/3", "alone", (61_683, 35_188, 6_547)),
+    (HG, "1", "consistent", (13_986, 7_996, 2_178)),
+    (HG, "1", "alone", (11_239, 6_587, 2_172)),
+]
+
+
+@needs_taxi
+def test_g2_three_levels():
+    found = computed(on(three_levels.EXPERIMENT, TAXI, (Fraction(1, 3), Fraction(1)), scale(4, 30)))
+    for view, epsilon, metric, expected in G2:
+        errors = levels(found, combined((view,) * 3), Fraction(epsilon), metric)
+        assert near(errors, expected, 5), (view, epsilon, metric)
+
+
+# Two levels by epsilon per level: weighted merging, then the plain average; five-run prototypes.
+G7 = {
+    "Hc x Hc": {"1/10": ((29_503, 17_412), (25_449, 15_130)), "1/2": ((6_929, 4_168), (6_171, 3_698)),
+                "1": ((3_137, 1_925), (2_877, 1_742))},
+    "Hc x Hg": {"1/10": ((173_798, 99_584), (103_737, 66_793)), "1/2": ((35_682, 19_924), (22_060, 13_675)),
+                "1": ((11_824, 6_508), (8_138, 4_910))},
+    "Hg x Hc": {"1/10": ((181_240, 92_033), (101_395, 52_362)), "1/2": ((35_362, 18_180), (21_405, 11_127)),
+                "1": ((11_480, 6_057), (7_821, 4_137))},
+    "Hg x Hg": {"1/10": ((175_802, 98_951), (150_335, 86_346)), "1/2": ((43_446, 24_302), (35_462, 19_710)),
+                "1": ((14_377, 8_165), (12_500, 6_928))},
+}  # fmt: skip
+
+
+@needs_taxi
+def test_g7_weighting_on_two_levels():
+    epsilons = (Fraction(1, 10), Fraction(1), Fraction(1, 2))[: scale(2, 3)]
+    found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, epsilons, scale(4, 30)))
+    for (arm, by_epsilon), epsilon in ((pair, e) for pair in G7.items() for e in epsilons):
+        for metric, expected in zip(("weighted", "average"), by_epsilon[str(epsilon)], strict=True):
+            assert near(levels(found, arm, epsilon, metric), expected, 5), (arm, epsilon, metric)
+
+
+@needs_taxi
+def test_the_omniscient_line():
+    """sqrt(2) / epsilon per level, for each of the sizes that occur."""
+    found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, (Fraction(1, 2),), 1))
+    truth = TAXI_HALVES.truth()
+    expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))
+    assert levels(found, "Hc x Hc", Fraction(1, 2), "omniscient")[0] == pytest.approx(expected)

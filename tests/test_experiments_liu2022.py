@@ -1,0 +1,176 @@
+"""The experiments after Liu and Wu 2022 run, draw and judge; rounds follow from public numbers; scales are counted."""
+
+import io
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from experiments.engine.digest import code_digest, covered
+from experiments.engine.experiment import Experiment, Profile
+from experiments.engine.runner import Condition, conditions
+from experiments.engine.store import Entry, State, Store, to_frame
+from experiments.engine.verdicts import Finding
+from experiments.liu2022 import errors, relations, scaling
+from experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
+from experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
+from experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
+from experiments.registry import EXPERIMENTS, find
+from pgsr.errors import DataError
+from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
+from pgsr.synthesis.simulators import households
+
+OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT)
+LOOKS = (errors.MEANS, relations.MEANS)
+
+
+def smoke(experiment: Experiment) -> list[Entry]:
+    """Every cell, in this process."""
+    found = []
+    for task in experiment.tasks(Profile.SMOKE):
+        record = task.compute()
+        reason = str(record.pop("reason", ""))
+        digest = code_digest(experiment)
+        found.append(Entry(task.cell, False, State.DONE, reason, record, digest, task.time_limit, 1.0, 1))
+    return found
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[str, list[Entry]]:
+    pytest.importorskip("torch")
+    return {experiment.id: smoke(experiment) for experiment in OWN}
+
+
+@pytest.mark.parametrize("experiment", [*OWN, *LOOKS], ids=lambda e: e.id)
+def test_smoke_runs_draws_and_judges(experiment, entries):
+    assert find(experiment.id) is experiment
+    assert set(experiment.profiles) == set(Profile)
+    frame = to_frame(entries[experiment.owner.id])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        experiment.plot(frame).savefig(io.BytesIO(), format="png")
+        verdicts = experiment.verdicts(frame)
+        experiment.plot(frame.iloc[:1]).savefig(io.BytesIO(), format="png")  # half a sweep
+        experiment.verdicts(frame.iloc[:1])
+    assert verdicts
+    assert all(verdict.words and "nan" not in verdict.words for verdict in verdicts)
+
+
+def test_errors_are_of_all_levels_and_repeat(entries):
+    for entry in entries["HP2"]:
+        record = entry.record
+        levels = (
+            ["relations"] if dict(entry.cell.parameters)["queries"] == "Q_R" else ["groups", "persons", "relations"]
+        )
+        largest = [record[f"largest_error_of_{level}"] for level in levels]
+        assert record["largest_error"] == max(largest)
+        assert 0 < record["mean_error"] < record["largest_error"] <= 1
+        assert sum(name.startswith("mean_error_of_") for name in record) == len(levels)
+    task = errors.EXPERIMENT.tasks(Profile.SMOKE)[1]
+    assert task.arm is HPD_FIXED
+    again = replace(entries["HP1"][1], record=task.compute())
+    assert again.content() == entries["HP1"][1].content()
+
+
+def test_another_look_has_the_cells_of_its_owner(entries, tmp_path):
+    store = Store(tmp_path)
+    for entry in entries["HP1"]:
+        store.save(entry, Profile.SMOKE)
+    tasks = errors.MEANS.tasks(Profile.SMOKE)
+    assert {condition for _, condition in conditions(tasks, Profile.SMOKE, store)} == {Condition.FINISHED}
+    assert code_digest(errors.MEANS) == code_digest(errors.EXPERIMENT) != code_digest(relations.EXPERIMENT)
+    there, _ = errors.MEANS.available(Profile.SMOKE)
+    assert [t.cell for t in there.tasks(Profile.SMOKE)] == [t.cell for t in tasks]
+
+
+def test_other_experiments_do_not_depend_on_synthesis():
+    for experiment in EXPERIMENTS:
+        files = covered(experiment.owner.plot.__module__, experiment.owner.id)
+        assert any("synthesis" in name for name in files) == experiment.id.startswith("HP")
+
+
+def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("pgsr.synthesis.optional.import_module", missing)
+    for task in errors.EXPERIMENT.tasks(Profile.SMOKE)[:5]:
+        record = task.compute()
+        if task.arm in (MULTIPLICATIVE, MARGINALS):
+            assert record["largest_error"] > 0
+        else:
+            assert record["status"] == "NOT_INSTALLED"
+            assert "pip install torch" in record["reason"]
+
+
+def test_what_is_too_large_says_so():
+    experiment = errors.EXPERIMENT
+    task = next(t for t in experiment.tasks(Profile.QUICK) if t.arm is MULTIPLICATIVE and t.data is REFERRALS)
+    record = task.compute()
+    assert record["status"] == "TOO_LARGE"
+    assert "types of groups" in record["reason"]
+
+
+def test_rounds_are_public_and_keep_the_noise_small():
+    population = households(30_000, 3)
+    workload = Workload.k_way(population.domain, 3)
+    for epsilon in ("1/10", "1/2", "1"):
+        budget = AdaptiveBudget(epsilon, "1e-9", rounds=1)
+        t = rounds(population, workload, budget, most=10_000)
+        deviation = (t / float(budget.rho)) ** 0.5 / population.n_groups  # Delta = 1 / N_G
+        assert t == 10 or deviation == pytest.approx(0.01, rel=0.05)
+    other = households(30_000, 3, seed=5)
+    assert rounds(other, workload, budget, 10_000) == t  # other people, as many groups
+    assert rounds(population, workload, budget, 17) == 17
+
+
+def test_populations_are_what_is_declared():
+    for data in (SIMULATED_REDUCED, REFERRALS, RELATED, FEW_HOUSEHOLDS):
+        assert data.truth().n_persons == data.persons
+        assert data.toy().n_groups < 100
+    with pytest.raises(DataError, match="declared"):
+        replace(REFERRALS, persons=1).truth()
+    try:
+        found = NHTS.resolved()
+    except DataError:
+        pytest.fail("NHTS has a fallback")
+    assert found.name in [each.name for each in NHTS.with_fallbacks()]
+    assert found.truth().n_groups == found.groups
+
+
+def test_cut_populations():
+    population = households(200, 5)
+    small = up_to(population, 2)
+    kept = np.flatnonzero(population.sizes <= 2)
+    assert small.n_groups == len(kept)
+    assert (small.groups == population.groups[kept]).all()
+    members = [population.persons[population.group_of == g] for g in kept]
+    assert (small.persons == np.concatenate(members)).all()
+    few = only(small, ("income",), ("work", "age"))
+    assert (few.persons == small.persons[:, [3, 0]]).all()
+    assert (few.groups[:, 0] == small.groups[:, 3]).all()
+    assert along(population, SIZE, 3).domain.max_size == 3
+    assert len(along(population, ATTRIBUTES, 6).domain.group) == 2
+
+
+def test_scaling_is_counted_in_the_models(entries):
+    domain = along(households(50, 4), SIZE, 4).domain
+    # tenure 2; age 6 and sex 2 in each of 4 slots; sizes 1 to 4
+    assert n_parameters(HPDFixed(components=7), domain) == 7 * (2 + 4 * 8 + 4)
+    body = 3 * 5 + 5 + 5 + 5  # a block of 5 units on noise of length 3: weights, bias, gain and shift
+    heads = (3 + 5) * (2 + 4 * 8 + 4) + (2 + 4 * 8 + 4)
+    assert n_parameters(HPDGen(components=7, embedding=3, hidden=(5,)), domain) == body + heads
+    by_size = {s.x: s for s in steps_of(to_frame(entries["HP4"])) if s.axis == SIZE}
+    assert [by_size[m].universe for m in (1, 2, 3)] == [2 * 12, 2 * (12 + 144), 2 * (12 + 144 + 1728)]
+    assert [by_size[m].types for m in (1, 2)] == [2 * 12, 2 * (12 + 78)]
+    exact = [v for v in scaling.verdicts(to_frame(entries["HP4"])) if not v.claim.startswith("ours")]
+    assert [v.finding for v in exact] == [Finding.HOLDS] * 3
+
+
+def test_paper_profiles_are_the_papers():
+    for experiment in (*OWN[:2], *LOOKS):
+        scale = experiment.scale(Profile.PAPER)
+        assert scale.epsilons == tuple(map(Fraction, ("1/10", "1/5", "1/2", "1")))
+        assert scale.replicates == 5

@@ -1,0 +1,289 @@
+"""What charges come to together, held against small mechanisms whose chances are enumerated in exact fractions."""
+
+from fractions import Fraction
+from itertools import pairwise, product
+from math import comb, exp, log
+
+import pytest
+
+from pgsr.errors import BudgetError
+from pgsr.ledger import Charge, Currency, LedgerError, LedgerFile, Loss, Relation, Unit, counted, fits, spent, steps
+from pgsr.synthesis.enclosure import log_bounds
+from pgsr.synthesis.zcdp import epsilon_of, rho_of
+
+Law = dict[object, Fraction]
+
+ANSWERS = [Fraction(2), Fraction(3), Fraction(7, 2), Fraction(10)]
+"""e^epsilon of some randomized responses."""
+
+
+def response(ratio: Fraction, truth: int, leak: Fraction = Fraction(0)) -> Law:
+    """Tells a bit, or with chance 1 / (1 + ratio) the other one; with chance `leak` it gives the truth away."""
+    told = {("told", truth): ratio / (1 + ratio), ("told", 1 - truth): 1 / (1 + ratio)}
+    return {answer: (1 - leak) * p for answer, p in told.items()} | ({("leak", truth): leak} if leak else {})
+
+
+def jointly(laws: list[Law]) -> Law:
+    """Independent answers."""
+    found: Law = {(): Fraction(1)}
+    for law in laws:
+        found = {(*a, b): p * q for (a, p), (b, q) in product(found.items(), law.items())}
+    return found
+
+
+def excess(ratio: Fraction, p: Law, q: Law) -> Fraction:
+    """max_S P(S) - ratio Q(S): the least delta at epsilon = ln ratio."""
+    return sum((max(Fraction(0), mass - ratio * q.get(answer, Fraction(0))) for answer, mass in p.items()), Fraction(0))
+
+
+def renyi_above(order: int, p: Law, q: Law) -> Fraction:
+    """A number just above D_order(P || Q)."""
+    return log_bounds(sum(mass**order / q[answer] ** (order - 1) for answer, mass in p.items()))[1] / (order - 1)
+
+
+def epsilon_above(ratio: Fraction) -> Fraction:
+    return log_bounds(ratio)[1]
+
+
+def test_pure_epsilons_add_up_and_no_less_would_do():
+    for ratios in product(ANSWERS, repeat=2):
+        whole = spent(Loss(epsilon=100), [Loss(epsilon=epsilon_above(r)) for r in ratios]).parts[0]
+        p, q = (jointly([response(r, truth) for r in ratios]) for truth in (0, 1))
+        largest = max(p[answer] / q[answer] for answer in p)
+        low, high = log_bounds(largest)
+        assert low <= whole <= high + Fraction(1, 2**150)
+
+
+def test_epsilons_and_deltas_add_up_component_by_component():
+    leaks = [Fraction(0), Fraction(1, 100), Fraction(1, 7)]
+    for (r, d), (s, e) in product(product(ANSWERS[:3], leaks), repeat=2):
+        losses = [Loss(epsilon=epsilon_above(r), delta=d), Loss(epsilon=epsilon_above(s), delta=e)]
+        whole = spent(Loss(epsilon=100, delta="1/2"), losses)
+        assert whole == Loss(epsilon=epsilon_above(r) + epsilon_above(s), delta=d + e)
+        p, q = (jointly([response(r, truth, d), response(s, truth, e)]) for truth in (0, 1))
+        assert excess(r * s, p, q) <= d + e
+
+
+def test_a_pure_epsilon_is_a_rho_of_half_its_square():
+    for ratio, order in product(ANSWERS, (2, 3, 5, 20)):
+        rho = spent(Loss(rho=100), [Loss(epsilon=epsilon_above(ratio))]).parts[2]
+        assert rho == epsilon_above(ratio) ** 2 / 2
+        assert renyi_above(order, response(ratio, 0), response(ratio, 1)) <= order * rho
+
+
+def test_rhos_add_up():
+    for ratios, order in product(product(ANSWERS, repeat=2), (2, 3, 5)):
+        losses = [Loss(rho=epsilon_above(r) ** 2 / 2) for r in ratios]
+        p, q = (jointly([response(r, truth) for r in ratios]) for truth in (0, 1))
+        assert renyi_above(order, p, q) <= order * spent(Loss(rho=100), losses).parts[2]
+
+
+def test_rho_is_converted_once_for_all():
+    """n answers of rho 1/2 epsilon^2 each: together they are (epsilon', delta), by enumeration of all answers.
+
+    Converted one by one they would come to far more than the ledger says.
+    """
+    ratio, n, delta = Fraction(11, 10), 60, Fraction(1, 1000)
+    one = Loss(rho=epsilon_above(ratio) ** 2 / 2)
+    total = Loss(epsilon=10, delta=delta)
+    whole = spent(total, [one] * n).parts[0]
+    assert whole == epsilon_of(n * one.parts[2], delta)
+    assert whole < n * epsilon_of(one.parts[2], delta) / 5
+    grown = Fraction(exp(whole)) * (1 - Fraction(1, 10**12))  # below e^epsilon', which asks more of the excess
+    p = {k: comb(n, k) * ratio**k / (1 + ratio) ** n for k in range(n + 1)}  # k answers are true
+    q = {k: comb(n, k) * ratio ** (n - k) / (1 + ratio) ** n for k in range(n + 1)}
+    assert excess(grown, p, q) <= delta
+
+
+def test_rho_beside_other_charges_gets_what_they_leave():
+    total = Loss(epsilon=1, delta="1e-6")
+    others = [Loss(epsilon="1/4"), Loss(epsilon="1/4", delta="4e-7")]
+    most = rho_of("1/2", "6e-7")
+    assert fits(total, [*others, Loss(rho=most)])
+    assert not fits(total, [*others, Loss(rho=most * (1 + Fraction(1, 2**70)))])
+    assert not fits(total, [*others, Loss(epsilon="1/2"), Loss(rho="1e-50")]), "no epsilon is left"
+    assert not fits(total, [*others, Loss(epsilon="1/9", delta="6e-7"), Loss(rho="1e-50")]), "no delta is left"
+    found = spent(total, [*others, Loss(rho=most)])
+    assert 0 <= found.parts[0] - 1 < Fraction(1, 10**20) or found.parts[0] <= 1
+    assert found.parts[1] == Fraction("4e-7")
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/3", "0.1", "7"])
+def test_a_fit_of_the_whole_total_fits_exactly(epsilon):
+    """Whatever the digits of rho: what a total is worth in rho is what a fit of that epsilon and delta spends."""
+    assert fits(Loss(epsilon=epsilon, delta="1e-8"), [Loss(rho=rho_of(epsilon, "1e-8"))])
+
+
+REFUSED = [
+    (Loss(epsilon=1), Loss(rho="1/1000"), "epsilon alone"),
+    (Loss(epsilon=1), Loss(epsilon="1/1000", delta="1e-30"), "epsilon alone"),
+    (Loss(rho=1), Loss(epsilon="1/1000", delta="1e-30"), "ledger of rho"),
+]
+
+
+@pytest.mark.parametrize(("total", "loss", "words"), REFUSED)
+def test_currencies_that_cannot_be_counted_are_refused(total, loss, words):
+    for count in (fits, spent):
+        with pytest.raises(LedgerError, match=words):
+            count(total, [loss])
+
+
+def test_every_pair_of_currencies_is_counted_or_refused():
+    one = {Currency.EPSILON: Loss(epsilon=1), Currency.EPSILON_DELTA: Loss(epsilon=1, delta="1/9"),
+           Currency.RHO: Loss(rho=1)}  # fmt: skip
+    refused = {(total.currency, loss.currency) for total, loss, _ in REFUSED}
+    for total, loss in product(Currency, repeat=2):
+        if (total, loss) not in refused:
+            assert spent(one[total], [one[loss]]).currency in (total, Currency.EPSILON)
+    assert len(refused) == 3
+
+
+# Relations, on data sets that are lists of rows: in every group some rows of values 0 and 1
+
+
+def neighbours(relation: Relation, data: tuple) -> set:
+    """All neighbours of a data set, which is a sorted tuple of groups, each a sorted tuple of rows."""
+    fewer = {_with(data, g, _without(data[g], row)) for g in range(len(data)) for row in set(data[g])}
+    more = {_with(data, g, (*data[g], row)) for g in range(len(data)) for row in (0, 1)}
+    if relation is Relation.ADD_REMOVE:
+        return fewer | more
+    if relation is Relation.ADD_REMOVE_OR_EMPTY_GROUP:
+        emptied = {tuple(data[:g] + data[g + 1 :]) for g in range(len(data)) if not data[g]}
+        return fewer | more | emptied | {tuple(sorted(((), *data)))}
+    return {
+        _with(_with(data, g, _without(data[g], row)), h, (*(_without(data[g], row) if g == h else data[h]), new))
+        for g, h, new in product(range(len(data)), range(len(data)), (0, 1))
+        for row in set(data[g])
+        if relation is Relation.MOVE or g == h
+    }
+
+
+def _with(data: tuple, group: int, rows: tuple) -> tuple:
+    # Groups keep their places, for they are public; a new empty one comes first.
+    return (*data[:group], tuple(sorted(rows)), *data[group + 1 :])
+
+
+def _without(rows: tuple, row: int) -> tuple:
+    place = rows.index(row)
+    return rows[:place] + rows[place + 1 :]
+
+
+START = ((0, 1), (1,), ())
+
+
+def test_steps_by_enumeration():
+    """The least number of steps that reaches every neighbour, by breadth-first search; none within 3, refused."""
+    for under, charged in product(Relation, repeat=2):
+        targets = neighbours(under, START) - {START}
+        reached, found = {START}, None
+        for step in (1, 2, 3):
+            reached = reached | {far for near in reached for far in neighbours(charged, near)}
+            if targets <= reached:
+                found = step
+                break
+        if found is None:
+            with pytest.raises(LedgerError, match=f"a charge that protects {charged} .* cannot be counted"):
+                steps(charged, under)
+        else:
+            assert steps(charged, under) == found, (charged, under)
+
+
+def test_group_privacy_by_enumeration():
+    """Geometric noise on a number that a replacement changes by 2 steps: exactly 2 epsilon, and 4 rho hold."""
+    ratio = Fraction(3)
+    epsilon = epsilon_above(ratio)
+
+    def law(truth: int) -> Law:
+        """On 0..30, what is beyond at the ends."""
+        inner = {k: (ratio - 1) / (ratio + 1) / ratio ** abs(k - truth) for k in range(1, 30)}
+        return inner | {0: 1 / (1 + ratio) / ratio ** (truth - 1), 30: 1 / (1 + ratio) / ratio ** (29 - truth)}
+
+    near, far = law(14), law(16)
+    assert sum(near.values()) == sum(far.values()) == 1
+    largest = max(near[k] / far[k] for k in near)
+    double = counted(Loss(epsilon=epsilon), Relation.ADD_REMOVE, under=Relation.REPLACE).parts[0]
+    assert double == 2 * epsilon
+    assert log_bounds(largest)[0] <= double <= log_bounds(largest)[1] + Fraction(1, 2**150)
+    rho = Loss(rho=epsilon**2 / 2)
+    quadruple = counted(rho, Relation.ADD_REMOVE, under=Relation.MOVE).parts[2]
+    assert quadruple == 4 * rho.parts[2]
+    for order in (2, 3, 7):
+        assert renyi_above(order, near, far) <= order * quadruple
+
+
+def test_gaussian_noise_needs_all_of_four_rho():
+    """Discrete Gaussian noise of variance 1 / (2 rho): two steps have Renyi divergence 4 alpha rho, and no less."""
+    rho = 0.02
+    mass = [exp(-rho * k * k) for k in range(-60, 61)]
+    for order in (2, 5):
+        moment = sum(p**order * q ** (1 - order) for p, q in zip(mass[2:], mass, strict=False)) / sum(mass)
+        assert log(moment) / (order - 1) == pytest.approx(4 * order * rho, rel=1e-6)
+    assert counted(Loss(rho="0.02"), Relation.ADD_REMOVE, Relation.REPLACE).parts[2] == Fraction("0.08")
+
+
+def test_a_delta_over_two_steps_is_refused():
+    loss = Loss(epsilon=1, delta="1e-8")
+    assert counted(loss, Relation.MOVE, under=Relation.REPLACE) == loss
+    with pytest.raises(LedgerError, match="its delta would grow"):
+        counted(loss, Relation.ADD_REMOVE, under=Relation.REPLACE)
+
+
+def test_a_charge_counts_under_the_ledger_s_relation(tmp_path):
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "demo", Loss(epsilon=1), Relation.REPLACE)
+    ledger.charge(Charge(Loss(epsilon="1/2"), "a release", Relation.ADD_REMOVE), "demo")
+    assert ledger.left == Loss(epsilon=0)
+    assert ledger.entries[0].charge.loss == Loss(epsilon="1/2"), "the ledger keeps what was charged"
+    add_remove = LedgerFile.create(tmp_path / "other.jsonl", "demo", Loss(epsilon=1))
+    with pytest.raises(LedgerError, match="protects replace"):
+        add_remove.charge(Charge(Loss(epsilon="1/2"), "a fit", Relation.REPLACE), "demo")
+    with pytest.raises(LedgerError, match="protects the unit group"):
+        add_remove.charge(Charge(Loss(epsilon="1/2"), "a fit", unit=Unit.GROUP), "demo")
+    assert not add_remove.entries
+
+
+def test_currencies_side_by_side_in_one_ledger(tmp_path):
+    """A release of pure epsilon and two fits of rho, in a ledger of epsilon with delta."""
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "demo", Loss(epsilon=2, delta="1e-8"))
+    ledger.charge(Charge(Loss(epsilon=1), "a release"), "demo")
+    half = rho_of(1, "1e-8") / 2
+    for _ in range(2):
+        ledger.charge(Charge(Loss(rho=half), "a fit"), "demo")
+    for more in (Loss(rho=half / 10**6), Loss(epsilon="1e-6")):
+        with pytest.raises(LedgerError, match="is left"):
+            ledger.require(Charge(more, "one too many"), "demo")
+    lefts = ledger.left.parts
+    assert lefts[0] < Fraction(1, 10**9)
+    assert lefts[1] == Fraction("1e-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({}, "give one of them"),
+        ({"epsilon": 1, "rho": 1}, "give one of them"),
+        ({"rho": 1, "delta": "1e-8"}, "leave delta out"),
+        ({"epsilon": 1, "delta": 1}, "delta is 1 or more"),
+        ({"epsilon": -1}, "out of range"),
+        ({"epsilon": Fraction(-1)}, "out of range"),
+        ({"epsilon": "nan"}, "sensible length"),
+        ({"rho": True}, "rho is True"),
+        ({"rho": "1e999999999"}, "sensible length"),
+        ({"rho": "1e10"}, "out of range"),
+    ],
+)
+def test_amounts_that_are_none(given, word):
+    with pytest.raises(BudgetError, match=word):
+        Loss(**given)
+
+
+def test_nothing_is_no_charge():
+    with pytest.raises(LedgerError, match="is 0"):
+        Charge(Loss(epsilon=0), "nothing")
+
+
+def test_amounts_are_written_exactly():
+    exact = rho_of("1/3", "1e-9")
+    assert Loss.of(Loss(rho=exact).texts()).parts[2] == exact
+    assert str(Loss(rho=exact)) == f"rho {float(exact):.9g} (rounded)"
+    assert [str(Loss(epsilon=e)) for e in ("0", "0.1")] == ["epsilon 0", "epsilon 1/10"]
+    assert all(a != b for a, b in pairwise([Loss(epsilon=1), Loss(rho=1), Loss(epsilon=1, delta="1e-9")]))

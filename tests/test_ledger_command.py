@@ -1,0 +1,110 @@
+"""`pgsr ledger init | show | verify`: help with examples, tables, exit codes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from test_cli import run
+from typer.testing import CliRunner
+
+from pgsr import cli
+from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(cli.app, ["ledger", *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("flags", "total", "relation", "unit"),
+    [
+        (["--total", "2"], Loss(epsilon=2), Relation.ADD_REMOVE, Unit.ENTITY),
+        (["--total", "1/3", "--delta", "1e-8"], Loss(epsilon="1/3", delta="1e-8"), Relation.ADD_REMOVE, Unit.ENTITY),
+        (["--rho", "1/2", "--relation", "replace", "--unit", "group"], Loss(rho="1/2"), Relation.REPLACE, Unit.GROUP),
+    ],
+)
+def test_init(path, flags, total, relation, unit):
+    done = invoke("init", path, "--data-set", "demo", *flags)
+    assert done.exit_code == 0
+    made = LedgerFile(path).read()
+    assert (made.data_set, made.total, made.relation, made.unit) == ("demo", total, relation, unit)
+    assert made.head in done.stdout
+
+
+def test_from_init_to_verify_as_processes(tmp_path):
+    made = run("ledger", "init", "ledger.jsonl", "--data-set", "demo", "--total", "2", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    head = LedgerFile(tmp_path / "ledger.jsonl").charge(Charge(Loss(epsilon="1/3"), "kuo into [b]release"), "demo")
+    shown = run("ledger", "show", "ledger.jsonl", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    for word in ("kuo into [b]release", "epsilon 1/3", "epsilon 5/3", "one row more or less", head):
+        assert word in shown.stdout
+    verified = run("ledger", "verify", "ledger.jsonl", "--head", head, cwd=tmp_path)
+    assert verified.returncode == 0, verified.stderr
+    assert "1 charge, every line follows the one before it; the noted head is the last" in verified.stdout
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(path.read_text().replace("1/3", "1/9"))
+    for arguments, code in ((("verify",), 1), (("verify", "--head", head), 1), (("show",), 2)):
+        done = run("ledger", arguments[0], "ledger.jsonl", *arguments[1:], cwd=tmp_path)
+        assert done.returncode == code
+        told = done.stdout if code == 1 else done.stderr
+        assert "edited" in told
+        assert "restore" in told
+        assert len(told.strip().splitlines()) == 1
+
+
+def test_verify_against_heads_that_were_noted(path):
+    invoke("init", path, "--data-set", "demo", "--total", "2")
+    ledger = LedgerFile(path)
+    heads = [ledger.head, *(ledger.charge(Charge(Loss(epsilon="1/9"), "one"), "demo") for _ in range(3))]
+    for behind, head in enumerate(reversed(heads)):
+        done = invoke("verify", path, "--head", head.upper())
+        assert done.exit_code == 0
+        assert (f"{behind} came after the noted head" if behind else "the noted head is the last") in done.stdout
+    done = invoke("verify", path, "--head", "0" * 64)
+    assert done.exit_code == 1
+    assert "charges were removed since" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("init", "new.jsonl", "--data-set", "demo"), "--total EPSILON --delta DELTA"),
+        (("init", "new.jsonl", "--data-set", "demo", "--total", "1", "--rho", "1"), "say what may be spent"),
+        (("init", "new.jsonl", "--data-set", "demo", "--rho", "1", "--delta", "1e-8"), "say what may be spent"),
+        (("init", "new.jsonl", "--data-set", "demo", "--total", "much"), "finite number"),
+        (("init", "new.jsonl", "--data-set", "demo", "--total", "0"), "is 0"),
+        (("init", "new.jsonl", "--data-set", "", "--total", "1"), "public name"),
+        (("init", "ledger.jsonl", "--data-set", "demo", "--total", "1"), "is there already"),
+        (("init", "no/where.jsonl", "--data-set", "demo", "--total", "1"), "make its folder"),
+        (("show", "absent.jsonl"), "pgsr ledger init"),
+        (("verify", "absent.jsonl"), "restored from a copy"),
+        (("verify", "."), "no plain file"),
+    ],
+)
+def test_refusals_are_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, word):
+    LedgerFile.create(tmp_path / "ledger.jsonl", "demo", Loss(epsilon=1))
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["pgsr", "ledger", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert word in said
+    assert len(said.strip().splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["init", "show", "verify"])
+def test_help_has_examples(command):
+    done = invoke(command, "--help")
+    assert done.exit_code == 0
+    assert f"pgsr ledger {command}" in done.stdout
+    assert "Example" in done.stdout
+    assert re.search(rf"{command}\s+\w+", invoke("--help").stdout)

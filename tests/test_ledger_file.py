@@ -1,0 +1,451 @@
+"""A ledger file that several processes share: no budget is spent twice, and whatever was edited or lost is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from instances import scale
+
+from pgsr.errors import BudgetError
+from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile, Loss, Relation, Unit
+
+CHARGES = """
+import sys
+from fractions import Fraction
+from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
+print("ready", flush=True)
+for line in sys.stdin:
+    try:
+        LedgerFile(line.strip()).charge(Charge(Loss(epsilon=Fraction(2, 3)), "two thirds"), "demo")
+        print("charged", flush=True)
+    except LedgerError:
+        print("refused", flush=True)
+"""
+
+
+def new(folder: Path, total: str = "1") -> LedgerFile:
+    return LedgerFile.create(folder / "ledger.jsonl", "demo", Loss(epsilon=total))
+
+
+def spend(ledger: LedgerFile, epsilon: object, what: str = "a release") -> str:
+    return ledger.charge(Charge(Loss(epsilon=str(epsilon)), what), "demo")
+
+
+def left(folder: Path) -> Fraction:
+    return LedgerFile(folder / "ledger.jsonl").left.parts[0]
+
+
+def small(folder: Path) -> LedgerFile:
+    """With three charges."""
+    ledger = new(folder)
+    for part in ("1/2", "1/4", "1/8"):
+        spend(ledger, part, f"a part of {part}")
+    return ledger
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+def test_charges_add_up_exactly(tmp_path):
+    ledger = new(tmp_path)
+    for _ in range(3):
+        spend(LedgerFile(ledger.path), Fraction(1, 3))
+    assert ledger.left == Loss(epsilon=0)
+    with pytest.raises(LedgerError, match="0 of epsilon 1 is left"):
+        spend(ledger, "1e-9")
+    assert len(ledger.entries) == 3
+    assert len(ledger.path.read_text().splitlines()) == 4
+
+
+def test_require_writes_nothing(tmp_path):
+    ledger = new(tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(LedgerError, match="lower its epsilon"):
+        ledger.require(Charge(Loss(epsilon=2), "too much"), "demo")
+    ledger.require(Charge(Loss(epsilon=1), "enough"), "demo")
+    assert files(tmp_path) == before
+
+
+def test_an_absent_ledger_is_no_full_budget(tmp_path):
+    for path in (tmp_path / "ledger.jsonl", tmp_path / "nowhere" / "ledger.jsonl"):
+        for use in (lambda file: file.left, lambda file: spend(file, 1)):
+            with pytest.raises(
+                LedgerError, match=r"pgsr ledger init ledger\.jsonl .*NEW data set.*nothing was charged"
+            ):
+                use(LedgerFile(path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lost_ledger_is_not_made_again(tmp_path):
+    """What is left of it, its .head file, is enough to refuse."""
+    new(tmp_path).path.unlink()
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl\.head is there already"):
+        new(tmp_path)
+
+
+def test_an_existing_file_is_not_replaced(tmp_path):
+    small(tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(LedgerError, match="second budget"):
+        new(tmp_path, "100")
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("data_set", "total", "word"),
+    [("", Loss(epsilon=1), "public name"), ("a\nb", Loss(epsilon=1), "plain text"), ("demo", Loss(epsilon=0), "is 0")],
+)
+def test_ledgers_that_make_no_sense_are_not_made(tmp_path, data_set, total, word):
+    with pytest.raises(LedgerError, match=word):
+        LedgerFile.create(tmp_path / "ledger.jsonl", data_set, total)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_ledger_is_refused(tmp_path):
+    ledger = small(tmp_path)
+    ledger.path.write_bytes(b"")
+    with pytest.raises(BrokenLedgerError, match="is empty"):
+        spend(ledger, "1/8")
+    assert ledger.path.read_bytes() == b""
+
+
+def test_another_data_set_is_refused(tmp_path):
+    ledger = new(tmp_path)
+    with pytest.raises(LedgerError, match="is of the data set 'demo', and a release is of 'other'"):
+        ledger.charge(Charge(Loss(epsilon=1), "a release"), "other")
+    assert not ledger.entries
+
+
+def test_every_flipped_bit_is_refused(tmp_path):
+    """Of the ledger and of its head, whatever the byte becomes."""
+    ledger = small(tmp_path)
+    for path in (ledger.path, ledger.path.with_name("ledger.jsonl.head")):
+        whole = path.read_bytes()
+        for place in range(len(whole) - (path != ledger.path)):  # the end of the head's only line says nothing
+            for bit in range(8) if place % scale(16, 1) == 0 else (place % 8,):
+                path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+                with pytest.raises(BrokenLedgerError, match="restore"):
+                    ledger.read()
+        path.write_bytes(whole)
+    assert left(tmp_path) == Fraction(1, 8)
+
+
+def test_every_removed_doubled_or_swapped_line_is_refused(tmp_path):
+    ledger = small(tmp_path)
+    lines = ledger.path.read_bytes().splitlines(keepends=True)
+    n = len(lines)
+    changed = [lines[:i] + lines[i + 1 :] for i in range(n)]
+    changed += [lines[: i + 1] + lines[i:] for i in range(n)]
+    changed += [
+        [*lines[:i], lines[j], *lines[i + 1 : j], lines[i], *lines[j + 1 :]] for i in range(n) for j in range(i)
+    ]
+    changed += [lines[:i] for i in range(1, n)]
+    for wrong in changed:
+        assert wrong != lines
+        ledger.path.write_bytes(b"".join(wrong))
+        with pytest.raises(BrokenLedgerError):
+            spend(ledger, "1/8")
+        assert ledger.path.read_bytes() == b"".join(wrong)
+
+
+def test_every_torn_end_is_refused(tmp_path):
+    ledger = small(tmp_path)
+    whole = ledger.path.read_bytes()
+    for length in range(len(whole)):
+        ledger.path.write_bytes(whole[:length])
+        with pytest.raises(BrokenLedgerError):
+            spend(ledger, "1/8")
+        assert ledger.path.read_bytes() == whole[:length]
+
+
+def test_a_ledger_put_back_as_a_whole_is_found_by_the_noted_head_alone(tmp_path):
+    """The documented limit: with both files of an earlier time nothing in them tells; the later head is unknown."""
+    ledger = new(tmp_path)
+    spend(ledger, "1/4")
+    earlier = files(tmp_path)
+    noted = spend(ledger, "1/2")
+    assert noted == ledger.head
+    for name, data in earlier.items():
+        (tmp_path / name).write_bytes(data)
+    assert left(tmp_path) == Fraction(3, 4)
+    assert noted not in ledger.read().hashes
+
+
+@pytest.mark.parametrize("kept", ["ledger.jsonl", "ledger.jsonl.head"])
+def test_files_of_different_times_are_refused(tmp_path, kept):
+    ledger = new(tmp_path)
+    spend(ledger, "1/4")
+    earlier = (tmp_path / kept).read_bytes()
+    for _ in range(2):
+        spend(ledger, "1/4")
+    (tmp_path / kept).write_bytes(earlier)
+    with pytest.raises(BrokenLedgerError, match="of different times"):
+        ledger.read()
+
+
+def test_without_its_head_a_ledger_is_refused(tmp_path):
+    ledger = small(tmp_path)
+    (tmp_path / "ledger.jsonl.head").unlink()
+    with pytest.raises(BrokenLedgerError, match=r"ledger\.jsonl\.head cannot be read"):
+        spend(ledger, "1/8")
+
+
+def test_a_line_whose_head_was_not_noted_is_spent(tmp_path):
+    """A process may die between writing a line and noting its hash: the charge counts, and the ledger goes on."""
+    ledger = new(tmp_path)
+    spend(ledger, "1/4")
+    head = (tmp_path / "ledger.jsonl.head").read_bytes()
+    spend(ledger, "1/4")
+    (tmp_path / "ledger.jsonl.head").write_bytes(head)
+    assert left(tmp_path) == Fraction(1, 2)
+    spend(ledger, "1/4")
+    assert left(tmp_path) == Fraction(1, 4)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"nonsense\n", b"{}\n", b"[]\n", b"\n", b"1\n", b"\xff\n", b'{"loss": {"epsilon": "-1"}}\n', b"[" * 9999 + b"\n"],
+)
+def test_malformed_lines_are_refused(tmp_path, line):
+    ledger = new(tmp_path)
+    spend(ledger, "1/2")
+    with ledger.path.open("ab") as file:
+        file.write(line)
+    with pytest.raises(BudgetError, match="line 3 of the ledger"):
+        spend(ledger, "1/8")
+
+
+def test_charges_that_the_ledger_cannot_hold_are_refused_when_they_are_read(tmp_path):
+    """Somebody wrote a proper line, hash and all, that no charge would have written."""
+    ledger = new(tmp_path)
+    other = LedgerFile.create(tmp_path / "rho.jsonl", "demo", Loss(rho=1))
+    other.charge(Charge(Loss(rho=1), "a fit"), "demo")
+    fields = json.loads(other.path.read_text().splitlines()[1]) | {"previous": ledger.head}
+    with ledger.path.open("a") as file:
+        file.write(json.dumps(fields) + "\n")
+    with pytest.raises(BrokenLedgerError, match="epsilon alone"):
+        ledger.read()
+
+
+def test_two_processes_cannot_both_spend_the_last(tmp_path):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([sys.executable, "-c", CHARGES], **pipes) for _ in range(2)]
+    assert [process.stdout.readline() for process in both] == ["ready\n"] * 2
+    for trial in range(scale(20, 1_000)):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        ledger = new(folder)
+        for process in both:
+            process.stdin.write(f"{ledger.path}\n")
+            process.stdin.flush()
+        assert sorted(process.stdout.readline() for process in both) == ["charged\n", "refused\n"]
+        assert left(folder) == Fraction(1, 3)
+    for process in both:
+        process.communicate(timeout=60)
+
+
+def test_two_names_of_one_ledger_share_one_lock(tmp_path):
+    ledger = new(tmp_path)
+    (tmp_path / "link.jsonl").symlink_to(ledger.path)
+    linked = LedgerFile(tmp_path / "link.jsonl", wait=0.1)
+    with ledger._locked(), pytest.raises(LedgerError, match="another process holds"):
+        spend(linked, "1/4")
+    spend(linked, "1/4")
+    assert left(tmp_path) == Fraction(3, 4)
+    assert not list(tmp_path.glob("link.jsonl.*"))
+
+
+def test_a_holder_that_does_not_let_go_is_waited_for_then_refused(tmp_path):
+    ledger = new(tmp_path)
+    with ledger._locked(), pytest.raises(LedgerError, match="another process holds"):
+        spend(LedgerFile(ledger.path, wait=0.1), "1/4")
+    spend(ledger, "1/4")
+
+
+def test_a_killed_holder_lets_go(tmp_path):
+    ledger = new(tmp_path)
+    code = f"""
+import time
+from pgsr.ledger import LedgerFile
+with LedgerFile({str(ledger.path)!r})._locked():
+    print("held", flush=True)
+    time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    spend(LedgerFile(ledger.path, wait=5), "1/2")
+    assert left(tmp_path) == Fraction(1, 2)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(LedgerError, match="make its folder"):
+        LedgerFile.create(tmp_path / "nowhere" / "ledger.jsonl", "demo", Loss(epsilon=1))
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
+    """Tests may run as root, who may write anywhere, so the refusal is the operating system's in disguise."""
+    ledger = new(tmp_path)
+
+    def refuse(*_arguments, **_options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(LedgerError, match=r"Permission denied.*nothing was charged"):
+        spend(ledger, "1/2")
+
+
+def failing_once(call: Callable) -> Callable:
+    """The first call fails."""
+    calls = []
+
+    def fails(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OSError(5, "Input/output error")
+        return call(*arguments, **options)
+
+    return fails
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_what_is_not_safely_on_the_disk_is_no_charge(tmp_path, monkeypatch, call):
+    ledger = new(tmp_path)
+    spend(ledger, "1/2")
+    before = files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, failing_once(getattr(os, call)))
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            spend(ledger, "1/4")
+    after = files(tmp_path)
+    after.pop("ledger.jsonl.head.new", None)
+    assert after == before
+    assert left(tmp_path) == Fraction(1, 2)
+
+
+def test_a_charge_that_can_not_even_be_taken_back_says_so(tmp_path, monkeypatch):
+    ledger = new(tmp_path)
+
+    def fail(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "truncate", fail)
+    with pytest.raises(LedgerError, match="the charge may stand"):
+        spend(ledger, "1/4")
+    assert left(tmp_path) == Fraction(3, 4)
+
+
+def test_a_full_disk_charges_nothing(tmp_path):
+    """A file-size limit stands for the full disk: writes end in the middle of a line."""
+    ledger = new(tmp_path)
+    spend(ledger, "1/2", "first")
+    before = files(tmp_path)
+    size = len(before["ledger.jsonl"]) + 10
+    code = f"""
+import resource, signal
+from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+try:
+    LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "second"), "demo")
+except LedgerError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "nothing was charged" in done.stdout
+    assert files(tmp_path) == before
+    assert left(tmp_path) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("moment", ["_note", "_append"])
+def test_killed_while_charging(tmp_path, moment):
+    """The ledger can be read and used, and holds the charge or not."""
+    ledger = new(tmp_path)
+    code = f"""
+import os, signal, unittest.mock
+from pgsr.ledger import Charge, LedgerFile, Loss
+with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
+    LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "killed"), "demo")
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(ledger.entries) == (moment == "_note")
+    spend(ledger, "1/4")
+    assert len(ledger.entries) == 1 + (moment == "_note")
+
+
+def test_killed_at_any_time(tmp_path):
+    """What was told to be charged is in the ledger, and at most one charge more, that nobody was told of."""
+    code = """
+import sys
+from pgsr.ledger import Charge, LedgerFile, Loss
+ledger = LedgerFile(sys.argv[1])
+while True:
+    ledger.charge(Charge(Loss(epsilon="1/1000000"), "a release"), "demo")
+    print("charged", flush=True)
+"""
+    for trial in range(scale(5, 100)):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        ledger = new(folder)
+        process = subprocess.Popen([sys.executable, "-c", code, str(ledger.path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.003 * (trial % 17))
+        process.kill()
+        told = 1 + len(process.communicate()[0].splitlines())
+        assert len(ledger.entries) in (told, told + 1)
+        spend(ledger, "1/2")
+
+
+def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
+    """There `fcntl` is absent, folders cannot be opened, and `os` lacks flags; filelock has its own way to lock."""
+    opened = os.open
+    monkeypatch.setattr("pgsr.ledger.file._FOLDERS_OPEN", False)
+
+    def no_folders(path, *rest, **options):
+        assert not Path(path).is_dir(), "Windows opens no folders"
+        return opened(path, *rest, **options)
+
+    monkeypatch.setattr(os, "open", no_folders)
+    for flag in ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_SYNC"):
+        monkeypatch.delattr(os, flag)
+    source = (Path(__file__).parent.parent / "pgsr" / "ledger" / "file.py").read_text()
+    assert "fcntl" not in source
+    ledger = new(tmp_path)
+    spend(ledger, "1/2")
+    assert ledger.left == Loss(epsilon="1/2")
+
+
+def test_lines_are_readable_by_anyone(tmp_path):
+    ledger = LedgerFile.create(
+        tmp_path / "ledger.jsonl", "häuser", Loss(epsilon=1, delta="1e-8"), Relation.MOVE, Unit.GROUP
+    )
+    ledger.charge(Charge(Loss(epsilon="1/3"), "kuo into release", Relation.MOVE, Unit.GROUP), "häuser")
+    header, charge = map(json.loads, ledger.path.read_text().splitlines())
+    assert header["total"] == {"epsilon": "1", "delta": "1/100000000"}
+    assert (header["data_set"], header["relation"], header["unit"]) == ("häuser", "move", "group")
+    assert charge["loss"] == {"epsilon": "1/3"}
+    assert (charge["what"], charge["data_set"]) == ("kuo into release", "häuser")
+    assert charge["at"].endswith("+00:00")
+    for path in tmp_path.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, f"{path.name} is for its owner alone"
+
+
+def test_the_head_is_what_common_tools_compute(tmp_path):
+    ledger = small(tmp_path)
+    done = subprocess.run(
+        f"tail -n 1 {ledger.path} | sha256sum", shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[0] == ledger.head == (tmp_path / "ledger.jsonl.head").read_text().strip()

@@ -1,0 +1,168 @@
+"""Whose a release is: signatures, and what they prove."""
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from made_tables import write_config, write_tables
+
+from pgsr.release import (
+    ReleaseConfig,
+    ReleaseError,
+    SignatureError,
+    artefact,
+    check,
+    fingerprint,
+    finish,
+    new_key,
+    publish,
+)
+from pgsr.release.making import UNFINISHED
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_tables(tmp_path)
+    new_key(tmp_path / "publisher")
+    return tmp_path
+
+
+def config(place: Path, **keys: str) -> ReleaseConfig:
+    return ReleaseConfig.read(write_config(place, **{"sign": '"publisher.key"'} | keys))
+
+
+def said(folder: Path, key: Path | None) -> str:
+    [finding] = [finding for finding in check(folder, key=key).findings if finding.name == "signature"]
+    return f"{finding.outcome}: {finding.sentence}"
+
+
+def test_a_signed_release(place):
+    made = publish(config(place))
+    public = place / "publisher.pub"
+    assert check(made.folder, key=public).passed
+    assert said(made.folder, public).startswith(f"passed: signed with the key that was given, {fingerprint(public)}")
+    assert said(made.folder, None).startswith("open: signed with the key")
+    assert {path.name for path in made.folder.iterdir()} == {*artefact.FILES, artefact.SIGNATURE}
+
+
+def test_missing_wrong_and_foreign_signatures(place):
+    made, public = publish(config(place)).folder, place / "publisher.pub"
+    new_key(place / "other")
+    assert "signed with another key" in said(made, place / "other.pub")
+    signed = made / artefact.SIGNATURE
+    text = signed.read_text()
+    fields = json.loads(text)
+    other = publish(config(place, output='"second"')).folder
+    shutil.copy(other / artefact.SIGNATURE, signed)
+    assert "is not what was signed" in said(made, public)
+    assert "is not what was signed" in said(made, None)
+    for spoiled in ("", "{}", "[]", text[:-2], text + "\n", json.dumps(fields), text.replace("Ed25519", "none")):
+        signed.write_text(spoiled)
+        assert "no signature of a release" in said(made, public), spoiled
+    signed.unlink()
+    assert "is not signed" in said(made, public)
+    assert not check(made, key=public).passed
+    assert check(made).passed, "whose it is cannot be told without a key"
+
+
+def test_a_key_stays_secret_and_is_never_overwritten(place):
+    assert stat.S_IMODE((place / "publisher.key").stat().st_mode) == 0o600
+    before = (place / "publisher.key").read_bytes()
+    with pytest.raises(SignatureError, match="is there already"):
+        new_key(place / "publisher")
+    (place / "publisher.pub").unlink()
+    with pytest.raises(SignatureError, match="is there already"):
+        new_key(place / "publisher")
+    assert (place / "publisher.key").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("key", "word"),
+    [("absent.key", "cannot be read"), ("publisher.pub", "no private key"), ("regions.csv", "no private")],
+)
+def test_a_wrong_key_is_refused_before_anything_is_charged(place, key, word):
+    with pytest.raises(SignatureError, match=word):
+        publish(config(place, sign=f'"{key}"'))
+    assert not (place / "ledger.jsonl").exists() or "into release" not in (place / "ledger.jsonl").read_text()
+    assert not (place / "release").exists()
+
+
+def test_a_private_key_is_no_public_one(place):
+    made = publish(config(place)).folder
+    assert "no public key" in said(made, place / "publisher.key")
+
+
+def test_a_rehearsal_is_not_signed(place):
+    folder = publish(config(place), rehearse=True).folder
+    assert not (folder / artefact.SIGNATURE).exists()
+
+
+@pytest.mark.parametrize("moment", ["replayed", "_write", "check"])
+def test_what_was_paid_for_is_finished(place, monkeypatch, moment):
+    """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
+
+    def fail(*_arguments):
+        raise OSError(28, "No space left on device", "counts.parquet")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"pgsr.release.making.{moment}", fail)
+        with pytest.raises(ReleaseError, match="the disk is full") as caught:
+            publish(config(place))
+    assert "--finish" in str(caught.value)
+    [hidden] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    noisy = (hidden / artefact.MEASUREMENT).read_bytes()
+    spent = (place / "ledger.jsonl").read_bytes()
+    (place / "entities.parquet").unlink()
+    made = finish(hidden, place / "publisher.key")
+    assert made.folder == place / "release"
+    assert check(made.folder, key=place / "publisher.pub").passed
+    assert (made.folder / artefact.MEASUREMENT).read_bytes() == noisy
+    assert (place / "ledger.jsonl").read_bytes() == spent
+    assert not hidden.exists()
+
+
+def test_what_cannot_be_finished(place, monkeypatch):
+    with pytest.raises(ReleaseError, match="no folder that a failed release kept"):
+        finish(place)
+    torn = place / ".release.abcdefgh"
+    torn.mkdir()
+    (torn / artefact.MEASUREMENT).write_bytes(b"PAR1")
+    with pytest.raises(ReleaseError, match="no complete noisy values"):
+        finish(torn)
+    (torn / UNFINISHED).write_text("{}")
+    with pytest.raises(ReleaseError, match="no complete noisy values"):
+        finish(torn)
+
+
+def test_an_output_is_locked_before_the_charge(place, monkeypatch):
+    """A second process that wants the same folder is refused before it pays."""
+    from pgsr.release import making
+
+    reached = []
+
+    def second(*_arguments):
+        with pytest.raises(ReleaseError, match="another process is making 'release'"):
+            publish(config(place))
+        reached.append(True)
+        return {}
+
+    monkeypatch.setattr(making, "require_arithmetic", second)
+    publish(config(place))
+    assert reached == [True]
+
+
+def test_all_files_have_one_time(place):
+    """Times between them would tell how long the private steps took."""
+    made = publish(config(place)).folder
+    assert len({path.stat().st_mtime_ns for path in made.iterdir()}) == 1
+
+
+def test_faults_of_the_disk_are_sentences(place):
+    for keys, word in (
+        ({"output": '"' + "x" * 300 + '"'}, "too long"),
+        ({"log": '"' + "y" * 300 + '"'}, "too long"),
+    ):
+        with pytest.raises(ReleaseError, match=word):
+            publish(config(place, **keys))

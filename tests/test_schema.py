@@ -1,0 +1,253 @@
+"""The declared keys, the JSON schema and the reading code are one."""
+
+import json
+import re
+import tomllib
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr.errors import PgsrError
+from pgsr.release import EXAMPLE, ReleaseConfig, forms
+from pgsr.release.declared import Key, Table
+from pgsr.release.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
+from pgsr.release.sections import REQUIRED, Section
+from pgsr.synthesis import config as synthesis
+from pgsr.synthesis.keys import keys
+from pgsr.synthesis.sensitivity import Neighbours
+
+VALIDATOR = Draft202012Validator(json.loads(schema_text()))
+
+TUPLES = TABLES.replace("[entities]\n", "[tuples]\nmax_quantity = 2\n")
+LEVELS = TABLES + 'levels = ["nation", "state"]\n'
+KUO = {"mechanism": "kuo"}
+
+TABLE_NAMES = ("entities", "tuples", "groups", "regions", "limits")
+READS_TABLES = find_spec("pgsr.release.table_sections") is not None
+"""Whether the tables are read by their own module, which knows all of the keys that are declared for them."""
+
+
+def as_schema_sees(path: Path) -> dict:
+    values = tomllib.loads(path.read_text())
+    return {key: value for key, value in values.items() if key not in CONFIGURATION.apart}
+
+
+def asked(monkeypatch, read) -> dict[str, dict[str, tuple]]:
+    """By table and key, the form and default that the reading code asks for."""
+    found: dict[str, dict[str, tuple]] = {}
+    take, section = Section._take, Section.section
+
+    def record(self, key, form, default):
+        found.setdefault(self._name, {})[key] = form, default
+        return take(self, key, form, default)
+
+    def record_section(self, key):
+        found.setdefault(key, {})
+        return section(self, key)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Section, "_take", record)
+        patched.setattr(Section, "section", record_section)
+        read()
+    return found
+
+
+def looser(read: forms.Form, declared: forms.Form) -> bool:
+    """Whether the reading code takes the kinds of value that are declared; the declaration may narrow them."""
+    kinds = [{str(part.get("type")) for part in f.schema.get("anyOf", (f.schema,))} for f in (read, declared)]
+    listed = declared.schema.get("enum")
+    return kinds[1] <= kinds[0] and read.schema.get("enum", listed) == listed
+
+
+def compare(table: Table, found: dict[str, tuple]) -> None:
+    declared = {key.name: key for key in table.members if isinstance(key, Key)}
+    assert set(found) - set(table.apart) == set(declared)
+    for name, key in declared.items():
+        form, default = found[name]
+        assert looser(form, key.form), name
+        one_of = any(name in keys for keys in table.one_of)  # then the reading code requires what it looks for
+        assert (default is REQUIRED) == key.required or one_of, name
+        if key.default is not None and not key.required:
+            assert str(default) == str(key.default), name
+
+
+def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
+    tables = TABLES + "[options]\n[limits]\n"
+    path = write_config(tmp_path, "kuo", tables=tables)
+    found = asked(monkeypatch, lambda: ReleaseConfig.read(path))
+    compare(CONFIGURATION, found[""])
+    compare(CONFIGURATION.known["options"], found["options"])
+    asked_for = {name for name in found if name} | {"tuples"}
+    assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
+
+
+@pytest.mark.skipif(not READS_TABLES, reason="the tables are read without the keys for queries, quotes and types")
+@pytest.mark.parametrize("name", TABLE_NAMES)
+def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
+    """All variants together: tuples or entities, parents or levels, CSV or Parquet."""
+    texts = [TABLES, TUPLES, LEVELS]
+    texts += [text.replace(".parquet", ".csv") for text in texts]
+    query = 'query = "from x"\nconnection = "a.duckdb"'
+    texts += [re.sub('file = ".*"', query, text) for text in texts]
+    found: dict[str, tuple] = {}
+    for number, text in enumerate(texts):
+        path = write_config(tmp_path, name=f"c{number}", tables=text + "[limits]\n")
+        found |= asked(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, {})
+    compare(CONFIGURATION.known[name], found)
+
+
+def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monkeypatch):
+    path = tmp_path / "synthesis.toml"
+    path.write_text(synthesis.SYNTHESIS_EXAMPLE)
+    found = asked(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
+    declared = keys(tuple(synthesis.SynthesisMethod), tuple(Neighbours))
+    compare(declared, found[""])
+    for name in ("households", "persons"):
+        own = {key.name for key in declared.known[name].members} - {key.name for key in SOURCE}
+        assert own < found[name].keys() <= {key.name for key in declared.known[name].members}
+
+
+def test_the_file_in_the_package_is_the_schema():
+    """`pgsr validate --schema > pgsr/release/configuration.schema.json` writes it anew."""
+    assert stored_schema() == schema_text()
+    Draft202012Validator.check_schema(json.loads(schema_text()))
+
+
+def test_every_key_is_described():
+    def walk(table: Table):
+        for member in table.members:
+            yield member
+            if isinstance(member, Table):
+                yield from walk(member)
+
+    for member in walk(CONFIGURATION):
+        assert member.description.endswith("."), member.name
+        assert len(member.description) > 10 or member.name == "gibibytes", member.name
+
+
+def test_the_example_is_valid(tmp_path):
+    path = tmp_path / "release.toml"
+    path.write_text(EXAMPLE)
+    assert VALIDATOR.is_valid(as_schema_sees(path))
+    ReleaseConfig.read(path)
+
+
+GOOD = [
+    {},
+    KUO,
+    {"epsilon": "1"},
+    {"epsilon": '"1/3"'},
+    {"epsilon": '"1e-3"'},
+    {"epsilon": '".5"'},
+    {"shares": '["1/4", "1/4", "1/2"]'},
+    {"shares": "[0, 0, 1]"},
+    {"delta": "0"},
+    {"delta": '"0"'},
+    {"totals": '"root"'},
+    {"level_names": '["nation", "state", "county"]'},
+    {"level_names": '["région"]'},
+    {"log": '"log"', "sign": '"key"'},
+    {"tables": TUPLES},
+    {"tables": TUPLES + '[limits]\ngibibytes = 2\nthreads = 1\nfolder = "."\n'},
+    {"tables": LEVELS},
+    {"tables": LEVELS + "pad_ragged = true\n"},
+    {"tables": TABLES.replace("[groups]", 'entity = ""\nregion = ["a", "b"]\n[groups]')},
+    {"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nkind = "csv"\ndelimiter = ";"')},
+    {"totals": '"noisy"', "totals_share": '"1/5"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
+    KUO | {"tables": TABLES + '[options]\nmerge = "average"\nnorm = 2\n'},
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_good_configurations_pass_both(tmp_path, text):
+    path = write_config(tmp_path, **text)
+    assert not [error.message for error in VALIDATOR.iter_errors(as_schema_sees(path))]
+    ReleaseConfig.read(path)
+
+
+BAD = [
+    *({key: None} for key in ("data_set", "max_size", "epsilon", "output", "ledger")),
+    *({"max_size": value} for value in ("0", "-1", '"3"', "3.5", "true", "[3]", "{a = 1}", "2026-01-01")),
+    *({"epsilon": value} for value in ("0.1", "0", '"inf"', '"-1"', '""', '"1/"', '"+1"', "true", "nan")),
+    *({"mechanism": value} for value in ("m_c", "M_H", "")),
+    *({"shares": value} for value in ("[]", "[0.5, 0.5]", '"1"', '["1/2", "x"]', "[true]")),
+    *({"level_names": value} for value in ("[]", '["a", "a"]', '["level"]', '[""]', '["a", 1]', '"a"', '["\\u0007"]')),
+    *({key: "1"} for key in ("data_set", "output", "ledger", "log", "sign")),
+    *({key: '""'} for key in ("data_set", "output", "ledger", "log", "sign")),
+    {"colour": '"red"'},
+    {"totals": '"some"'},
+    {"totals_share": "0.1"},
+    {"delta": "0.1"},
+    {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
+    {"tables": ""},
+    {"tables": TABLES + '[tuples]\nfile = "x.csv"\nmax_quantity = 1\n'},
+    {"tables": TUPLES.replace("max_quantity = 2", "")},
+    {"tables": TUPLES.replace("max_quantity = 2", "max_quantity = 0")},
+    {"tables": TABLES.replace('file = "groups.parquet"', "")},
+    {"tables": TABLES.replace('file = "groups.parquet"', 'query = "select 1"')},
+    {"tables": TABLES.replace("[groups]", 'query = "select 1"\n[groups]')},
+    {"tables": TABLES.replace("[groups]", "clip = true\n[groups]")},
+    {"tables": TABLES.replace("[groups]", "[[groups]]")},
+    {"tables": TABLES.replace("[regions]", 'private = "yes"\n[regions]')},
+    {"tables": TABLES.replace("[regions]", 'kind = "xls"\n[regions]')},
+    {"tables": TABLES.replace("[groups]", 'delimiter = ", ,"\n[groups]')},
+    {"tables": TABLES.replace("[groups]", 'cast = {group = "number"}\n[groups]')},
+    {"tables": TABLES.replace("[groups]", "group = []\n[groups]")},
+    {"tables": LEVELS + 'parent = "parent"\n'},
+    {"tables": TABLES + "levels = []\n"},
+    {"tables": TABLES + "[limits]\ngibibytes = 0\n"},
+    {"tables": TABLES + "[options]\nnorm = 3\n"},
+    {"tables": TABLES + "[options]\ncolour = 3\n"},
+]
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_configurations_fail_both(tmp_path, text):
+    path = write_config(tmp_path, **text)
+    assert not VALIDATOR.is_valid(as_schema_sees(path))
+    with pytest.raises(PgsrError):
+        ReleaseConfig.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        {"epsilon": '"0"'},
+        {"shares": '["1/2", "1/3"]'},
+        {"max_size": "3.0"},
+        {"delta": "0.0"},
+        {"level_names": '["a", "A"]'},
+        {"delta": '"1e-6"'},
+        {"totals": '"regions"'},
+        {"log": '"release/log"'},
+        {"tables": TABLES + '[options]\nmerge = "average"\n'},
+    ],
+)
+def test_what_only_the_reader_refuses(tmp_path, text):
+    """Values that contradict each other, and 3.0, which is an integer in JSON."""
+    path = write_config(tmp_path, **text)
+    assert VALIDATOR.is_valid(as_schema_sees(path))
+    with pytest.raises(PgsrError):
+        ReleaseConfig.read(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        (value, form.schema)
+        for form in vars(forms).values()
+        if isinstance(form, forms.Form)
+        for value in ("", "a", "1/3", "1\n", 0, 1, -1, 1.5, True, [], ["a"], ["a", "a"], [""], ["1/3", 0], [True], {})
+    ],
+)
+def test_forms_are_judged_as_by_json_schema(value, schema):
+    assert forms.fits(value, schema) == Draft202012Validator(dict(schema)).is_valid(value)
+
+
+def test_exact_numbers_are_exact(tmp_path):
+    write_tables(tmp_path)
+    assert ReleaseConfig.read(write_config(tmp_path, epsilon='".1"')).terms.epsilon == Fraction(1, 10)

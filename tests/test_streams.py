@@ -1,0 +1,295 @@
+"""Every stream of noise is asked for exactly once per charge, by everything that draws noise."""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from counting import Counting
+from instances import random_tree, random_truth, scale
+from made_tables import TABLES, release, write_config, write_tables
+from neighbours import ALONE, CHAIN, PAIR
+
+import pgsr
+from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
+from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
+from pgsr.entities import noisy_entities
+from pgsr.group_totals import noisy_totals
+from pgsr.measurement import measured_regions
+from pgsr.planning import expected_errors
+from pgsr.random import ByteStream, StreamId
+from pgsr.release import Kind, ReleaseConfig, Terms
+from pgsr.synthesis import (
+    MWEM,
+    AdaptiveBudget,
+    Attribute,
+    Curator,
+    Domain,
+    IndependentMarginals,
+    Level,
+    Marginal,
+    Neighbours,
+    PersonsAlone,
+    Population,
+    RhoLedger,
+    Workload,
+    fit,
+)
+from pgsr.synthesis.noisy_histograms import Histogram, noisy_shares
+
+DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
+RAGGED = Hierarchy.from_paths(
+    [("root", "a"), ("root", "b", "x"), ("root", "b", "y"), ("root", "c", "x", "1")], pad_ragged=True
+)
+TREES = {"alone": ALONE, "chain": CHAIN, "pair": PAIR, "deep": DEEP, "ragged": RAGGED}
+
+
+def truth_on(tree: Hierarchy, largest: int = 4, seed: int = 0) -> CountOfCounts:
+    n_leaves = tree.n_regions - tree.n_inner
+    return CountOfCounts(tree, np.random.default_rng(seed).integers(0, largest + 1, (n_leaves, 4)), "streams")
+
+
+def of_regions(tree: Hierarchy, what: str, data_set: str = "streams") -> set[StreamId]:
+    """One per region that is no copy made by padding."""
+    return {StreamId(data_set, what, int(tree.level_of[r]), tree.paths[r]) for r in np.flatnonzero(~tree.padded)}
+
+
+def of_measurement(noise: Geometric, tree: Hierarchy, data_set: str = "streams", mark: str = "") -> set[StreamId]:
+    """The views of all regions that are measured, and their totals where these are noisy."""
+    views = noise.view if isinstance(noise.view, tuple) else (noise.view,) * tree.n_levels
+    measured = measured_regions(tree, noise.budget(tree.n_levels).levels)
+    found = {
+        StreamId(data_set, f"{views[tree.level_of[r]].value}{mark}", int(tree.level_of[r]), tree.paths[r])
+        for r in np.flatnonzero(measured)
+    }
+    return found | (of_regions(tree, f"totals{mark}", data_set) if noise.totals is Totals.NOISY else set())
+
+
+def noises(n_levels: int) -> Iterator[Geometric]:
+    """All views and tuples of views, all totals, and levels with epsilon 0."""
+    leaves_alone = (*("0",) * (n_levels - 1), "1")
+    every = [*View, *(views for views in product(View, repeat=n_levels) if len(set(views)) > 1)]
+    for view, totals, shares in product(every, Totals, (None, leaves_alone)):
+        views = view if isinstance(view, tuple) else (view,)
+        if totals is not Totals.ROOT or View.RANKED not in views:  # ranked sizes tell every region's total
+            yield Geometric(view, "1", shares, totals)
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("name", TREES)
+def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
+    """Of full, empty and all but empty regions."""
+    tree = TREES[name]
+    for noise in noises(tree.n_levels):
+        for truth, epsilon in ((truth_on(tree), "1"), (truth_on(tree, 0), "1"), (truth_on(tree, 1), "1/50")):
+            source = Counting()
+            again = Geometric(noise.view, epsilon, noise.shares, noise.totals)
+            again.measure(truth, source)
+            counted(source.require_once(of_measurement(again, tree)), "streams of measurements")
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("name", TREES)
+def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, str], None]) -> None:
+    """From counts of 0 on, at scales where noisy totals are clipped at 0."""
+    tree = TREES[name]
+    for totals, largest, epsilon in product(kind.totals, (0, 3), (Fraction(1), Fraction(1, 40))):
+        mechanism = Terms("streams", 3, epsilon, kind, totals=totals).mechanism(tree.n_levels)
+        source = Counting(Secure())
+        mechanism.release(truth_on(tree, largest), source)
+        counted(source.require_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("private", [False, True])
+def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
+    """Of the secure source, from tables to the checked folder, also with branches of different depth."""
+    write_tables(tmp_path, leaves=[("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")])
+    keys = {"tables": TABLES + "pad_ragged = true\n"}
+    if private:
+        keys = {"tables": keys["tables"].replace('"groups.parquet"', '"groups.parquet"\nprivate = true')}
+        keys["totals"] = '"noisy"'
+    config = ReleaseConfig.read(write_config(tmp_path, kind, **keys))
+    tree, source, stream = config.tree(), Counting(), Secure.stream
+
+    def noted(secure: Secure, identity: StreamId) -> ByteStream:
+        source.asked.append(identity)
+        return stream(secure, identity)
+
+    monkeypatch.setattr(Secure, "stream", noted)
+    release(config)
+    noise = config.terms.mechanism(tree.n_levels).noise
+    counted(source.require_once(of_measurement(noise, tree, "made")), "streams of releases")
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("totals", Totals)
+def test_entities(totals: Totals, secure: bool, counted: Callable[[int, str], None]) -> None:
+    """Within K G and above it, for leaves that fit and leaves that do not."""
+    rng, lowered = np.random.default_rng(86), 0
+    for replicate in range(scale(60, 2_000)):
+        tree = random_tree(rng, max_regions=9)
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 4)), max_count=2, name="streams")
+        noisy = Geometric(View.COUNTS, 1, totals=totals).measure(truth, Seeded("counts", replicate))
+        source = Counting(Secure() if secure else Seeded("entities", replicate))
+        people = noisy_entities(truth, noisy, "1/5", source)
+        lowered += int(people[0] == truth.max_size * noisy.totals[0])
+        counted(source.require_once(of_regions(tree, "entities")), "streams of entities")
+    assert lowered > 5, "K G is never reached"
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("name", TREES)
+def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
+    """Of regions with and without groups; negative noisy totals are clipped."""
+    for largest, epsilon in product((0, 4), (Fraction(1), Fraction(1, 100))):
+        source = Counting()
+        noisy_totals(truth_on(TREES[name], largest), epsilon, source)
+        counted(source.require_once(of_regions(TREES[name], "totals")), "streams of totals")
+
+
+@pytest.mark.assure("R5")
+def test_choices(counted: Callable[[int, str], None]) -> None:
+    """Candidates that are alike, that differ in view, and that measure leaves alone."""
+    truth = truth_on(DEEP)
+    steps, sizes = (Mechanism(Geometric(view, "1"), Matching()) for view in (View.CUMULATIVE, View.RANKED))
+    leaves = Mechanism(Geometric(View.CUMULATIVE, "1", (0, 0, 1)), NoConsistency())
+    mixed = Mechanism(Geometric((View.CUMULATIVE, View.RANKED, View.CUMULATIVE), "1"), ChosenByNoise())
+    for candidates in ([steps], [steps, steps], [steps, sizes, mixed], [leaves, steps, leaves]):
+        source = Counting()
+        ChosenByScore(candidates, "1").release(truth, source)
+        marked = [of_measurement(c.noise, DEEP, mark=f", candidate {i}") for i, c in enumerate(candidates)]
+        scores = {StreamId("streams", "selection score", 0, (str(i),)) for i in range(len(candidates))}
+        counted(source.require_once(scores.union(*marked)), "streams of choices")
+        for chosen in candidates:
+            source = Counting()
+            ChosenByStatistic(candidates, lambda t, chosen=chosen: chosen, "1").release(truth, source)
+            statistic = {StreamId("streams", "selection statistic", 0, ("distinct sizes",))}
+            counted(source.require_once(statistic | of_measurement(chosen.noise, DEEP)), "streams of choices")
+
+
+@pytest.mark.assure("R5")
+def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
+    """Every mechanism once per replicate, all with the same noise, on public data."""
+    asked: dict[Seeded, Counting] = {}
+    stream = Seeded.stream
+
+    def noted(source: Seeded, identity: StreamId) -> ByteStream:
+        asked.setdefault(source, Counting()).asked.append(identity)
+        return stream(source, identity)
+
+    monkeypatch.setattr(Seeded, "stream", noted)
+    noise = Geometric(View.CUMULATIVE, 1)
+    expected_errors(truth_on(PAIR), {"alone": Mechanism(noise, Matching())}, replicates=3, progress=False)
+    assert asked.keys() == {Seeded("plan", replicate) for replicate in range(3)}
+    for source in asked.values():
+        counted(source.require_once(of_measurement(noise, PAIR)), "streams of plans")
+
+
+def couples(domain: Domain, n_groups: int = 30) -> Population:
+    """Heads with a spouse each; every value occurs."""
+    rng = np.random.default_rng(0)
+    persons = np.column_stack([rng.integers(0, len(a), 2 * n_groups) for a in domain.individual])
+    homes = np.column_stack([rng.integers(0, len(a), n_groups) for a in domain.group])
+    return Population(domain, homes, persons, np.repeat(np.arange(n_groups), 2), np.tile([0, 1], n_groups))
+
+
+# Names and values that read alike: an attribute called as the number of a role, and a number beside its text.
+ALIKE = Domain.household(
+    [Attribute("number of spouse", ("x", "y")), Attribute("number of child", ("x", "y"))],
+    [Attribute("age", (1, "1")), Attribute("sex", ("f", "m, age=1", "m"))],
+    max_children=2,
+)
+BUDGET = AdaptiveBudget(1, "1e-6", rounds=20)
+
+
+@dataclass
+class Guessing:
+    """A method without a model: it always answers 0."""
+
+    workload: Any = None
+
+    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "Guessing":
+        return Guessing(workload)
+
+    def answers(self) -> np.ndarray:
+        return np.zeros(self.workload.n_queries)
+
+    def update(self, measured: Any) -> None:
+        pass
+
+    def distribution(self) -> Any:
+        return self
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("repeated", [False, True])
+def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
+    """Also of workloads with a marginal twice, and of queries that are described by the same words."""
+    marginals = Workload.k_way(ALIKE, 1, [Level.INDIVIDUAL], count=False).marginals
+    workload = Workload(ALIKE, (*marginals, *marginals) if repeated else marginals)
+    assert len({workload.describe(q) for q in range(workload.n_queries)}) < workload.n_queries
+    rounds = workload.n_queries
+    source = Counting()
+    fit(couples(ALIKE), workload, Guessing(), AdaptiveBudget(1, "1e-6", rounds), source=source)
+    assert len(source.asked) == 2 * rounds
+    counted(source.require_once(source.asked), "streams of fits")
+
+
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) -> None:
+    """Histograms of attributes and of role sizes whose names read alike."""
+    source = Counting()
+    IndependentMarginals().fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
+    assert len(source.asked) == 2 + 2 + 2
+    counted(source.require_once(source.asked), "streams of histograms")
+    if neighbours is not Neighbours.ADD_REMOVE:
+        source = Counting()
+        PersonsAlone(MWEM(), k=1).fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
+        counted(source.require_once(source.asked), "streams of persons alone")
+    source = Counting()
+    twice = [Histogram("a", np.array([1, 2]), 2)] * 3
+    noisy_shares(twice, Fraction(1, 10), source, RhoLedger(1), "set")
+    counted(source.require_once(source.asked), "streams of histograms")
+
+
+def test_a_curator_asks_once_per_operation() -> None:
+    """A measurement that is refused, or a ledger that is exhausted, asks for nothing."""
+    marginal = Marginal(Level.INDIVIDUAL, (), (0,))
+    workload, source = Workload(ALIKE, (marginal,)), Counting()
+    curator = Curator(couples(ALIKE), workload, AdaptiveBudget(1, "1e-6", rounds=1), source)
+    curator.measure(curator.select(np.zeros(workload.n_queries)))
+    asked = list(source.asked)
+    assert len(asked) == len(set(asked)) == 2
+    for refused in (lambda: curator.measure(0), lambda: curator.measure(1), lambda: curator.select(np.zeros(2))):
+        with pytest.raises(PgsrError):
+            refused()
+    assert source.asked == asked
+
+
+def test_nothing_else_asks_for_streams() -> None:
+    """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
+    above = {
+        "noise.py",
+        "group_totals.py",
+        "algorithms/selection_score.py",
+        "synthesis/curator.py",
+        "synthesis/noisy_histograms.py",
+    }
+    without_data = {"release/judging.py", "release/selftest.py"}
+    root = Path(pgsr.__file__).parent
+    asking = set()
+    for path in root.rglob("*.py"):
+        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        if any(isinstance(call.func, ast.Attribute) and call.func.attr == "stream" for call in calls):
+            asking.add(path.relative_to(root).as_posix())
+    assert asking == above | without_data

@@ -1,0 +1,286 @@
+"""A synthesis is checked from its folder alone: every change of a file, field, number or label is found."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_synthesize_command import configured, invoke, place  # noqa: F401
+from typer.testing import CliRunner
+
+from pgsr import CountOfCounts, Hierarchy, Seeded, cli
+from pgsr.release import Outcome, digest_of
+from pgsr.release.artefact import sums_text
+from pgsr.synthesis import Mixture
+from pgsr.synthesis.check import check_synthesis
+from pgsr.synthesis.folder import FIELDS, FILES
+from pgsr.tables import write_long
+
+
+class Fixed(Seeded):
+    """Noise that is the same in every run, and passes for secure: what a change does depends on what was measured."""
+
+    secure = True
+
+
+@pytest.fixture
+def made(place: Path, monkeypatch) -> Path:  # noqa: F811
+    monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("check"))
+    assert invoke(configured(place)).exit_code == 0
+    return place / "synthetic"
+
+
+def signed(folder: Path) -> Path:
+    """With the digests of its files as they are now."""
+    (folder / "SHA256SUMS").write_text(sums_text(folder, FILES))
+    return folder
+
+
+def failed(folder: Path) -> dict[str, str]:
+    return {f.name: f.sentence for f in check_synthesis(folder).findings if f.outcome is Outcome.FAILED}
+
+
+def told(folder: Path, **changed: object) -> None:
+    path = folder / "transcript.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed, indent=1, ensure_ascii=False) + "\n")
+    signed(folder)
+
+
+def test_a_synthesis_passes(place):  # noqa: F811
+    assert invoke(configured(place)).exit_code == 0
+    made = place / "synthetic"
+    report = check_synthesis(made)
+    assert report.passed, report
+    assert len(report.findings) == 11
+    assert tuple(json.loads((made / "transcript.json").read_text())) == FIELDS
+    assert "nobody can tell without the data whether the noise was secure" in repr(report)
+
+
+def test_a_rehearsal_passes_and_is_told(place):  # noqa: F811
+    assert invoke(configured(place), "--rehearse").exit_code == 0
+    report = check_synthesis(place / "synthetic-rehearsal")
+    assert report.passed, report
+    assert "THIS IS A REHEARSAL AND NOT PRIVATE" in repr(report)
+    assert "nothing was charged" in repr(report)
+
+
+def test_a_mixture_is_fitted_again(place):  # noqa: F811
+    pytest.importorskip("torch")
+    assert invoke(configured(place, "hpd-fixed")).exit_code == 0
+    folder = place / "synthetic"
+    report = check_synthesis(folder)
+    assert report.passed, report
+    mixture = Mixture.load(folder / "model.npz")
+    sizes = [table.copy() for table in mixture.sizes]
+    sizes[0][0, 1:] = np.roll(sizes[0][0, 1:], 1)
+    Mixture(mixture.domain, mixture.group, mixture.slots, tuple(sizes)).save(folder / "model.npz")
+    assert set(failed(signed(folder))) == {"replay", "sample"}
+
+
+def test_given_sizes(place):  # noqa: F811
+    pytest.importorskip("torch")
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 4]]), place / "counts.parquet")
+    assert invoke(configured(place, "hpd-fixed"), "--sizes", place / "counts.parquet").exit_code == 0
+    folder = place / "synthetic"
+    report = check_synthesis(folder)
+    assert report.passed, report
+    assert "not drawn again" in repr(report)
+    homes = pd.read_parquet(folder / "households.parquet")
+    homes.loc[homes["COUNT"] == 0, "tenure"] = "owned"
+    homes.to_parquet(folder / "households.parquet", index=False)
+    assert "have no attributes" in failed(signed(folder))["tables"]
+
+
+def test_the_command_chooses_the_check(made):
+    def run(*more: str):
+        return CliRunner().invoke(cli.app, ["check", str(made), *more])
+
+    digest = digest_of(made)
+    assert run("--digest", digest).exit_code == 0
+    assert "11 of 11 checks passed" in run().stdout
+    assert run("--digest", "0" * 64).exit_code == 1
+    (made / "persons.parquet").unlink()
+    done = run("--json")
+    assert done.exit_code == 1
+    assert "missing: persons.parquet" in json.loads(done.stdout)[0]["sentence"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_needed_and_digested(made, name):
+    whole = (made / name).read_bytes()
+    place_of_change = len(whole) // 2
+    (made / name).write_bytes(
+        whole[:place_of_change] + bytes([whole[place_of_change] ^ 1]) + whole[place_of_change + 1 :]
+    )
+    assert "digests" in failed(made)
+    (made / name).unlink()
+    assert name in failed(made)["files"]
+
+
+def test_no_other_file(made):
+    (made / "notes.txt").write_text("")
+    assert "not of a synthesis: notes.txt" in failed(made)["files"]
+
+
+CHANGED = {
+    "format": "pgsr synthesis 1",
+    "privacy_claim": "(1/2, 1/1000000)-differential privacy",
+    "adds_up": "nothing adds up",
+    "charged": None,
+    "relation": "replace",
+    "unit": "group",
+    "neighbours": "everybody",
+    "epsilon": "1/2",
+    "delta": "1/10000000",
+    "rho": "1/100",
+    "alpha": "1/3",
+    "conversion": "tight",
+    "rounds": 6,
+    "sensitivity": "1/600",
+    "households": 301,
+    "persons": 601,
+    "method": "hpd-fixed",
+    "settings": {"iterations": 1, "update": "linearised", "output": "last", "max_types": 2_000_000},
+    "k": 3,
+    "seed": 1,
+    "sampled": 299,
+    "sizes_from": {},
+    "measured": [],
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_field_is_compared(made, name):
+    assert json.loads((made / "transcript.json").read_text())[name] != CHANGED[name]
+    told(made, **{name: CHANGED[name]})
+    assert failed(made), name
+
+
+def test_fields_that_are_not_compared_are_labels():
+    """The name of the data set and the versions follow from nothing."""
+    assert set(FIELDS) - set(CHANGED) == {"data_set", "versions", "domain"}
+
+
+def test_no_field_more_or_less(made):
+    fields = json.loads((made / "transcript.json").read_text())
+    told(made, true_error=0.1)
+    assert "a field 'true_error', which no synthesis may publish" in failed(made)["transcript"]
+    fields.pop("delta")
+    (made / "transcript.json").write_text(json.dumps(fields, indent=1) + "\n")
+    assert "lacks the field 'delta'" in failed(signed(made))["transcript"]
+    (made / "transcript.json").write_text("[" * 5000)
+    assert "not JSON" in failed(signed(made))["transcript"]
+
+
+def test_values_of_the_domain_are_compared(made):
+    domain = json.loads((made / "transcript.json").read_text())["domain"]
+    domain["group"][0]["values"] = ["owned", "let"]
+    told(made, domain=domain)
+    assert {"tables", "model"} <= set(failed(made))
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda m: m[0].update(answer=m[0]["answer"] + 1e-6), "no count out of"),
+        (lambda m: m[0].update(answer=1.5), "no share"),
+        (lambda m: m.reverse(), "another model"),
+        (lambda m: m[0].update(number=m[1]["number"], query=m[1]["query"]), "measured twice"),
+        (lambda m: m[0].update(query="groups with COUNT=9"), "measured of the transcript"),
+        (lambda m: m[0].update(answer=(m[0]["answer"] * 300 + 7) / 300), "another model"),
+    ],
+)
+def test_every_answer_is_compared(made, change, word):
+    measured = json.loads((made / "transcript.json").read_text())["measured"]
+    group = [m for m in measured if m["query"].startswith("groups") and m["answer"] < 0.9]
+    measured = [*group, *(m for m in measured if m not in group)]
+    assert group, "the first one is a share of 300 groups"
+    told(made, measured=measured)
+    before = failed(made)
+    change(measured)
+    told(made, measured=measured)
+    after = failed(made)
+    assert any(word in sentence for sentence in after.values()), after
+    assert after != before
+
+
+def spoiled(folder: Path, name: str, column: str, row: int, value: object) -> Path:
+    frame = pd.read_parquet(folder / name)
+    frame[column] = frame[column].astype(object)
+    frame.loc[row, column] = value
+    if isinstance(value, int):
+        frame[column] = frame[column].astype("int64")
+    frame.to_parquet(folder / name, index=False)
+    return signed(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "row", "value"),
+    [
+        ("households.parquet", "tenure", 3, "let"),
+        ("households.parquet", "tenure", 3, None),
+        ("households.parquet", "household", 3, 4),
+        ("households.parquet", "COUNT", 3, 9),
+        ("households.parquet", "COUNT", 3, 0),
+        ("persons.parquet", "household", 0, 999),
+        ("persons.parquet", "person", 0, 2),
+        ("persons.parquet", "role", 0, "guest"),
+        ("persons.parquet", "sex", 0, "other"),
+        ("persons.parquet", "years", 0, None),
+    ],
+)
+def test_every_value_of_the_tables_is_of_the_domain(made, name, column, row, value):
+    assert "tables" in failed(spoiled(made, name, column, row, value))
+
+
+def test_another_value_of_the_domain_is_found_by_drawing_again(made):
+    homes = pd.read_parquet(made / "households.parquet")
+    other = {"owned": "rented", "rented": "owned"}[homes.loc[3, "tenure"]]
+    assert set(failed(spoiled(made, "households.parquet", "tenure", 3, other))) == {"sample"}
+
+
+def test_columns_are_those_of_a_synthesis(made):
+    homes = pd.read_parquet(made / "households.parquet")
+    homes.assign(income=1).to_parquet(made / "households.parquet", index=False)
+    assert "income" in failed(signed(made))["tables"]
+
+
+def test_a_model_of_other_answers_is_found(made, place, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("other"))
+    assert invoke(configured(place), "--output", place / "again").exit_code == 0
+    shutil.copy(place / "again" / "model.npz", made / "model.npz")
+    assert set(failed(signed(made))) == {"replay", "sample"}
+    (made / "model.npz").write_bytes(b"PK")
+    assert "holds no model" in failed(signed(made))["model"]
+
+
+def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monkeypatch):  # noqa: F811
+    pytest.importorskip("torch")
+    assert invoke(configured(place, "hpd-fixed")).exit_code == 0
+    from pgsr.synthesis.optional import TorchMissingError
+
+    def missing(*_):
+        raise TorchMissingError("HPD is fitted with torch, which is missing; pip install torch")
+
+    monkeypatch.setattr("pgsr.synthesis.check.replay", missing)
+    report = check_synthesis(place / "synthetic")
+    [finding] = [f for f in report.findings if not f.passed]
+    assert (finding.name, finding.outcome) == ("replay", Outcome.SKIPPED)
+    assert "pip install torch" in finding.sentence
+    assert not report.passed
+
+
+@pytest.mark.parametrize("spoil", ["", "nonsense", "{}", "[]", "null", "1"])
+def test_garbage_is_a_finding(made, spoil):
+    (made / "transcript.json").write_text(spoil)
+    report = check_synthesis(signed(made))
+    assert not report.passed
+    assert {f.outcome for f in report.findings[4:]} == {Outcome.SKIPPED}
+
+
+def test_a_folder_that_is_none(tmp_path):
+    assert not check_synthesis(tmp_path / "absent").passed
+    assert "no folder" in failed(tmp_path / "absent")["files"]

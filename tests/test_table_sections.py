@@ -1,0 +1,151 @@
+"""Where tables are and how they are read, as a configuration says it; and what it writes is never what it reads."""
+
+import csv
+import os
+import tomllib
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from made_tables import TABLES, release, write_config, write_tables
+
+from pgsr.release import ConfigError, ReleaseConfig, check
+from pgsr.release.sections import Section
+from pgsr.release.table_sections import files_read, read_source
+from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig
+from pgsr.tables import Csv, Database, Parquet
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_tables(tmp_path)
+    return tmp_path
+
+
+def read(toml: str) -> Csv | Parquet | Database:
+    section = Section("groups", tomllib.loads(toml))
+    found = read_source(section, Path("in"))
+    section.done()
+    return found
+
+
+def test_every_key_of_a_source() -> None:
+    assert read('file = "a.parquet"\ncast = {g = "text"}') == Parquet("in/a.parquet", {"g": "text"})
+    assert read('file = "a.dat"\nkind = "csv"') == Csv("in/a.dat")
+    assert read('connection = "a.duckdb"\nquery = "from t"') == Database("in/a.duckdb", "from t")
+    declared = """file = "a.csv"
+        delimiter = ";"
+        quote = "'"
+        escape = "\\\\"
+        encoding = "cp1252"
+        header = false
+        columns = ["a", "b"]
+        nulls = ["", "NA"]
+        cast = {a = "integer"}"""
+    expected = Csv("in/a.csv", {"a": "integer"}, ";", "'", "\\", "cp1252", False, ("a", "b"), ("", "NA"))
+    assert read(declared) == expected
+
+
+@pytest.mark.parametrize(
+    ("toml", "word"),
+    [
+        ('file = "a.csv"\nintegers = ["g"]', r"'integers' of \[groups\] is not used any more; write cast"),
+        ('file = "a.csv"\ncast = {g = "float"}', r"one of \"integer\", \"text\""),
+        ('file = "a.csv"\ncast = ["g"]', r"write a table, such as \{group"),
+        ('file = "a.csv"\ndelimiter = ";;"', r"\[groups\]: delimiter=';;'; give one ASCII character"),
+        ('file = "a.csv"\nquote = ","', "also the quote"),
+        ('file = "a.csv"\nquote = ""\nescape = "x"', "no meaning in files without quotes"),
+        ('file = "a.csv"\nencoding = "utf-9"', "encoding='utf-9' is unknown"),
+        ('file = "a.csv"\nencoding = "hex"', "encoding='hex' is unknown"),
+        ('file = "a.csv"\nencoding = "iso2022_jp"', "cannot be read one by one"),
+        ('file = "a.csv"\nencoding = "unicode_escape"', "cannot be read one by one"),
+        ('file = "a.csv"\nencoding = "utf-16"\nheader = false\ncolumns = ["a"]', "declare 'utf-16-le' or"),
+        ('file = "a.csv"\nheader = false', "columns=... with header=False"),
+        ('file = "a.csv"\ncolumns = ["a"]', "columns=... with header=False"),
+        ('file = "a.csv"\nheader = false\ncolumns = ["a", "a"]', "repeat a name"),
+        ('file = "a.csv"\ncomment = "#"', "'comment' of .groups. is unknown"),
+        (
+            'file = "a.parquet"\nnulls = [""]',
+            "'nulls' .* has no meaning, for the file 'a.parquet' is Parquet",
+        ),
+        ('connection = "a.duckdb"', r"'query' of \[groups\] is missing"),
+        ('query = "from t"', r"'connection' of \[groups\] is missing"),
+        ('connection = "a.duckdb"\nquery = "from t"\nfile = "b.csv"', "'file' .* for the rows come from a query"),
+    ],
+)
+def test_every_error_of_a_source_names_its_key(toml: str, word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        read(toml)
+
+
+def test_a_release_is_the_same_from_parquet_csv_and_a_database(place: Path) -> None:
+    """Rehearsals, whose noise repeats: byte for byte the same tables."""
+    for name, ends in (("entities", "'"), ("groups", '"')):
+        table = pq.read_table(place / f"{name}.parquet")
+        with (place / f"{name}.csv").open("w", newline="", encoding="utf-16-le") as file:
+            writer = csv.writer(file, delimiter=";", quotechar=ends, quoting=csv.QUOTE_NONNUMERIC)
+            writer.writerows(list(row.values()) for row in table.to_pylist())
+        with duckdb.connect(str(place / "all.duckdb")) as database:
+            database.register("given", table)
+            database.execute(f"create table {name} as select * from given")
+    dialect = 'cast = {group = "integer"}\ndelimiter = ";"\nencoding = "utf-16-le"\nheader = false\n'
+    as_csv = (
+        f'[entities]\nfile = "entities.csv"\n{dialect}columns = ["entity", "group"]\nquote = "\'"\n'
+        f'[groups]\nfile = "groups.csv"\n{dialect}columns = ["group", "region"]\n[regions]\nfile = "regions.csv"\n'
+    )
+    of_file = 'connection = "all.duckdb"\nquery = "select * from {}"'
+    as_query = TABLES.replace('file = "entities.parquet"', of_file.format("entities"))
+    as_query = as_query.replace('file = "groups.parquet"', of_file.format("groups"))
+    found = []
+    for name, tables in (("a", TABLES), ("b", as_csv), ("c", as_query)):
+        folder = release(ReleaseConfig.read(write_config(place, name=name, tables=tables)), rehearse=True)
+        found.append({file: (folder / file).read_bytes() for file in ("counts.parquet", "measurement.parquet")})
+    assert found[0] == found[1] == found[2]
+    assert check(release(ReleaseConfig.read(write_config(place, name="d", tables=as_query)))).passed
+
+
+@pytest.mark.parametrize("key", ["log", "ledger", "output"])
+@pytest.mark.parametrize(
+    "name", ["entities.parquet", "groups.parquet", "regions.csv", "../here/regions.csv", "linked", "hard"]
+)
+def test_what_is_written_is_none_of_the_tables(tmp_path: Path, key: str, name: str) -> None:
+    place = tmp_path / "here"
+    place.mkdir()
+    write_tables(place)
+    (place / "linked").symlink_to(place / "entities.parquet")
+    os.link(place / "entities.parquet", place / "hard")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    with pytest.raises(ConfigError, match=f"the {key} .* is one of the tables that are read; name another file"):
+        ReleaseConfig.read(write_config(place, **{key: f'"{name}"'}))
+    assert {name: (place / name).read_bytes() for name in before} == before
+
+
+def test_what_is_written_does_not_match_a_pattern_or_a_database(place: Path) -> None:
+    with duckdb.connect(str(place / "all.duckdb")) as database:
+        database.execute("create table t as select 1 as a")
+    of_file = TABLES.replace('file = "entities.parquet"', 'connection = "all.duckdb"\nquery = "from t"')
+    for log in ("all.duckdb", "all.duckdb.wal"):
+        with pytest.raises(ConfigError, match=r"the log .* is one of the tables"):
+            ReleaseConfig.read(write_config(place, log=f'"{log}"', tables=of_file))
+    pattern = TABLES.replace('"entities.parquet"', '"ent*"')
+    with pytest.raises(ConfigError, match=r"the log .* is one of the tables"):
+        ReleaseConfig.read(write_config(place, log='"entities.log"', tables=pattern))
+    config = ReleaseConfig.read(write_config(place, log='"private.log"', tables=pattern))
+    found = files_read(config.entities, config.groups, config.regions)
+    assert [path.name for path in found] == ["entities.parquet", "groups.parquet", "regions.csv"]
+
+
+def test_households_and_persons_take_the_same_keys(tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text("household;area;vehicles\n1;urban;0\n2;rural;2\n")
+    (tmp_path / "p.csv").write_text("1;'female';40\n2;male;NA\n2;female;3\n")
+    example = SYNTHESIS_EXAMPLE.replace('file = "households.parquet"', 'file = "h.csv"\ndelimiter = ";"')
+    dialect = 'delimiter = ";"\nquote = "\'"\nnulls = ["NA"]\nheader = false\ncolumns = ["household", "sex", "age"]'
+    example = example.replace('file = "persons.parquet"', f'file = "p.csv"\n{dialect}')
+    (tmp_path / "s.toml").write_text(example)
+    population = SynthesisConfig.read(tmp_path / "s.toml").population()
+    assert population.groups.tolist() == [[0, 0], [1, 2]]
+    assert population.persons.tolist() == [[0, 1], [1, 3], [0, 0]]
+    (tmp_path / "s.toml").write_text(example.replace('delimiter = ";"', "integers = ['a']"))
+    with pytest.raises(ConfigError, match=r"'integers' of \[households\] is not used any more"):
+        SynthesisConfig.read(tmp_path / "s.toml")

@@ -1,0 +1,251 @@
+"""Everything that a release leaves behind is the same for any data with the same noisy values: not files alone.
+
+Compared are what the command line prints, its exit code, names on the disk while noise is drawn and afterwards, all
+bytes of the folder, permissions, and the ledger; times have to lie within the run. Neighbours are compared, and tables
+of persons that have nothing in common, over the same public groups and regions.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from exact_law import noise_by
+from made_tables import TABLES, make_ledger, release, write_config, write_tables
+
+from pgsr import PgsrError, Secure, cli
+from pgsr.double_geometric import DoubleGeometric
+from pgsr.random import ByteStream, StreamId
+from pgsr.release import ReleaseConfig
+
+HIDDEN = re.compile(r"\.release\.[a-z0-9_]{8}")
+"""Name of the folder that is filled before it gets its own; the letters are random."""
+
+
+@dataclass
+class Traces:
+    """What one run of `pgsr release` left behind, times apart."""
+
+    files: dict[str, tuple]
+    code: object
+    while_drawing: list[list[str]]
+    names: list[str]
+    charges: list[tuple]
+    printed: str
+
+
+def a_release_leaves_the_same_traces() -> None:
+    """M_H with public groups, and cumulative counts where the numbers of groups are private, too."""
+    private = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    for mechanism, keys in (("m_h", {}), ("m_c_dp", {"totals": '"noisy"', "tables": private})):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_tables(folder)
+            write_config(folder, mechanism, **keys)
+            people = pq.read_table(folder / "entities.parquet")
+            draw, drawn = _recording()
+            first = _run(folder, draw)
+            assert first.files, f"no release: {first.printed}"
+            for what, table in list(_others(people))[0 if mechanism == "m_h" else -3 :]:
+                pq.write_table(table, folder / "entities.parquet")
+                again = _run(folder, _replaying(drawn))
+                changed = [name for name in first.files if first.files[name] != again.files.get(name)]
+                assert not changed, f"{changed} tell of {what}: {again.printed}"
+                for field in vars(first):
+                    ours, theirs = getattr(first, field), getattr(again, field)
+                    assert ours == theirs, f"{field} tells of {what}: {ours} and {theirs}"
+
+
+def scales_are_those_that_are_published() -> None:
+    """Noise is drawn with the scale of the manifest, sensitivity over epsilon of the level, that follows from epsilon.
+
+    Of counts, and of cumulative counts of quantities up to 2 whose noisy totals are paid for.
+    """
+    tuples = TABLES.replace("[entities]", "[tuples]").replace("entities.parquet", "tuples.parquet")
+    tuples = tuples.replace("[groups]", 'user = ""\nunit = "group"\nmax_quantity = 2\n[groups]\nprivate = true')
+    noisy = {"totals": '"noisy"', "totals_share": '"1/5"', "tables": tuples}
+    for mechanism, keys, sensitivity in (("m_h", {}, 2), ("m_c_dp", noisy, 2), ("kuo", {}, 1)):
+        with tempfile.TemporaryDirectory() as name, _secure_scales() as scales:
+            folder = Path(name)
+            write_tables(folder)
+            group = pq.read_table(folder / "entities.parquet")["group"]
+            quantity = pa.array(np.arange(len(group)) % 3)
+            pq.write_table(pa.table({"group": group, "quantity": quantity}), folder / "tuples.parquet")
+            try:
+                found = release(ReleaseConfig.read(write_config(folder, mechanism, **keys)))
+            except PgsrError as error:
+                raise AssertionError(f"no release: {error}") from error
+            manifest = json.loads((found / "manifest.json").read_text())
+            of_totals = Fraction(1, 5) if keys else Fraction(0)
+            expected = [3 / of_totals] * 7 if keys else []
+            expected += [sensitivity * 3 / (1 - of_totals)] * 7
+            assert scales == expected, f"{mechanism}: noise of scales {scales}"
+            written = [level["noise_scale"] for level in manifest["levels"] for _ in range(level["regions"])]
+            assert [str(scale) for scale in scales[-7:]] == written
+
+
+def neighbouring_tables_change_one_cell() -> None:
+    """A row of entities less moves one group by one size, in one region per level, and nothing else.
+
+    Rows go one after the other until none is left, so that whatever threshold there is, it is crossed.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_tables(folder, n_groups=16)
+        config = ReleaseConfig.read(write_config(folder))
+        people = pq.read_table(folder / "entities.parquet")
+        order, before, moved = np.random.default_rng(9).permutation(len(people)), config.count(), 0
+        for left in range(len(people) - 1, -1, -1):
+            pq.write_table(people.take(np.sort(order[:left])), folder / "entities.parquet")
+            after = config.count()
+            tree = after.hierarchy
+            assert tree.paths == before.hierarchy.paths
+            assert after.counts.shape == before.counts.shape
+            change = after.counts - before.counts
+            for level in range(tree.n_levels):
+                cells = np.abs(change[tree.level(level)]).sum()
+                sizes = np.abs(np.cumsum(change[tree.level(level)], axis=1)).sum()
+                assert (cells, sizes) in ((0, 0), (2, 1)), f"one of {left} rows changes level {level} by {cells}"
+            moved += int(change.any())
+            before = after
+        assert moved > 0, "no row changes anything"
+
+
+def _others(people: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Without one row: of groups of every size, and of the first and last group. And altogether different persons."""
+    group = people["group"].to_numpy()
+    size = np.bincount(group)[group]
+    rows = [int(np.flatnonzero(size == members)[0]) for members in range(1, size.max() + 1)]
+    for row in dict.fromkeys([*rows, len(people) - 1]):
+        yield f"row {row}", people.filter(np.arange(len(people)) != row)
+    yield "all rows", people.slice(0, 0)
+    n = 500
+    yield "where rows are", pa.table({"entity": np.arange(n), "group": np.where(np.arange(n) < 450, 7, group.max())})
+    yield "how many rows there are", pa.table({"entity": np.arange(n), "group": np.arange(n) % (group.max() + 1)})
+
+
+def _run(folder: Path, draw: Callable[[DoubleGeometric, np.ndarray, ByteStream], None]) -> Traces:
+    """Release into a place without a release and with the same ledger, as the command line would."""
+    shutil.rmtree(folder / "release", ignore_errors=True)
+    for path in (*folder.glob("ledger.jsonl*"), folder / "release-private.log"):
+        path.unlink(missing_ok=True)
+    make_ledger(folder)
+    (folder / "tmp").mkdir(exist_ok=True)
+    while_drawing: list[list[str]] = []
+
+    def watched(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+        while_drawing.append(_names(folder))
+        draw(law, values, stream)
+
+    start = time.time()
+    with noise_by(watched), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["pgsr", "release", str(folder / "release.toml")])
+        patch.setattr(tempfile, "tempdir", str(folder / "tmp"))
+        with _console() as printed:
+            try:
+                code: object = cli.main()
+            except SystemExit as stop:
+                code = stop.code or 0
+    end = time.time()
+    files = {}
+    for path in sorted((folder / "release").glob("*")):
+        facts = path.stat()
+        assert start - 2 <= facts.st_mtime <= end + 2, f"{path.name} was changed at {facts.st_mtime}, not in this run"
+        files[path.name] = path.read_bytes(), facts.st_mode, _attributes(path)
+    ledger = folder / "ledger.jsonl"
+    lines = ledger.read_text().splitlines() if ledger.exists() else []
+    # When a charge was made, and what follows from that: the hash of its line, which is the ledger's head.
+    charges = [tuple((k, v) for k, v in json.loads(line).items() if k not in ("at", "previous")) for line in lines]
+    said = re.sub(r"(?<=head is now )[0-9a-f]{64}", "HASH", printed[0])
+    return Traces(files, code, while_drawing, _names(folder), charges, said)
+
+
+@contextlib.contextmanager
+def _console() -> Iterator[list[str]]:
+    """What Python code and what libraries below it write to both outputs, in one text at the end."""
+    found, text = [], io.StringIO()
+    with tempfile.TemporaryFile() as below:
+        kept = [os.dup(1), os.dup(2)]
+        try:
+            for number in (1, 2):
+                os.dup2(below.fileno(), number)
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+                yield found
+        finally:
+            for number, descriptor in zip((1, 2), kept, strict=True):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+        below.seek(0)
+        found.append(text.getvalue() + below.read().decode(errors="replace"))
+
+
+@contextlib.contextmanager
+def _secure_scales() -> Iterator[list[Fraction]]:
+    """Of every vector that gets noise from `Secure`; the check of a release draws other noise."""
+    scales: list[Fraction] = []
+    streams: list[ByteStream] = []
+    add_to, stream_of = DoubleGeometric.add_to, Secure.stream
+
+    def record(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+        if any(stream is known for known in streams):
+            scales.append(law.scale)
+        add_to(law, values, stream)
+
+    def noted(source: Secure, identity: StreamId) -> ByteStream:
+        streams.append(stream_of(source, identity))
+        return streams[-1]
+
+    with noise_by(record), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Secure, "stream", noted)
+        yield scales
+
+
+def _recording() -> tuple[Callable[[DoubleGeometric, np.ndarray, ByteStream], None], list[np.ndarray]]:
+    """Fixed bits in place of fresh ones, so that the checks give the same answer in every run."""
+    drawn: list[np.ndarray] = []
+    add_to = DoubleGeometric.add_to
+
+    def record(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+        del stream
+        add_to(law, values, ByteStream(len(drawn).to_bytes(32, "big")))
+        drawn.append(values.copy())
+
+    return record, drawn
+
+
+def _replaying(drawn: list[np.ndarray]) -> Callable[[DoubleGeometric, np.ndarray, ByteStream], None]:
+    again = iter(drawn)
+
+    def replay(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+        del law, stream
+        noisy = next(again, None)
+        if noisy is None or noisy.shape != values.shape:
+            raise OSError("other values get noise than for other data")
+        values[:] = noisy
+
+    return replay
+
+
+def _names(folder: Path) -> list[str]:
+    """Of everything in the folder, random letters taken out."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*"))
+    return sorted("/".join("hidden" if HIDDEN.fullmatch(part) else part for part in path.parts) for path in paths)
+
+
+def _attributes(path: Path) -> tuple:
+    if not hasattr(os, "listxattr"):
+        return ()
+    return tuple((name, os.getxattr(path, name)) for name in sorted(os.listxattr(path)))
