@@ -85,5 +85,5 @@ def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarra
         >>> nearest_consistent(noisy), nearest_consistent(noisy, root=30)
         (array([29, 14, 15]), array([30, 14, 16]))
     """
-    tree = noisy.hierarchy
-    return nearest_integers(tree, noisy.matrix, (~tree.padded).astype(np.int64), root)[:, 0].copy()
+    weights = noisy.measured.astype(np.int64)
+    return nearest_integers(noisy.hierarchy, noisy.matrix, weights, root)[:, 0].copy()

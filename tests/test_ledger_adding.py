@@ -6,10 +6,10 @@ from math import comb, exp, log
 
 import pytest
 
+from pgsr.enclosure import log_bounds
 from pgsr.errors import BudgetError
 from pgsr.ledger import Charge, Currency, LedgerError, LedgerFile, Loss, Relation, Unit, counted, fits, spent, steps
-from pgsr.synthesis.enclosure import log_bounds
-from pgsr.synthesis.zcdp import epsilon_of, rho_of
+from pgsr.zcdp import epsilon_of, rho_of
 
 Law = dict[object, Fraction]
 

@@ -21,9 +21,9 @@ from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
 from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
-from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 AREA, RENT = Attribute("area", ("urban", "rural")), Attribute("rent", (0, 1, 2))
 SEX, AGE = Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))

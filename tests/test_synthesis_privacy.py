@@ -15,6 +15,7 @@ from mpmath import mp, mpf
 from scipy.stats import norm
 
 from pgsr import PgsrError, Secure, Seeded
+from pgsr.enclosure import log_bounds, root_above, root_below, rounded_down
 from pgsr.errors import ArgumentError, BudgetError
 from pgsr.random import ByteStream, StreamId
 from pgsr.synthesis import (
@@ -42,7 +43,6 @@ from pgsr.synthesis import (
     rho_of,
     sensitivity,
 )
-from pgsr.synthesis.enclosure import log_bounds, root_above, root_below, rounded_down
 from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 
 DOMAIN = Domain.plain(

@@ -7,8 +7,8 @@ from pgsr.budget import SMALLEST
 from pgsr.ledger.errors import LedgerError
 from pgsr.ledger.loss import Currency, Loss
 from pgsr.ledger.relation import Relation, steps
-from pgsr.synthesis.zcdp import SMALLEST as SMALLEST_DELTA
-from pgsr.synthesis.zcdp import epsilon_of, rho_of
+from pgsr.zcdp import SMALLEST as SMALLEST_DELTA
+from pgsr.zcdp import epsilon_of, rho_of
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:

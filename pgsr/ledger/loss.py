@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pgsr.budget import Number
 from pgsr.ledger.errors import LedgerError
-from pgsr.synthesis.zcdp import exact_small
+from pgsr.zcdp import exact_small
 
 
 class Currency(StrEnum):

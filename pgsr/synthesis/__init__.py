@@ -36,13 +36,14 @@ from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.universe import Universe
-from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion, RhoLedger, epsilon_of, rho_of
+from pgsr.zcdp import Conversion, epsilon_of, rho_of
 
 __all__ = [
     "COUNT",

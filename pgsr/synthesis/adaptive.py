@@ -21,9 +21,9 @@ from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.curator import Curator
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
-from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 __all__ = [
     "Distribution",

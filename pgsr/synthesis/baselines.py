@@ -23,8 +23,8 @@ from pgsr.synthesis.noisy_histograms import noisy_shares, of_groups, of_persons,
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 
 @dataclass(frozen=True)

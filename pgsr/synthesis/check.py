@@ -20,10 +20,11 @@ from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.publish import load_model
 from pgsr.synthesis.queries import Level
+from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
-from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion
+from pgsr.zcdp import Conversion
 
 if TYPE_CHECKING:
     import pandas as pd

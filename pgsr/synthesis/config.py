@@ -21,8 +21,8 @@ from pgsr.synthesis.linked_tables import load, read_population
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.zcdp import AdaptiveBudget
 from pgsr.tables.source import Source
 
 if TYPE_CHECKING:

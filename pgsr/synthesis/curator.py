@@ -14,10 +14,10 @@ from pgsr.synthesis.checks import SynthesisError, chosen
 from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.selection import exponential_mechanism
 from pgsr.synthesis.sensitivity import Neighbours, sensitivity
 from pgsr.synthesis.transcript import Measured, Privacy
-from pgsr.synthesis.zcdp import AdaptiveBudget, RhoLedger
 
 _LARGEST_SCORE = 2**61
 _MOST_GRID_BITS = 10

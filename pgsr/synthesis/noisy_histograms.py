@@ -14,8 +14,8 @@ from pgsr.random import Source, StreamId
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.population import Population
+from pgsr.synthesis.rho_budget import RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.zcdp import RhoLedger
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,9 @@ from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.linked_tables import to_tables
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.random_households import RandomHouseholds
+from pgsr.synthesis.rho_budget import RhoLedger
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.type_distribution import TypeDistribution
-from pgsr.synthesis.zcdp import RhoLedger
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,9 @@ from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
 from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.queries import Marginal, Workload
+from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.synthesis.zcdp import AdaptiveBudget, Conversion
+from pgsr.zcdp import Conversion
 
 IN_WORDS = {
     Neighbours.REPLACE: "one person's attribute values differ; groups, group attributes and all sizes are public",
