@@ -7,7 +7,7 @@ from functools import cached_property
 from pgsr.budget import Number, exact
 from pgsr.enclosure import root_below
 from pgsr.errors import BudgetError
-from pgsr.zcdp import Conversion, exact_small, rho_of
+from pgsr.zcdp import Conversion, exact_delta, exact_small, rho_of
 
 
 @dataclass(frozen=True)
