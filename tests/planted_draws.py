@@ -17,8 +17,9 @@ import pgsr.entities
 import pgsr.group_totals as numbers
 import pgsr.noise
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Measurement, Mechanism, Secure, Seeded, Totals, View
-from pgsr.algorithms import ChosenByScore, Matching, selection
-from pgsr.algorithms.selection_score import Branch
+from pgsr.algorithms import ChosenByScore, Matching
+from pgsr.algorithms.choosing import mechanisms as selection
+from pgsr.algorithms.choosing.score import Branch
 from pgsr.budget import exact
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.random import ByteStream, StreamId

@@ -139,11 +139,12 @@ class EntityDual:
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Newton's step, multipliers by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import entities_kernel as kernels
+        from pgsr.algorithms.m_h_regions import tree_kernel
 
         forest, n_leaves = self.forest, len(self.totals)
         gain, offset, below, response = (np.empty(point.below.shape) for _ in range(4))
         kernels.newton_pass(*self._links, point.mu, point.nu, point.active, gain, offset)
-        kernels.set_prices(forest.w, forest.parent, forest.n_inner, gain, offset, below)
+        tree_kernel.set_prices(forest.w, forest.parent, forest.n_inner, 0.0, gain, offset, below)
         keep = 1.0 - 2.0 * forest.w[: forest.n_inner] * gain
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
         paid = np.empty((kernels.CHUNKS, 2, n_leaves))

@@ -242,15 +242,6 @@ def newton_pass(y, w, first_child, n_inner, mu, nu, active, gain, offset):
             offset[s, r] = (total_offset + residual) / scale
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def set_prices(w, parent, n_inner, gain, offset, prices):
-    """Downward pass: the prices that the linear demands imply, where the root is paid nothing."""
-    for s in nb.prange(prices.shape[0]):
-        for r in range(n_inner):
-            above = 0.0 if r == 0 else prices[s, parent[r]]
-            prices[s, r] = above - 2.0 * w[r] * (gain[s, r] * above + offset[s, r])
-
-
 @nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
 def respond(active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
     """How prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
