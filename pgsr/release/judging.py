@@ -9,7 +9,7 @@ from pgsr.certificates import Certificate, broken_conditions, certify
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, Result
+from pgsr.method import Result
 from pgsr.problem import Problem
 from pgsr.random import Seeded, StreamId
 from pgsr.release.manifest import REHEARSAL_KEY
@@ -30,8 +30,7 @@ def kept(terms: Terms, measurement: Measurement) -> Measurement:
 
 def replayed(terms: Terms, measurement: Measurement) -> Result:
     """The post-processing of the terms' mechanism, which is deterministic."""
-    post = terms.mechanism(measurement.hierarchy.n_levels).post
-    return post.solve(Problem.m_h(measurement)) if isinstance(post, Method) else post.apply(measurement)
+    return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
 
 def certificate_of(terms: Terms, measurement: Measurement, counts: Estimate) -> Certificate:
