@@ -54,7 +54,9 @@ def texts() -> list[Path]:
 def test_a_file_of_tests_begins_with_its_room(file):
     """`test_<room>.py` is about a whole room, `test_<room>_<module>.py` about a part of it."""
     name = file.removeprefix("test_")
-    assert any(name == room or name.startswith(f"{room}_") for room in ROOMS), f"{file}: begin with one of {sorted(ROOMS)}"
+    assert any(name == room or name.startswith(f"{room}_") for room in ROOMS), (
+        f"{file}: begin with one of {sorted(ROOMS)}"
+    )
 
 
 @pytest.mark.parametrize("file", sorted(path.stem for path in HERE.glob("test_core_*.py")))
