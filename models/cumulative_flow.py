@@ -59,7 +59,7 @@ class CumulativeFlow(GatedMethod):
         (True, 6)
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
-    `tests/test_cumulative_flow.py`.
+    `tests/test_models_cumulative_flow.py`.
     """
 
     around: Method = field(default_factory=CumulativeProjection)

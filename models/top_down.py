@@ -73,7 +73,7 @@ def integers_top_down(
                [1, 2, 4]])
 
     Source: the scheme is new here; convex costs as parallel arcs, Ahuja, Magnanti and Orlin 1993, section 14.3. Shown
-    by `tests/test_cumulative_flow.py`.
+    by `tests/test_models_cumulative_flow.py`.
     """
     solver = load("ortools.graph.python.min_cost_flow")
     if solver is None:

@@ -60,7 +60,7 @@ class TwoStage:
 
     Source: new here, no paper has it; step 1 is H_c of Kuo et al. 2018, section 4.3, with the middle of its optima,
     step 2 the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, on fitted instead of noisy values. Shown by
-    `tests/test_two_stage.py`.
+    `tests/test_models_two_stage.py`.
     """
 
     optimum: Optimum = Optimum.MIDPOINT
@@ -158,7 +158,7 @@ class MidpointBottomUp:
         <Status.FEASIBLE: 'feasible, not proved optimal'>
 
     Source: bottom-up after Kuo et al. 2018, slides; the midpoint and the rounding at the end are new here. Shown by
-    `tests/test_two_stage.py`.
+    `tests/test_models_two_stage.py`.
     """
 
     def supports(self, measurement: Measurement) -> str | None:

@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 
 MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up")
-"""Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_cli.py`)."""
+"""Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_core_cli.py`)."""
 
 ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_synthesize_command import configured, invoke, place  # noqa: F401
+from test_synthesis_command import configured, invoke, place  # noqa: F401
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli

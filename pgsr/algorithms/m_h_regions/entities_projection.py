@@ -54,7 +54,7 @@ class EntityTotalsProjection(GatedMethod):
 
     Source: M_H of Fioretto and Van Hentenryck 2019, section 5; numbers of groups and of entities side by side as in
     Kuo et al. 2018, section 2. Shown equal to an interior-point solver by
-    `tests/test_entities.py::test_relaxation_equals_clarabel`.
+    `tests/test_m_h_regions_entities.py::test_relaxation_equals_clarabel`.
     """
 
     def supports(self, problem: Problem) -> str | None:

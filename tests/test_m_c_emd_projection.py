@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
-from test_cumulative_projection import TOTALS, random_problem
+from test_m_c_projection import TOTALS, random_problem
 
 from models import Scipy
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
