@@ -8,6 +8,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
@@ -17,41 +18,47 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md"]
 
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
 DOTTED = re.compile(r"(?:pgsr|models|experiments)(?:\.\w+)+")
-RUNNABLE = ("python", "sh")
+RUNNABLE = ("python", "sh", "toml")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block that is run; `shown` is the block of text that follows it at once, which is what it prints."""
+    """A fenced block that is run, or written to `file` where its first line names one.
+
+    `shown` is the block of text that follows it at once: what it prints.
+    """
 
     language: str
+    file: str | None
     source: str
     shown: str | None
     line: int
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of Python and shell of a page, in order."""
+    """The blocks of Python, shell and configuration of a page, in order."""
     found = list(FENCE.finditer(page))
-    following = [*found[1:], None]
     out = []
-    for fence, after in zip(found, following, strict=True):
-        language, source = fence.groups()
+    for fence, after in zip_longest(found, found[1:]):
+        language, file, source = fence.groups()
         if language not in RUNNABLE:
             continue
         is_output = after is not None and after[1] == "text" and not page[fence.end() : after.start()].strip()
         line = page.count("\n", 0, fence.start()) + 1
-        out.append(Block(language, source, after[2] if after is not None and is_output else None, line))
+        out.append(Block(language, file, source, after[3] if after is not None and is_output else None, line))
     return out
 
 
 def printed(block: Block, namespace: ModuleType, page: Path) -> str:
     """Run a block; what it prints."""
+    if block.file is not None:
+        Path(block.file).write_text(block.source, "utf-8")
+        return ""
     if block.language == "python":
         out = StringIO()
         code = compile("\n" * block.line + block.source, str(page), "exec")
