@@ -74,8 +74,8 @@ def experiments() -> None:
 
 
 @app.command(
-    epilog="Examples:  python -m experiments compare  |  python -m experiments compare --data taxi --epsilon 1/10  |  "
-    "python -m experiments compare --size full"
+    epilog="Examples:  python -m experiments compare  |  "
+    "python -m experiments compare --data taxi --epsilon 1/10  |  python -m experiments compare --size full"
 )
 def compare(
     data: Annotated[
@@ -122,8 +122,9 @@ def bench(
 
 
 @app.command(
-    epilog="Examples:  python -m experiments bench-release  |  python -m experiments bench-release --rows 10000000 "
-    "--regions tracts  |  python -m experiments bench-release --keep made"
+    epilog="Examples:  python -m experiments bench-release  |  "
+    "python -m experiments bench-release --rows 10000000 --regions tracts  |  "
+    "python -m experiments bench-release --keep made"
 )
 def bench_release(
     rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
@@ -196,7 +197,8 @@ def new(
 
 @app.command(
     name="run",
-    epilog="Examples:  python -m experiments run K8  |  python -m experiments run mine.py --profile smoke  |  "
+    epilog="Examples:  python -m experiments run K8  |  "
+    "python -m experiments run mine.py --profile smoke  |  "
     "python -m experiments run K8 --profile paper --jobs 8  |  "
     "python -m experiments run K8 --scheduler tcp://host:8786",
 )

@@ -1,5 +1,10 @@
 """The post-processing problems as optimisation models, one solver family per file, imported when used."""
 
+if __name__ == "models":  # by its folder in a checkout; the package is pgsr.models
+    from pgsr.checkout import one_name
+
+    one_name(__name__)
+
 from models.cpsat_ import CpSat
 from models.cumulative_flow import CumulativeFlow
 from models.cvxpy_ import Cvxpy

@@ -35,8 +35,8 @@ class SolverModel(GatedMethod):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
     A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here, in `models.judge` and, before a solve, in `pgsr.solving`. `run` gets a
-    `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
+    problems, limits and answers is said here, in `models.judge` and, before a solve, in `pgsr.solving`. `run` gets
+    a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
     cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
     """
 

@@ -22,6 +22,7 @@ from typing import IO, Any
 import cloudpickle
 import psutil
 
+import pgsr
 from experiments.engine.experiment import Task
 from pgsr.isolation import START_LIMIT, peak_memory
 
@@ -151,7 +152,7 @@ def serve() -> None:
         _write(pipe, cloudpickle.dumps(outcome))
 
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(pgsr.__file__).resolve().parents[1]
 _FORGET = Path("/proc/self/clear_refs")
 """Linux: writing 5 makes the peak memory what is held now."""
 
