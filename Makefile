@@ -12,7 +12,7 @@ ROWS ?= 100000000
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook clean help
+.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ bench-release: .venv/ready  ## release and check made tables of ROWS persons (de
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
 	$(RUN) -m experiments agreement
 
+wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
+	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
+	$(RUN) -m pytest tests/test_wheel.py
+
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
 
@@ -61,8 +65,8 @@ lock:  ## resolve requirements.lock anew; needs uv. torch is left out: it is ins
 	@awk '/^[a-z]/ {skip = /^(torch|triton|cuda-|nvidia-)/} !skip' requirements.lock > requirements.new
 	@mv requirements.new requirements.lock
 
-clean:  ## remove the virtual environment and the results
-	rm -rf .venv results
+clean:  ## remove the virtual environment, the results and the wheel
+	rm -rf .venv results dist
 
 .venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("pgsr needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; call make PYTHON=python3.12, say" if sys.version_info < (3, 11) else 0)'
