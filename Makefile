@@ -18,15 +18,15 @@ help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
-	$(RUN) -m experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
+	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
 
 # An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
 reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|paper, PGSR_DATA for real data
-	@for id in $$($(RUN) -c "from experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
-	    $(RUN) -m experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
+	@for id in $$($(RUN) -c "from pgsr.experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
+	    $(RUN) -m pgsr.experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
 	    echo "$$id did not finish, see above and the report; the same command goes on from there"; }; \
 	done
-	@$(RUN) -m experiments report --profile $(PROFILE)
+	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest -n auto --dist loadfile
@@ -44,13 +44,13 @@ lint: .venv/ready  ## style, types and the layers
 	.venv/bin/lint-imports
 
 bench: .venv/ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
-	$(RUN) -m experiments bench
+	$(RUN) -m pgsr.experiments bench
 
 bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
-	$(RUN) -m experiments bench-release --rows $(ROWS)
+	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
-	$(RUN) -m experiments agreement
+	$(RUN) -m pgsr.experiments agreement
 
 wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
 	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist

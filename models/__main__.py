@@ -1,10 +1,10 @@
-"""`python -m models`: which solvers this machine has."""
+"""`python -m pgsr.models`: which solvers this machine has."""
 
 from rich.console import Console
 from rich.table import Table
 
-from models.availability import solvers
 from pgsr.errors import PgsrError
+from pgsr.models.availability import solvers
 
 
 def main() -> None:

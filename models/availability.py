@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 
-from models import cpsat_, flow_, gurobi_, scip_
-from models.adapter import Route, SolverModel
-from models.cpsat_ import CpSat
-from models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
-from models.cvxpy_ import Cvxpy
-from models.flow_ import Flow
-from models.gurobi_ import Gurobi
-from models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
-from models.mathopt_ import MathOpt
-from models.program import Kind
-from models.scip_ import Scip
-from models.scipy_ import Scipy
 from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
 from pgsr.errors import PgsrError
 from pgsr.method import Method
+from pgsr.models import cpsat_, flow_, gurobi_, scip_
+from pgsr.models.adapter import Route, SolverModel
+from pgsr.models.cpsat_ import CpSat
+from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
+from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.flow_ import Flow
+from pgsr.models.gurobi_ import Gurobi
+from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
+from pgsr.models.mathopt_ import MathOpt
+from pgsr.models.program import Kind
+from pgsr.models.scip_ import Scip
+from pgsr.models.scipy_ import Scipy
 from pgsr.problem import Problem
 
 GROUP = "pgsr.solvers"

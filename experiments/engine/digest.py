@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.engine.experiment import Experiment
+    from pgsr.experiments.engine.experiment import Experiment
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "models", "pgsr")

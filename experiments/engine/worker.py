@@ -23,7 +23,7 @@ import cloudpickle
 import psutil
 
 import pgsr
-from experiments.engine.experiment import Task
+from pgsr.experiments.engine.experiment import Task
 from pgsr.isolation import START_LIMIT, peak_memory
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -68,7 +68,7 @@ class Worker:
         for name in ONE_THREAD:
             environment.setdefault(name, "1")
         self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
-        command = [sys.executable, "-c", "from experiments.engine.worker import serve; serve()"]
+        command = [sys.executable, "-c", "from pgsr.experiments.engine.worker import serve; serve()"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
         )
