@@ -140,7 +140,8 @@ def bench_release(
 
 @app.command(
     name="agreement",
-    epilog="Examples:  python -m pgsr.experiments agreement  |  python -m pgsr.experiments agreement --instances 5 --problem M_c",
+    epilog="Examples:  python -m pgsr.experiments agreement  |  "
+    "python -m pgsr.experiments agreement --instances 5 --problem M_c",
 )
 def agreement_(
     instances: Annotated[int, typer.Option(help="Random instances per problem.", min=1)] = 200,
@@ -309,7 +310,8 @@ def report(
 
 
 @app.command(
-    epilog="Examples:  python -m pgsr.experiments verdicts  |  python -m pgsr.experiments verdicts K5 K8 --profile paper"
+    epilog="Examples:  python -m pgsr.experiments verdicts  |  "
+    "python -m pgsr.experiments verdicts K5 K8 --profile paper"
 )
 def verdicts(
     names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")

@@ -108,7 +108,7 @@ class CompareExperiment:
 def _package(arm: Arm) -> str:
     """Where the method of an arm is defined: a file per solver in models, and all of pgsr."""
     module = type(arm[2] if isinstance(arm, tuple) else arm).__module__
-    return module if module.startswith("models.") else "pgsr"
+    return module if module.startswith("pgsr.models.") else "pgsr"
 
 
 def writable(folder: Path) -> Path:
