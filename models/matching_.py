@@ -26,11 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from models.optional import load, not_installed
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching import Match, NoMatchError, runs_below
 from pgsr.errors import MethodError
 from pgsr.method import Status
+from pgsr.models.optional import load, not_installed
 
 LARGEST_ASSIGNMENT = 5_000
 """Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB, OR-tools 9 s and 1.3 GB."""
