@@ -168,6 +168,21 @@ def more_in_manifest(target: Target) -> None:
     (target / artefact.MANIFEST).write_text(manifest.written(target.fields | {"true_error": 17}))
 
 
+def csv_form(change: Callable[[bytes], bytes], target: Target) -> None:
+    """The same numbers in another form, which other readers may take for others."""
+    path = target / artefact.COUNTS_CSV
+    path.write_bytes(change(path.read_bytes()))
+
+
+def hidden_bytes(target: Target) -> None:
+    """Text between the columns and the footer of a Parquet file, which no reader shows."""
+    path = target / artefact.MEASUREMENT
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little")
+    cut = len(data) - 8 - footer
+    path.write_bytes(data[:cut] + b"rows of persons" + data[cut:])
+
+
 def file_added(target: Target) -> None:
     (target / "truth.parquet").write_bytes(b"x")
 
@@ -351,6 +366,10 @@ ALONE: dict[str, Forgery] = {
     "a type of the data package": partial(text, artefact.PACKAGE, '"integer"', '"number"'),
     "a sentence of the summary": partial(text, artefact.SUMMARY, "never all", "all of them"),
     "a bar of the summary": partial(text, artefact.SUMMARY, 'height="', 'height="1'),
+    "the CSV file with other line ends": partial(csv_form, lambda data: data.replace(b"\n", b"\r\n")),
+    "the CSV file with blank lines": partial(csv_form, lambda data: data.replace(b"\n", b"\n\n", 3)),
+    "the CSV file with a byte order mark": partial(csv_form, lambda data: b"\xef\xbb\xbf" + data),
+    "bytes hidden in a Parquet file": hidden_bytes,
     "a file added": file_added,
     "a file removed": file_removed,
     "a file that is a link": file_linked,

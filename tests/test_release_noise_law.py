@@ -129,6 +129,25 @@ def test_one_value_far_off_is_enough():
     assert judge(noise.measure(TRUTH, Seeded("k")), (0.0, 0.0, 1.0)).n_values == 0
 
 
+@pytest.mark.parametrize(("leaves", "epsilon"), [(300, 20), (1_000, 30), (300, 6)])
+def test_the_stated_power_is_had_where_the_noise_is_small(leaves, epsilon):
+    """Scales below 1, where nearly all noise is 0 and a stretched law would be wrong."""
+    tree = Hierarchy.from_paths([("US", f"c{i}") for i in range(leaves)])
+    truth = CountOfCounts(tree, np.full((leaves, 21), 5), "d")
+    stated = float(4 / epsilon)
+    right = judge(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("k")), (stated,) * 2)
+    assert not right.refuted
+    for times in filter(None, (right.most, right.least)):
+        if times * epsilon > 1_000:
+            continue
+        other = Fraction(epsilon) * Fraction(times).limit_denominator(1000)
+        found = [
+            judge(Geometric(View.COUNTS, other).measure(truth, Seeded("k", i)), (stated,) * 2).refuted
+            for i in range(10)
+        ]
+        assert sum(found) >= 9, (times, found)
+
+
 def test_leaves_alone_are_judged_by_their_public_totals():
     noise = Geometric(View.CUMULATIVE, "1/2", (0, 0, 1), totals="regions")
     noisy = noise.measure(TRUTH, Seeded("k"))

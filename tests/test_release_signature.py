@@ -3,6 +3,8 @@
 import json
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,8 @@ from pgsr.release import (
     new_key,
     publish,
 )
-from pgsr.release.making import UNFINISHED
+from pgsr.release.making import UNFINISHED, _only_one
+from pgsr.release.signature import load_private, sign
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def test_a_rehearsal_is_not_signed(place):
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
 
-    def fail(*_arguments):
+    def fail(*_arguments, **_options):
         raise OSError(28, "No space left on device", "counts.parquet")
 
     with monkeypatch.context() as patch:
@@ -121,6 +124,70 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment):
     assert (made.folder / artefact.MEASUREMENT).read_bytes() == noisy
     assert (place / "ledger.jsonl").read_bytes() == spent
     assert not hidden.exists()
+
+
+@pytest.mark.parametrize("moment", ["check", "rename"])
+def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
+    """While the folder is checked, and when only its name is missing."""
+    target = "pgsr.release.making.check" if moment == "check" else "pathlib.Path.rename"
+    path = write_config(place, sign='"publisher.key"')
+    code = f"""
+import os, unittest.mock, pathlib
+from pgsr.release import publish
+rename = pathlib.Path.rename
+def kill(*given, **_k):
+    if {moment!r} == "rename" and not str(given[0]).rpartition("/")[2].startswith(".release."):
+        return rename(*given)
+    os._exit(9)
+with unittest.mock.patch({target!r}, kill):
+    publish({str(path)!r})
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 9
+    [hidden] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    assert check(finish(hidden, place / "publisher.key").folder, key=place / "publisher.pub").passed
+
+
+def test_a_closed_console_ends_no_release(place):
+    """Who reads only the first lines of what is said still gets what was paid for."""
+
+    def closed(_text: str) -> None:
+        raise BrokenPipeError
+
+    assert publish(config(place), say=closed).report.passed
+
+
+def test_a_full_private_log_hides_nothing(place, monkeypatch):
+    said: list[str] = []
+    made = publish(config(place, log='"/dev/full"'), say=said.append)
+    assert made.report.passed
+    assert any("private log could not be written" in line for line in said)
+
+
+def test_a_stopped_rehearsal_is_not_finished(place, monkeypatch):
+    def stop(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgsr.release.making.shutil.rmtree", lambda *_a, **_k: None)
+    monkeypatch.setattr("pgsr.release.making.replayed", stop)
+    with pytest.raises(KeyboardInterrupt):
+        publish(config(place), rehearse=True)
+    [hidden] = [path for path in place.iterdir() if path.name.startswith(".release-rehearsal.")]
+    with pytest.raises(ReleaseError, match="stopped rehearsal"):
+        finish(hidden, place / "publisher.key")
+
+
+def test_a_signed_rehearsal_does_not_pass(place):
+    folder = publish(config(place), rehearse=True).folder
+    sign(folder, load_private(place / "publisher.key"))
+    assert not check(folder).passed
+    assert not check(folder, key=place / "publisher.pub").passed
+
+
+def test_two_names_of_one_output_share_one_lock(place):
+    (place / "link").symlink_to(place)
+    with _only_one(place / "release"), pytest.raises(ReleaseError, match="another process"):  # noqa: SIM117
+        with _only_one(place / "link" / "release"):
+            pass
 
 
 def test_what_cannot_be_finished(place, monkeypatch):

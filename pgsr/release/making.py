@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -92,7 +93,7 @@ def publish(
     Shown by `tests/test_release.py`.
     """
     config = ReleaseConfig.of(config)
-    tell, log = say or _silent, OperatorLog()
+    tell, log = _never_failing(say), OperatorLog()
     terms, folder = config.terms, config.folder(rehearse)
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
@@ -115,12 +116,15 @@ def publish(
         require_room(folder, terms, truth.hierarchy, truth)
         require_arithmetic(terms, truth)
         log.open(config.log)
-        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        hidden, head = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)), ""
         try:
             if not rehearse:
+                require_place(folder)
                 tell("charging the ledger")
-                tell(f"the ledger's head is now {ledger.charge(charge, terms.data_set)}")
-            with _kept_if_paid(hidden, None if rehearse else terms, tell):
+                head = ledger.charge(charge, terms.data_set)
+            with _kept_if_paid(hidden, None if rehearse else terms, config.sign, tell):
+                if not rehearse:
+                    tell(f"the ledger's head is now {head}")
                 tell("drawing noise")
                 measurement = mechanism.noise.measure(truth, source)
                 del truth
@@ -130,7 +134,7 @@ def publish(
         finally:
             if not (hidden / UNFINISHED).exists() or rehearse:
                 shutil.rmtree(hidden, ignore_errors=True)
-            log.close()
+            log.close(tell)
     return Release(folder, report)
 
 
@@ -146,7 +150,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         ReleaseError: the folder holds no complete noisy values, or the output is there already.
         PgsrError: as `publish`.
     """
-    hidden, tell = Path(hidden).absolute(), say or _silent
+    hidden, tell = Path(hidden).absolute(), _never_failing(say)
     name = _HIDDEN.fullmatch(hidden.name)
     if name is None or not hidden.is_dir():
         raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
@@ -154,12 +158,18 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
     folder = hidden.with_name(name["name"])
     require_place(folder)
     with _only_one(folder):
+        _restore_terms(hidden)
         terms, secure = _kept_terms(hidden)
+        if not secure:
+            raise ReleaseError(
+                f"{hidden.name!r} is what a stopped rehearsal left, which is not private: remove it, and rehearse again"
+            )
+        require_place(folder)
         tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, terms)
         facts = manifest.facts(terms, secure, "measurement")
         values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, terms, facts)
         measurement = terms.measured(tree, values, totals, secure)
-        with _kept_if_paid(hidden, terms, tell):
+        with _kept_if_paid(hidden, terms, sign, tell):
             report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
     return Release(folder, report)
 
@@ -171,10 +181,18 @@ def charge_for(terms: Terms, folder: Path) -> Charge:
     return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
 
 
+def _restore_terms(hidden: Path) -> None:
+    """Write `UNFINISHED` anew for a folder that lacks only its name: its terms stand in the manifest, too."""
+    written = hidden / artefact.MANIFEST
+    if not (hidden / UNFINISHED).exists() and written.exists():
+        fields = manifest.read(written.read_bytes().decode())
+        (hidden / UNFINISHED).write_text(json.dumps(fields), encoding="utf-8")
+
+
 def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
-    path = hidden / UNFINISHED
+    """The terms of noisy values that are complete: `UNFINISHED` appears after them."""
     try:
-        return manifest.terms_of(json.loads(path.read_text(encoding="utf-8")))
+        return manifest.terms_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, ManifestError):
         raise ReleaseError(
             f"{str(hidden)!r} holds no complete noisy values, so nothing can be made of it; a new release costs "
@@ -188,7 +206,8 @@ def _only_one(folder: Path) -> Iterator[None]:
 
     The lock is a file in the temporary folder: processes of one user on one machine see it.
     """
-    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:24]
+    place = folder.parent.resolve() / folder.name  # two names of one folder must share one lock
+    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:24]
     lock = FileLock(Path(tempfile.gettempdir()) / f"pgsr-{getpass.getuser()}-{name}.lock", timeout=0)
     try:
         with lock:
@@ -201,17 +220,20 @@ def _only_one(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _kept_if_paid(hidden: Path, paid: Terms | None, tell: Callable[[str], None]) -> Iterator[None]:
-    """Say of every failure after the noise was drawn what it costs and what is left. `paid` is None in a rehearsal."""
+def _kept_if_paid(
+    hidden: Path, paid: Terms | None, sign: str | Path | None, tell: Callable[[str], None]
+) -> Iterator[None]:
+    """Say of every failure after the charge what it costs and what is left. `paid` is None in a rehearsal."""
     try:
         yield
     except BaseException as error:
         # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
         spent = "nothing was charged" if paid is None else f"epsilon {paid.epsilon} is spent"
         kept_there = paid is not None and (hidden / UNFINISHED).exists()
+        signed = f" --sign {shlex.quote(str(Path(sign).absolute()))}" if sign is not None else ""
+        command = f"pgsr release --finish {shlex.quote(str(hidden.absolute()))}{signed}"
         where = (
-            f"; the noisy values lie in {str(hidden)!r}, and `pgsr release --finish {hidden.name}` makes a release of "
-            "them at no further charge"
+            f"; the noisy values lie in {str(hidden)!r}, and `{command}` makes a release of them at no further charge"
             if kept_there
             else ""
         )
@@ -288,23 +310,23 @@ def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result)
 
 def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:
     """Check the hidden folder as a stranger would, sign it, put it on the disk, and give it its name in one step."""
-    unfinished = hidden / UNFINISHED
-    terms = unfinished.read_bytes()
-    unfinished.unlink()
+    report = check(hidden, ignore=(UNFINISHED,))
+    if not report.passed:
+        raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
+    if key is not None:
+        signature.sign(hidden, key)
+    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
+    now = time.time()
+    for path in (*hidden.iterdir(), hidden):
+        os.utime(path, (now, now))  # times between the files would tell how long the private steps took
+        _sync(path)
+    # Only the name is missing now. A process that is killed between these two leaves a complete release.
+    terms = (hidden / UNFINISHED).read_bytes()
+    (hidden / UNFINISHED).unlink()
     try:
-        report = check(hidden)
-        if not report.passed:
-            raise ReleaseError("; ".join(f"{f.name}: {f.sentence}" for f in report.findings if not f.passed))
-        if key is not None:
-            signature.sign(hidden, key)
-        hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-        now = time.time()
-        for path in (*hidden.iterdir(), hidden):
-            os.utime(path, (now, now))  # times between the files would tell how long the private steps took
-            _sync(path)
         hidden.rename(folder)  # replaces an empty folder, and fails on any other
     except BaseException:
-        unfinished.write_bytes(terms)
+        (hidden / UNFINISHED).write_bytes(terms)
         raise
     _sync(folder.parent)
     return report
@@ -340,3 +362,16 @@ def _sync(path: Path) -> None:
 
 def _silent(_: str) -> None:
     pass
+
+
+def _never_failing(say: Callable[[str], None] | None) -> Callable[[str], None]:
+    """Say what can be said: a console that was closed must not end a release that was paid for."""
+
+    def tell(text: str) -> None:
+        try:
+            if say is not None:
+                say(text)
+        except (OSError, SystemExit):  # rich ends the process where a pipe was closed
+            pass
+
+    return tell

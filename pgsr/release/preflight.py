@@ -48,6 +48,11 @@ def require_place(folder: Path) -> None:
         )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise ReleaseError(f"the output {str(folder)!r} is no folder; choose another; nothing was charged")
+    if folder.is_mount():
+        raise ReleaseError(
+            f"the output {str(folder)!r} is a mount point, which no folder can replace; name a folder inside it; "
+            "nothing was charged"
+        )
     if folder.exists() and any(folder.iterdir()):
         raise ReleaseError(f"the output folder {str(folder)!r} is not empty; choose another; nothing was charged")
     if not folder.parent.is_dir() or not os.access(folder.parent, os.W_OK | os.X_OK):

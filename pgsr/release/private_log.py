@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,8 +47,8 @@ class OperatorLog:
         except (OSError, ReleaseError):
             pass
 
-    def close(self) -> None:
-        """Append what was noted."""
+    def close(self, tell: Callable[[str], None] | None = None) -> None:
+        """Append what was noted. What cannot be written is told, and hides no other fault."""
         numbers = (
             f"{self.rows.entities} rows of entities",
             f"{self.rows.clipped_groups} groups above max_size",
@@ -55,6 +56,11 @@ class OperatorLog:
             *getattr(self.rows, "faults", ()),
         )
         text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
-        if self._path is not None:
+        if self._path is None:
+            return
+        try:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(text)
+        except OSError as error:
+            if tell is not None:
+                tell(f"the private log could not be written: {fault_of(error)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
@@ -38,7 +39,7 @@ def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str]) 
 def write_counts(path: Path, table: pa.Table) -> None:
     """The table of `counts_table` as Parquet, or as CSV by the file's ending."""
     if path.suffix == ".csv":
-        pa_csv.write_csv(table, path)
+        path.write_bytes(csv_bytes(table))
     else:
         pq.write_table(table, path, compression="zstd")
 
@@ -60,17 +61,46 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
     return Estimate(tree, View.COUNTS, found.values[place])
 
 
-def read_counts_csv(path: Path, schema: pa.Schema) -> pa.Table:
-    """The rows of the CSV file, read with the declared columns and types."""
-    options = pa_csv.ConvertOptions(
-        column_types=schema.remove_metadata(),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-        true_values=["true"],
-        false_values=["false"],
-    )
-    return pa_csv.read_csv(path, convert_options=options)
+def csv_bytes(table: pa.Table) -> bytes:
+    """The one form of a table as CSV."""
+    text = io.BytesIO()
+    pa_csv.write_csv(table, text)
+    return text.getvalue()
+
+
+def require_plain(path: Path) -> None:
+    """Raise `ReleaseError` if a Parquet file holds bytes of no column, or statistics that are not those of its values.
+
+    Other readers skip rows by these statistics, and nobody would see what lies between the columns.
+    """
+    with pq.ParquetFile(path) as file:
+        about = file.metadata
+        end = 4  # after the magic number
+        for group in range(about.num_row_groups):
+            row_group = about.row_group(group)
+            values = file.read_row_group(group)
+            for place in range(row_group.num_columns):
+                column = row_group.column(place)
+                start = column.dictionary_page_offset or column.data_page_offset
+                if start != end:
+                    raise ReleaseError(f"{path.name} holds bytes that belong to no column")
+                end = start + column.total_compressed_size
+                if column.is_stats_set and not _true_statistics(column.statistics, values.column(place)):
+                    raise ReleaseError(f"{path.name} has statistics that are not those of its values")
+        with path.open("rb") as raw:
+            raw.seek(-8, io.SEEK_END)
+            footer = int.from_bytes(raw.read(4), "little")
+            if raw.tell() + 4 - 8 - footer != end:
+                raise ReleaseError(f"{path.name} holds bytes that belong to no column")
+
+
+def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
+    if said.has_null_count and said.null_count != values.null_count:
+        return False
+    if not said.has_min_max:
+        return True
+    found = pc.call_function("min_max", [values]).as_py()
+    return (said.min, said.max) == (found["min"], found["max"])
 
 
 def write_measurement(path: Path, values: np.ndarray, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> None:
