@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Problem, Seeded, View
-from pgsr.algorithms.m_c import tree_kernel as cumulative_tree
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, TwoLevel, aggregates
 
@@ -96,27 +96,21 @@ def random_dual(rng, totals, fitted=True):
 
 
 def applied(made, dual, rest):
-    nothing, out = np.zeros(dual.shape), np.empty(dual.shape)
-    norm = made.advance(0.0, nothing, nothing, nothing.copy(), rest.copy(), out)
+    """What is left after a step that x and the residual before it say, as conjugate gradients take them."""
+    rng = np.random.default_rng(304)
+    before, direction, product = rng.normal(size=(3, *dual.shape))
+    product[0, : dual.first_free] = 0
+    x, left, out = before.copy(), rest + 0.5 * product, np.empty(dual.shape)
+    norm = made.advance(0.5, direction, product, x, left, out)
+    np.testing.assert_allclose(x, before + 0.5 * direction, rtol=1e-12)
+    np.testing.assert_allclose(left, rest, atol=1e-12)
     return out, norm
 
 
 def dense(dual, ridge):
-    """Which unknowns there are, the leaves' part of the Hessian on them, and the Hessian, column by column."""
-    n_all = dual.shape[0] * dual.shape[1]
-    leaves, whole = np.zeros((2, n_all, n_all))
-    tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
-    for column in range(n_all):
-        unit, out = np.zeros(n_all), np.empty(dual.shape)
-        unit[column] = 1.0
-        args = (dual.edges, dual.inside, dual.gain)
-        still = np.zeros(dual.shape)
-        cumulative_tree.multiply(*args, still, *tree, dual.first_free, False, 0.0, 0.0, unit.reshape(dual.shape), out)
-        leaves[:, column] = out.ravel()
-        root = (dual.first_free, dual.held, ridge, dual.least)
-        cumulative_tree.multiply(*args, dual.rate, *tree, *root, unit.reshape(dual.shape), out)
-        whole[:, column] = out.ravel()
-    free = np.arange(n_all) >= dual.first_free
+    """Which unknowns there are, the leaves' part of the Hessian on them, and the Hessian."""
+    leaves, whole = naive.curvature(dual, ridge)
+    free = np.arange(len(whole)) >= dual.first_free
     return free, leaves[np.ix_(free, free)], whole[np.ix_(free, free)]
 
 
