@@ -118,9 +118,9 @@ def random_prices(rng, dual, spread):
 
 
 def minimised(dual, costs, prices):
-    """The dual's value and minimisers, shape (regions, free cells), by the twin; the fixed last cells cost what they do.
+    """The dual's value and minimisers, shape (regions, free cells), by the twin.
 
-    The proximal term of a held cell is none of the problem's.
+    Last cells that a public total fixes cost what the problem says, without a proximal term.
     """
     tree, n, public = dual.problem.hierarchy, dual.n, dual.problem.measurement
     everywhere = np.zeros((tree.n_inner, n)) if tree.n_levels == 1 else prices[dual.node_of]

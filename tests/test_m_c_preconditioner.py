@@ -17,7 +17,7 @@ TOTALS = ("root", "regions", None)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_two_level_is_what_it_says(totals):
     rng = np.random.default_rng(301)
-    for _ in range(scale(15, 300)):
+    for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals)
         two_level = TwoLevel(dual)
         free, leaves, hessian = dense(dual, two_level.ridge)
@@ -37,7 +37,7 @@ def test_two_level_is_what_it_says(totals):
 def test_both_are_exact_where_every_cell_is_a_block(totals):
     """Before any fit every cell is one; rates are the same in all cells, so the Hessian does not mix aggregates."""
     rng = np.random.default_rng(302)
-    for _ in range(scale(15, 300)):
+    for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
         dual.gain[:] = 0.5 / dual.leaf_weight[:, None]
         for made in (TreeDiagonal(dual), TwoLevel(dual)):
@@ -79,10 +79,10 @@ def test_aggregates_cover_all_cells_once(n):
 def random_dual(rng, totals, fitted=True):
     """A dual at the blocks of random prices, and a right-hand side; enough cells for aggregates of several."""
     while True:
-        tree = random_tree(rng, max_regions=12)
+        tree = random_tree(rng, max_regions=scale(8, 12))
         if tree.n_levels > 1:
             break
-    truth = random_truth(rng, tree, max_size=int(rng.integers(1, 60)), max_count=20, name="preconditioner")
+    truth = random_truth(rng, tree, max_size=int(rng.integers(1, scale(40, 60))), max_count=20, name="preconditioner")
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(str(rng.integers(10**9))))
     weights = rng.integers(1, 5, tree.n_regions)
     weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
