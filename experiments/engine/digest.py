@@ -11,6 +11,7 @@ import ast
 import hashlib
 import importlib.util
 import sys
+import threading
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "models", "pgsr")
 LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
+
+_PARSING = threading.Lock()  # Python 3.11 counts the parser's depth once for all threads (SystemError)
 
 
 def code_digest(experiment: "Experiment") -> str:
@@ -142,7 +145,8 @@ def _file(module: str) -> Path | None:
 
 def _parsed(path: Path) -> ast.Module:
     """The file without its comments, docstrings and imports for type checkers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    with _PARSING:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             # A string that stands alone does nothing: a docstring, or the note below a constant.
