@@ -35,6 +35,8 @@ from pgsr.algorithms import (
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.method import Result
 
+pytestmark = pytest.mark.slow
+
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
 

@@ -22,6 +22,8 @@ from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = [
     runtime_by_size.EXPERIMENT,
     runtime_by_epsilon.EXPERIMENT,

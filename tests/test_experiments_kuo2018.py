@@ -21,6 +21,8 @@ from experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES,
 from experiments.registry import find
 from pgsr import CountOfCounts, Hierarchy, metrics
 
+pytestmark = pytest.mark.slow
+
 IDS = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10")
 
 

@@ -22,6 +22,8 @@ from pgsr.errors import DataError
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 from pgsr.synthesis.simulators import households
 
+pytestmark = pytest.mark.slow
+
 OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT)
 LOOKS = (errors.MEANS, relations.MEANS)
 

@@ -22,6 +22,8 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import kuo_taxi
 
+pytestmark = pytest.mark.slow
+
 FILE = "kuo2018_taxi_nyc2013.parquet"
 
 needs_taxi = pytest.mark.skipif(

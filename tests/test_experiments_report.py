@@ -41,6 +41,8 @@ from experiments.report.environment import commit
 from experiments.report.means import Mean
 from pgsr.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
 ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2")

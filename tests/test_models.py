@@ -340,6 +340,7 @@ print("ok")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
 def test_solvers_share_one_process(order):
     """Newer HiGHS builds and OR-tools cannot be loaded together; the pinned versions can, in both orders."""
