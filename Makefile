@@ -31,8 +31,8 @@ reproduce: .venv/ready  ## all experiments and their report in results/report; P
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest -n auto --dist loadfile
 
-test-fast: .venv/ready  ## the unit tests alone, in a minute: no processes, notebooks, experiments or other slow tests
-	$(RUN) -m pytest -n auto --dist loadfile -m "not slow"
+test-fast: .venv/ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
+	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
 
 test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest

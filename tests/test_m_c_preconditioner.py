@@ -14,6 +14,7 @@ from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, TwoLevel, aggregate
 TOTALS = ("root", "regions", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_two_level_is_what_it_says(totals):
     rng = np.random.default_rng(301)
@@ -33,6 +34,7 @@ def test_two_level_is_what_it_says(totals):
         assert norm == pytest.approx(float(np.vdot(rest, out)), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_both_are_exact_where_every_cell_is_a_block(totals):
     """Before any fit every cell is one; rates are the same in all cells, so the Hessian does not mix aggregates."""
@@ -49,6 +51,7 @@ def test_both_are_exact_where_every_cell_is_a_block(totals):
             np.testing.assert_allclose(out.ravel()[free], expected, rtol=1e-9, atol=1e-9 * size)
 
 
+@pytest.mark.slow
 def test_the_tree_diagonal_is_what_it_says():
     rng = np.random.default_rng(303)
     for totals in TOTALS:
