@@ -12,7 +12,7 @@ ROWS ?= 100000000
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook wheel clean help
+.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release lock agreement notebook wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ reproduce: .venv/ready  ## all experiments and their report in results/report; P
 
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest -n auto --dist loadfile
+
+test-fast: .venv/ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
+	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
 
 test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest

@@ -29,7 +29,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "NotebookF
 
 class NotebookFile(pytest.File):
     def collect(self) -> "Iterator[Notebook]":
-        yield Notebook.from_parent(self, name="runs_and_shows_its_figures")
+        notebook = Notebook.from_parent(self, name="runs_and_shows_its_figures")
+        notebook.add_marker(pytest.mark.slow)
+        yield notebook
 
 
 class NotShownError(AssertionError):

@@ -2,6 +2,8 @@
 
 `@pytest.mark.assure("R7")` marks a test that shows target R7. Such a test takes the fixture `counted` and calls
 `counted(n, "what")` for what it checked; `pytest -m assure` ends with a table of it all.
+
+`@pytest.mark.slow` keeps a test out of `make test-fast`: it starts processes, runs experiments or takes seconds.
 """
 
 from collections import Counter, defaultdict
@@ -11,16 +13,18 @@ import pytest
 from instances import FULL
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "assure(target): shows a target of reliability, and counts what it checks")
-
-
 def pytest_report_header() -> str:
     return "pgsr: full counts" if FULL else "pgsr: CI share of the counts; set PGSR_FULL=1 for the full ones"
 
 
+SLOW_EXAMPLES = ("pgsr/comparison.py",)
+"""Files whose examples in docstrings start processes."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.nodeid.startswith(SLOW_EXAMPLES):
+            item.add_marker(pytest.mark.slow)
         target = _target(item)
         if target is None:
             continue

@@ -1,8 +1,11 @@
 """The slow, obvious twins of the fast routines, and problems built from bare numbers."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +37,18 @@ def objectives(problem: Problem, points: np.ndarray) -> np.ndarray:
     return ((points - problem.target) ** 2 * problem.w[:, None]).sum(axis=(1, 2))
 
 
+def monotone_minimum(n: int, best: Callable[[int, int], Any]) -> list[Any]:
+    """The non-decreasing minimiser of a sum of n strictly convex costs by its min-max formula.
+
+    best(i, j) is the minimiser of the costs of cells i..j, all at one value.
+    """
+    best = lru_cache(None)(best)
+    return [max(min(best(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+
+
 def isotonic_l2(y: np.ndarray) -> list[Fraction]:
-    """The isotonic regression by its min-max formula, in fractions."""
-    n = len(y)
-    mean = lambda i, j: Fraction(int(y[i : j + 1].sum()), j - i + 1)  # noqa: E731
-    return [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+    """The isotonic regression, in fractions: a block's best value is its mean."""
+    return monotone_minimum(len(y), lambda i, j: Fraction(int(y[i : j + 1].sum()), j - i + 1))
 
 
 def simplex_projection(y: np.ndarray, total: int) -> list[Fraction]:
@@ -81,9 +91,8 @@ def priced_chain_minimum(y: np.ndarray, net: np.ndarray, w: int, norm: int, valu
 
 def priced_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: float, upper: float) -> float:
     """The same for norm 2 in reals between two bounds: the clipped min-max formula, in fractions."""
-    n, z = len(y), [int(a) - Fraction(float(b)) / (2 * w) for a, b in zip(y, net, strict=True)]
-    mean = lambda i, j: sum(z[i : j + 1], Fraction(0)) / (j - i + 1)  # noqa: E731
-    x = [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+    z = [int(a) - Fraction(float(b)) / (2 * w) for a, b in zip(y, net, strict=True)]
+    x = monotone_minimum(len(y), lambda i, j: sum(z[i : j + 1], Fraction(0)) / (j - i + 1))
     d = [min(max(a, lower), upper) - int(b) for a, b in zip(x, y, strict=True)]
     return float(sum(w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)))
 
@@ -110,3 +119,191 @@ def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
         for start, end, cost in arcs:
             label[end] = min(label[end], label[start] + cost)
     return any(label[start] + cost < label[end] for start, end, cost in arcs)
+
+
+@dataclass(frozen=True)
+class CellCosts:
+    """Of every region and cell w (x - y)^2; with a strength rho instead w |x - y| + w rho / 2 (x - centre)^2."""
+
+    w: np.ndarray
+    y: np.ndarray
+    rho: float = 0.0
+    centre: np.ndarray | None = None
+
+    def at(self, region: int, cell: int, x: float) -> float:
+        w, d = float(self.w[region, cell]), x - float(self.y[region, cell])
+        if self.centre is None:
+            return w * d * d
+        return w * abs(d) + w * self.rho / 2 * (x - self.centre[region, cell]) ** 2
+
+    def best(self, region: int, first: int, last: int, price: np.ndarray) -> float:
+        """The x that minimises the costs of cells first..last minus price x, all at this x."""
+        w, y = self.w[region, first : last + 1].astype(float), self.y[region, first : last + 1].astype(float)
+        paid = price[first : last + 1]
+        if self.centre is None:
+            return float((w * y + paid / 2).sum() / w.sum())
+        # Between two y the cost is a parabola; the best x is the lowest point of one of them, or one of the y.
+        centre, kinks = self.centre[region, first : last + 1], np.sort(y)
+        tries = list(kinks)
+        for below in [-np.inf, *kinks]:
+            side = np.where(y <= below, 1.0, -1.0)
+            tries.append(((w * self.rho * centre + paid - w * side).sum()) / (w.sum() * self.rho))
+        cells = range(first, last + 1)
+        return float(min(tries, key=lambda x: sum(self.at(region, i, x) - price[i] * x for i in cells)))
+
+
+def cumulative_dual(
+    tree: Hierarchy, costs: CellCosts, prices: np.ndarray, upper: np.ndarray, fixed: float | None
+) -> tuple[float, np.ndarray]:
+    """The dual of a problem on cumulative counts at these prices, shape (inner regions, cells), and its minimisers.
+
+    Leaves minimise cost minus price x over 0 <= x[0] <= ... <= upper, inner regions cost plus (own price - price above)
+    x, cell by cell; those of weight 0 have the price above. The root's last cell is `fixed`, if it is not None.
+    """
+    n, value = prices.shape[1], 0.0
+    x = np.zeros((tree.n_regions, n))
+    for r in range(tree.n_regions):
+        above = prices[tree.parent[r]] if r else np.zeros(n)
+        if r < tree.n_inner:
+            net = above - prices[r]
+            for i in range(n):
+                if r == 0 and i == n - 1 and fixed is not None:
+                    x[r, i] = fixed
+                elif costs.w[r, i] == 0:
+                    assert net[i] == 0
+                else:
+                    x[r, i] = costs.best(r, i, i, net)
+        else:
+            net = above
+            alone = monotone_minimum(n, lambda i, j, r=r, net=net: costs.best(r, i, j, net))
+            x[r] = np.clip(alone, 0, upper[r - tree.n_inner])
+        value += sum(costs.at(r, i, x[r, i]) - net[i] * x[r, i] for i in range(n))
+    return value, x
+
+
+def curvature(dual: Any, ridge: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Minus the Hessian of a `TreeDual` at its blocks, entry by entry: leaves' part, all; see `m_c.tree_kernel`."""
+    m, n = dual.shape
+    leaves = np.zeros((m * n, m * n))
+    for leaf, node in enumerate(dual.leaf_node):
+        for b in range(dual.inside[leaf, 0], dual.inside[leaf, 1]):
+            block = slice(node * n + dual.edges[leaf, b], node * n + dual.edges[leaf, b + 1])
+            leaves[block, block] += dual.gain[leaf, b]
+    whole = leaves + dual.least * np.eye(m * n)
+    for r, i in np.ndindex(m, n):
+        rate, here = dual.rate[r, i], r * n + i
+        if r == 0 and dual.held and i == n - 1:
+            rate = ridge
+        whole[here, here] += rate
+        if r > 0:
+            above = dual.parent[r] * n + i
+            whole[above, above] += rate
+            whole[here, above] -= rate
+            whole[above, here] -= rate
+    for matrix in (leaves, whole):
+        matrix[: dual.first_free] = 0.0
+    return leaves, whole
+
+
+def prices_of_linear_leaves(
+    w: Sequence[int], parent: Sequence[int], y: np.ndarray, gain: np.ndarray, taken: np.ndarray
+) -> np.ndarray:
+    """The prices of inner regions at one size at which regions take what their children take, by a dense system.
+
+    Leaf c takes taken[c] + gain[c] p at the price p of the region above; an inner region r pays p, less than the price
+    above by 2 w[r] times what its leaves take beyond y[r]. The root is paid 0.
+    """
+    n_inner = len(y)
+    matrix, right = np.eye(n_inner), np.zeros(n_inner)
+    for r in range(n_inner):
+        right[r] = 2 * w[r] * y[r]
+        if r:
+            matrix[r, parent[r]] -= 1
+        for leaf in range(len(gain)):
+            a = parent[n_inner + leaf]
+            if r in _and_above(a, parent):
+                matrix[r, a] += 2 * w[r] * gain[leaf]
+                right[r] -= 2 * w[r] * taken[leaf]
+    return np.linalg.solve(matrix, right)
+
+
+def _and_above(region: int, parent: Sequence[int]) -> list[int]:
+    return [] if region < 0 else [region, *_and_above(int(parent[region]), parent)]
+
+
+def taken_at(
+    w: Sequence[int], parent: Sequence[int], y: Sequence[int], prices: Sequence[float], paid: Sequence[float]
+) -> list[float]:
+    """What all regions take at one size: leaves max(0, y + (price above + paid besides) / 2w), others the sum below."""
+    n_inner = len(prices)
+    x = [0.0] * len(y)
+    for r in range(len(y) - 1, -1, -1):
+        if r >= n_inner:
+            x[r] = max(0.0, y[r] + (prices[parent[r]] + paid[r - n_inner]) / (2 * w[r]))
+        if r:
+            x[parent[r]] += x[r]
+    return x
+
+
+def regions_dual(
+    w: Sequence[int], parent: Sequence[int], y: np.ndarray, prices: np.ndarray, paid: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The dual of M_H on all sizes without the totals' part, and what minimises; shapes (sizes, regions) and so on.
+
+    Leaves minimise w (x - y)^2 - (price above + paid besides) x over x >= 0, inner regions w (x - y)^2 + (own price -
+    price above) x; those of weight 0 have the price above, and any x.
+    """
+    n_inner, value = prices.shape[1], 0.0
+    x = np.zeros(y.shape)
+    for s, r in np.ndindex(*y.shape):
+        above = prices[s, parent[r]] if r else 0.0
+        net = above + paid[s, r - n_inner] if r >= n_inner else above - prices[s, r]
+        if w[r] == 0:
+            assert net == 0
+            continue
+        x[s, r] = y[s, r] + net / (2 * w[r])
+        if r >= n_inner:
+            x[s, r] = max(0.0, x[s, r])
+        value += w[r] * (x[s, r] - y[s, r]) ** 2 - net * x[s, r]
+    return value, x
+
+
+def projection_with_entities(z: np.ndarray, total: int, entities: int) -> np.ndarray:
+    """The nearest x >= 0 to z with sum x = total and sum s x = entities: of all sets of positive sizes the best."""
+    sizes, best = np.arange(len(z)), None
+    for chosen in product([False, True], repeat=len(z)):
+        on = np.array(chosen)
+        if not on.any():
+            continue
+        rows = np.stack([np.ones(on.sum()), sizes[on]])
+        x = np.zeros(len(z))
+        x[on] = z[on] + np.linalg.lstsq(rows, np.array([total, entities]) - rows @ z[on], rcond=None)[0]
+        fits = np.allclose([x.sum(), sizes @ x], [total, entities], atol=1e-9)
+        if fits and x.min() >= -1e-12 and (best is None or ((x - z) ** 2).sum() < ((best - z) ** 2).sum()):
+            best = x
+    assert best is not None
+    return best
+
+
+def matched_runs(
+    top_count: Sequence[int], bottom_size: Sequence[int], bottom_count: Sequence[int]
+) -> list[tuple[int, int, int]]:
+    """Matches (top run, bottom run, number), the groups of one bottom size sharing a top run in proportion.
+
+    Shares are rounded down, and the largest fractions lost get one more, the first of equal ones.
+    """
+    room, matches, top = list(top_count), [], 0
+    for size in sorted(set(bottom_size)):
+        left = {k: int(count) for k, count in enumerate(bottom_count) if bottom_size[k] == size}
+        while sum(left.values()) > 0:
+            while room[top] == 0:
+                top += 1
+            number = min(room[top], sum(left.values()))
+            exact = {k: Fraction(number * count, sum(left.values())) for k, count in left.items()}
+            share = {k: int(part) for k, part in exact.items()}
+            for k in sorted(exact, key=lambda k: share[k] - exact[k])[: number - sum(share.values())]:
+                share[k] += 1
+            matches += [(top, k, taken) for k, taken in share.items() if taken]
+            left = {k: left[k] - share[k] for k in left}
+            room[top] -= number
+    return matches

@@ -29,6 +29,8 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def region_totals(measurement):
     return Problem.m_h(measurement, totals="regions")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from mutants import MUTANTS, Mutant
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.assure("R9")
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ from pgsr.algorithms.matching import SortedMatching
 from pgsr.method import Result
 from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, MidpointBottomUp, Scip, Scipy, TwoStage
 
+pytestmark = pytest.mark.slow
+
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
 

@@ -12,6 +12,8 @@ from pgsr import Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.random import StreamId
 
+pytestmark = pytest.mark.slow
+
 N_DRAWS = scale(10_000_000, 100_000_000)
 
 

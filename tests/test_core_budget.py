@@ -144,6 +144,7 @@ def test_epsilon_too_large_to_mean_anything_is_refused(epsilon: Number) -> None:
         Geometric(View.COUNTS, epsilon=epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["1e999999999", "1e-999999999"])
 def test_exponents_are_not_written_out(value: str) -> None:
     """As a fraction this text has a billion digits. In a process of its own, since nothing stops it once it runs."""

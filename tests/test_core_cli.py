@@ -41,6 +41,7 @@ def invoke(*arguments: object):
     return CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_from_three_tables_to_a_checked_folder(place):
     write_config(place)
     made = run("release", "release.toml", cwd=place)
@@ -77,6 +78,7 @@ def test_the_example_is_printed_as_it_is():
     assert invoke("release", "--example").stdout == EXAMPLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -119,6 +121,7 @@ def test_help_names_the_steps_in_their_order():
     assert "Exit codes" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", Kind)
 def test_validate_tells_what_would_be_released(place, mechanism):
     """The private table is not opened (it is none), and nothing is written."""
@@ -193,6 +196,7 @@ def taken(place: Path) -> None:
     (place / "release" / "kept.txt").touch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "keys", "word"),
     [
@@ -214,6 +218,7 @@ def test_validate_refuses_what_release_refuses(place, spoil, keys, word):
     assert not LedgerFile(place / "ledger.jsonl").entries
 
 
+@pytest.mark.slow
 def test_validate_lists_all_errors(place):
     done = run("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"), cwd=place)
     assert done.returncode == 2
@@ -362,6 +367,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
     assert "epsilon 1 is spent" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_console_script():
     """`make` installs it; .venv/bin/python -m pip install --no-deps --no-build-isolation -e . does, too."""
     script = Path(sys.executable).with_name("pgsr")
@@ -384,6 +390,7 @@ def test_plan_names_the_levels(place):
     assert "level 0" not in shown
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_that_takes_long():
     heavy = ("torch", "scipy.stats", "matplotlib", "pgsr.double_geometric_kernel")
     code = f"import sys, pgsr.cli; print([name for name in {heavy} if name in sys.modules])"
@@ -395,6 +402,7 @@ def test_names_to_complete_are_the_mechanisms():
     assert tuple(Kind) == cli.MECHANISMS
 
 
+@pytest.mark.slow
 def test_importing_pgsr_loads_no_command_line():
     heavy = ("typer", "rich", "pgsr.cli", "pgsr.release", "duckdb")
     code = f"import sys, pgsr; print([name for name in {heavy} if name in sys.modules])"

@@ -28,6 +28,8 @@ from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.isolation import run_isolated
 from pgsr.models import Cvxpy, Flow, Gurobi
 
+pytestmark = pytest.mark.slow
+
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
 NOISY = Geometric(View.COUNTS, "1").measure(TRUTH, Seeded("demo"))

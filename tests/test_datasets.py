@@ -39,6 +39,7 @@ def states_of(table) -> np.ndarray:
     return table.counts[[by_name[state.name] for state in states()]]
 
 
+@pytest.mark.slow
 def test_import_is_light():
     code = "import sys, pgsr.datasets; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -28,6 +28,8 @@ from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, 
 from pgsr.experiments.ours import exact_optima
 from pgsr.experiments.registry import find
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = [
     runtime_by_size.EXPERIMENT,
     runtime_by_epsilon.EXPERIMENT,

@@ -21,6 +21,8 @@ from pgsr.experiments.kuo2018.arms import HC, HG, combined
 from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
 from pgsr.experiments.registry import find
 
+pytestmark = pytest.mark.slow
+
 IDS = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10")
 
 

@@ -22,6 +22,8 @@ from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 from pgsr.synthesis.simulators import households
 
+pytestmark = pytest.mark.slow
+
 OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT)
 LOOKS = (errors.MEANS, relations.MEANS)
 

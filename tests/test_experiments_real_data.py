@@ -22,6 +22,8 @@ from pgsr.datasets import kuo_taxi
 from pgsr.experiments.kuo2018.bottom_up import SharedSeed
 from pgsr.experiments.kuo2018.data import two_levels
 
+pytestmark = pytest.mark.slow
+
 FILE = "kuo2018_taxi_nyc2013.parquet"
 
 needs_taxi = pytest.mark.skipif(

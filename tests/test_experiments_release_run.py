@@ -12,6 +12,8 @@ from pgsr.errors import DataError
 from pgsr.experiments.benchmarks import release_run
 from pgsr.release import ReleaseConfig
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("rows", "regions"), [(20_000, "states"), (250_001, "counties")])
 def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):

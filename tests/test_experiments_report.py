@@ -41,6 +41,8 @@ from pgsr.experiments.report.content import as_printed, report_blocks
 from pgsr.experiments.report.environment import commit
 from pgsr.experiments.report.means import Mean
 
+pytestmark = pytest.mark.slow
+
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
 ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2")

@@ -29,6 +29,8 @@ from pgsr.experiments.engine.runner import Condition, conditions, run
 from pgsr.experiments.engine.store import Entry, State, Store, Torn
 from pgsr.experiments.registry import EXPERIMENTS, find
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 SMOKE = Profile.SMOKE
 
@@ -72,7 +74,7 @@ def test_all_arms_see_the_same_noise():
 
 def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     """A sweep killed at random times, again and again, ends as if nothing had happened."""
-    kills, cells = scale(5, 60), scale(600, 6_000)
+    kills, cells = scale(3, 60), scale(300, 6_000)
     rng, store, told = np.random.default_rng(16), Store(tmp_path / "killed"), set()
     lost = torn = while_running = 0
     log = tmp_path / "log"

@@ -5,6 +5,8 @@ from instances import scale
 
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, agreement, table
 
+pytestmark = pytest.mark.slow
+
 UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
 
 

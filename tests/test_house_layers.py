@@ -15,12 +15,14 @@ def run(*command: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False, **options)
 
 
+@pytest.mark.slow
 def test_import_is_light():
     heavy = ("numba", "cvxpy", "gurobipy", "ortools", "highspy", "pandas", "matplotlib", "pyarrow")
     done = run("-c", f"import sys, pgsr, pgsr.models; print([name for name in {heavy} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@pytest.mark.slow
 def test_the_core_needs_no_solver():
     """With every solver package hidden, pgsr still solves."""
     code = """
@@ -36,6 +38,7 @@ print(TreeProjection().solve(Problem.m_h(noisy)).status.name)
     assert run("-c", code).stdout.strip() == "OPTIMAL"
 
 
+@pytest.mark.slow
 def test_the_readme_snippet_runs_word_for_word(tmp_path):
     snippet = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert snippet
@@ -47,6 +50,7 @@ def test_the_readme_snippet_runs_word_for_word(tmp_path):
     assert "RELAXED" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [("-m", "pgsr.models"), ("-m", "pgsr.experiments", "--help"), ("-m", "pgsr.experiments", "compare", "--help")],
@@ -57,14 +61,16 @@ def test_commands_answer(command):
     assert len(done.stdout) > 200
 
 
+@pytest.mark.slow
 def test_compare_end_to_end(tmp_path):
-    done = run("-m", "pgsr.experiments", "compare", "--data", "flights", "--time-limit", "3", "--out", str(tmp_path))
+    done = run("-m", "pgsr.experiments", "compare", "--data", "flights", "--time-limit", "2", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "OPTIMAL" in done.stdout
     assert "TOO_LARGE" in done.stdout
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".parquet", ".png"]
 
 
+@pytest.mark.slow
 def test_errors_at_the_command_line_are_sentences(tmp_path):
     for arguments, word in [
         (["--epsilon", "-1"], "greater than 0"),

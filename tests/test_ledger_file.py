@@ -235,6 +235,7 @@ def test_charges_that_the_ledger_cannot_hold_are_refused_when_they_are_read(tmp_
         ledger.read()
 
 
+@pytest.mark.slow
 def test_two_processes_cannot_both_spend_the_last(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([sys.executable, "-c", CHARGES], **pipes) for _ in range(2)]
@@ -270,6 +271,7 @@ def test_a_holder_that_does_not_let_go_is_waited_for_then_refused(tmp_path):
     spend(ledger, "1/4")
 
 
+@pytest.mark.slow
 def test_a_killed_holder_lets_go(tmp_path):
     ledger = new(tmp_path)
     code = f"""
@@ -346,6 +348,7 @@ def test_a_charge_that_can_not_even_be_taken_back_says_so(tmp_path, monkeypatch)
     assert left(tmp_path) == Fraction(3, 4)
 
 
+@pytest.mark.slow
 def test_a_full_disk_charges_nothing(tmp_path):
     """A file-size limit stands for the full disk: writes end in the middle of a line."""
     ledger = new(tmp_path)
@@ -368,6 +371,7 @@ except LedgerError as error:
     assert left(tmp_path) == Fraction(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["_note", "_append"])
 def test_killed_while_charging(tmp_path, moment):
     """The ledger can be read and used, and holds the charge or not."""
@@ -385,6 +389,7 @@ with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.ge
     assert len(ledger.entries) == 1 + (moment == "_note")
 
 
+@pytest.mark.slow
 def test_killed_at_any_time(tmp_path):
     """What was told to be charged is in the ledger, and at most one charge more, that nobody was told of."""
     code = """
@@ -443,6 +448,7 @@ def test_lines_are_readable_by_anyone(tmp_path):
         assert path.stat().st_mode & 0o077 == 0, f"{path.name} is for its owner alone"
 
 
+@pytest.mark.slow
 def test_the_head_is_what_common_tools_compute(tmp_path):
     ledger = small(tmp_path)
     done = subprocess.run(

@@ -21,6 +21,7 @@ def absolute(problem: Problem) -> Problem:
     return replace(problem, norm=1, label="M_c L1^r")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", ["root", "regions"])
 def test_equals_highs(totals):
     """Any weights, regions of weight 0 included: feasible, within the proven gap, and no bound above the optimum."""

@@ -2,22 +2,23 @@
 
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import Geometric, Problem, Seeded, View
-from pgsr.algorithms.m_c import tree_kernel as cumulative_tree
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, TwoLevel, aggregates
 
 TOTALS = ("root", "regions", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_two_level_is_what_it_says(totals):
     rng = np.random.default_rng(301)
-    for _ in range(scale(15, 300)):
+    for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals)
         two_level = TwoLevel(dual)
         free, leaves, hessian = dense(dual, two_level.ridge)
@@ -33,11 +34,12 @@ def test_two_level_is_what_it_says(totals):
         assert norm == pytest.approx(float(np.vdot(rest, out)), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_both_are_exact_where_every_cell_is_a_block(totals):
     """Before any fit every cell is one; rates are the same in all cells, so the Hessian does not mix aggregates."""
     rng = np.random.default_rng(302)
-    for _ in range(scale(15, 300)):
+    for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
         dual.gain[:] = 0.5 / dual.leaf_weight[:, None]
         for made in (TreeDiagonal(dual), TwoLevel(dual)):
@@ -49,6 +51,7 @@ def test_both_are_exact_where_every_cell_is_a_block(totals):
             np.testing.assert_allclose(out.ravel()[free], expected, rtol=1e-9, atol=1e-9 * size)
 
 
+@pytest.mark.slow
 def test_the_tree_diagonal_is_what_it_says():
     rng = np.random.default_rng(303)
     for totals in TOTALS:
@@ -79,10 +82,10 @@ def test_aggregates_cover_all_cells_once(n):
 def random_dual(rng, totals, fitted=True):
     """A dual at the blocks of random prices, and a right-hand side; enough cells for aggregates of several."""
     while True:
-        tree = random_tree(rng, max_regions=12)
+        tree = random_tree(rng, max_regions=scale(8, 12))
         if tree.n_levels > 1:
             break
-    truth = random_truth(rng, tree, max_size=int(rng.integers(1, 60)), max_count=20, name="preconditioner")
+    truth = random_truth(rng, tree, max_size=int(rng.integers(1, scale(40, 60))), max_count=20, name="preconditioner")
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(str(rng.integers(10**9))))
     weights = rng.integers(1, 5, tree.n_regions)
     weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
@@ -96,27 +99,21 @@ def random_dual(rng, totals, fitted=True):
 
 
 def applied(made, dual, rest):
-    nothing, out = np.zeros(dual.shape), np.empty(dual.shape)
-    norm = made.advance(0.0, nothing, nothing, nothing.copy(), rest.copy(), out)
+    """What is left after a step that x and the residual before it say, as conjugate gradients take them."""
+    rng = np.random.default_rng(304)
+    before, direction, product = rng.normal(size=(3, *dual.shape))
+    product[0, : dual.first_free] = 0
+    x, left, out = before.copy(), rest + 0.5 * product, np.empty(dual.shape)
+    norm = made.advance(0.5, direction, product, x, left, out)
+    np.testing.assert_allclose(x, before + 0.5 * direction, rtol=1e-12)
+    np.testing.assert_allclose(left, rest, atol=1e-12)
     return out, norm
 
 
 def dense(dual, ridge):
-    """Which unknowns there are, the leaves' part of the Hessian on them, and the Hessian, column by column."""
-    n_all = dual.shape[0] * dual.shape[1]
-    leaves, whole = np.zeros((2, n_all, n_all))
-    tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
-    for column in range(n_all):
-        unit, out = np.zeros(n_all), np.empty(dual.shape)
-        unit[column] = 1.0
-        args = (dual.edges, dual.inside, dual.gain)
-        still = np.zeros(dual.shape)
-        cumulative_tree.multiply(*args, still, *tree, dual.first_free, False, 0.0, 0.0, unit.reshape(dual.shape), out)
-        leaves[:, column] = out.ravel()
-        root = (dual.first_free, dual.held, ridge, dual.least)
-        cumulative_tree.multiply(*args, dual.rate, *tree, *root, unit.reshape(dual.shape), out)
-        whole[:, column] = out.ravel()
-    free = np.arange(n_all) >= dual.first_free
+    """Which unknowns there are, the leaves' part of the Hessian on them, and the Hessian."""
+    leaves, whole = naive.curvature(dual, ridge)
+    free = np.arange(len(whole)) >= dual.first_free
     return free, leaves[np.ix_(free, free)], whole[np.ix_(free, free)]
 
 

@@ -276,6 +276,7 @@ def test_linear_programs_alone_are_bounds():
     assert how == ["rounded", "steps", "exact", "rounded", "rounded", ""]
 
 
+@pytest.mark.slow
 def test_relaxation_equals_clarabel():
     """Against a dense model in the leaves' values."""
     cvxpy = pytest.importorskip("cvxpy")

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, PgsrError, Seeded, Totals, View, metrics
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.groups import Groups
+from pgsr.algorithms.matching.kernel import match_runs
 from pgsr.views import ranked
 
 
@@ -44,6 +45,18 @@ def test_cost_is_the_least_and_the_matching_a_bijection():
             own = match.child == child
             taken = np.repeat(np.concatenate([c.size for c in children])[match.bottom[own]], match.count[own])
             assert sorted(taken) == sorted(mine)
+
+
+def test_runs_equal_fractions_group_size_by_group_size():
+    rng = np.random.default_rng(57)
+    for _ in range(scale(500, 20_000)):
+        bottom_size = np.sort(rng.integers(0, 5, int(rng.integers(1, 9))))
+        bottom_count = rng.integers(1, 30, len(bottom_size))
+        edges = np.sort(rng.integers(0, bottom_count.sum() + 1, int(rng.integers(0, 7))))
+        top_count = np.diff([0, *edges, bottom_count.sum()])  # some runs are empty
+        found = match_runs(np.arange(len(top_count)), top_count, bottom_size, bottom_count)
+        expected = naive.matched_runs(top_count.tolist(), bottom_size.tolist(), bottom_count.tolist())
+        assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
 
 def test_worked_example_e7():

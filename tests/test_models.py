@@ -211,6 +211,7 @@ def test_unsupported_problems_are_sentences():
         assert len(result.reason) > 20
 
 
+@pytest.mark.slow
 def test_time_limits_end_in_an_honest_status():
     problem = states_problem("0.1", max_size=30)
     for method in (MathOpt("GSCIP"), Scip(), CpSat(), Scipy()):
@@ -340,6 +341,7 @@ print("ok")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
 def test_solvers_share_one_process(order):
     """Newer HiGHS builds and OR-tools cannot be loaded together; the pinned versions can, in both orders."""

@@ -69,6 +69,7 @@ def test_the_joint_stage_is_the_projection_of_the_midpoints():
     np.testing.assert_allclose(x[0], x[1] + x[2], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_closer_than_matching_at_every_level():
     """The same measurements, epsilon split equally: at the root less than three quarters of the error."""
     truth = census_like(regions="counties", max_size=40, groups=1_000_000)

@@ -2,14 +2,14 @@
 
 from itertools import product
 
+import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy, PgsrError
 from pgsr.errors import TooLargeError
-from pgsr.nearest_tree import nearest_integers
-from pgsr.nearest_tree.kernel import close
+from pgsr.nearest_tree import kernel, nearest_integers
 
 
 def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, most: int) -> int:
@@ -43,6 +43,31 @@ def test_equals_brute_force():
             assert int((w[:, None] * (x - y) ** 2).sum()) == cheapest(tree, y, w, total, 9)
 
 
+def test_prices_are_those_at_which_regions_take_what_their_children_take():
+    """From prices of infinity, at a given price above the root, in several chunks of sizes."""
+    rng = np.random.default_rng(83)
+    for _ in range(scale(40, 1_000)):
+        tree, n_sizes = random_tree(rng, max_regions=12), int(rng.choice([1, 5, kernel.CHUNK + 3]))
+        if not tree.n_inner:
+            continue
+        y, w = rng.integers(-9, 15, (tree.n_regions, n_sizes)), rng.integers(1, 5, tree.n_regions)
+        w[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+        root, links = float(rng.normal(0, 5)), (tree.first_child.copy(), tree.n_inner)
+        below, slope, offset = np.full((tree.n_inner, n_sizes), np.inf), np.empty(n_sizes), np.empty(n_sizes)
+        active, x = np.empty(n_sizes, np.int64), np.empty(y.shape)
+        parent = tree.parent.copy()
+        kernel.find_prices(y, 0, n_sizes, w, parent, *links, root, below, slope, offset, active)
+        kernel.continuous_point(y, 0, n_sizes, w, *links, below, x)
+        for s in range(n_sizes):
+            taken = naive.taken_at(w, parent, y[:, s], below[:, s], np.zeros(tree.n_regions - tree.n_inner))
+            np.testing.assert_allclose(x[:, s], taken, atol=1e-9)
+            assert active[s] == sum(value > 0 for value in taken[tree.n_inner :])
+            assert taken[0] - y[0, s] == pytest.approx(slope[s] * root + offset[s], abs=1e-9)
+            for r in range(tree.n_inner):
+                above = below[parent[r], s] if r else root
+                assert below[r, s] == pytest.approx(above - 2 * w[r] * (taken[r] - y[r, s]), abs=1e-8)
+
+
 def test_close_is_the_recursion():
     """gain and offset of a region from those of its children: x - y = gain q + offset solves the two conditions."""
     rng = np.random.default_rng(82)
@@ -50,7 +75,7 @@ def test_close_is_the_recursion():
         total_gain, total_offset = rng.random(5) + 0.1, rng.normal(size=5)
         residual, q = rng.integers(-9, 10, 5), rng.normal(size=5)
         gain, offset = np.empty((2, 5))
-        close(w, total_gain, total_offset, residual, gain, offset, 5)
+        kernel.close(w, total_gain, total_offset, residual, gain, offset, 5)
         moved = gain * q + offset
         price = q - 2 * w * moved  # stationarity of the region
         np.testing.assert_allclose(total_gain * price + total_offset + residual, moved)  # what its children take

@@ -181,6 +181,7 @@ def test_the_manifest_holds_nothing_of_the_data(place):
         assert word not in published, word
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""

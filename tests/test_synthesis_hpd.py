@@ -29,6 +29,8 @@ from pgsr.synthesis.logits import FixedLogits, Network
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mixture_answers import all_answers
 
+pytestmark = pytest.mark.slow
+
 PLAIN = Domain.plain([Attribute("area", range(2)), Attribute("g", range(3))], [Attribute("sex", range(2))], max_size=4)
 HOUSEHOLD = Domain.household([Attribute("area", range(2))], [Attribute("sex", range(2)), Attribute("age", range(3))], 2)
 SMALL = HPDFixed(components=40, steps=60, device=Device.CPU)

@@ -567,6 +567,7 @@ def test_what_duckdb_says_about_a_row_is_not_passed_on(tmp_path: Path) -> None:
 # --- what is left behind ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_folders_that_killed_processes_left_are_deleted(tmp_path: Path) -> None:
     code = f"""
 import os, signal

@@ -1,0 +1,172 @@
+"""Every compiled loop that is called from outside its file is compared with a slow, obvious twin."""
+
+import ast
+from pathlib import Path
+
+import naive
+import pytest
+from test_house_names import functions
+
+ROOT = Path(__file__).parent.parent
+
+M_C_DUAL = "test_m_c_dual::test_value_and_gradient_are_those_of_the_definition"
+M_C_SUMS = "test_m_c_dual::test_nodes_against_the_sums_of_the_leaves"
+DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
+TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
+BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
+TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
+ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
+TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
+
+TWINS = {
+    "algorithms.isotonic.kernel": {
+        "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
+        "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
+        "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
+    },
+    "algorithms.matching.kernel": {
+        "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
+    },
+    "algorithms.m_c.absolute_kernel": {
+        "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
+        "node_costs": ("naive.CellCosts", M_C_SUMS),
+    },
+    "algorithms.m_c.squares_kernel": {
+        "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
+        "node_costs": ("naive.CellCosts", M_C_SUMS),
+    },
+    "algorithms.m_c.tree_kernel": {
+        "gradient": ("naive.cumulative_dual", M_C_DUAL),
+        "expand": ("naive.cumulative_dual", M_C_DUAL),
+        "sums_beyond": ("naive.cumulative_dual", M_C_SUMS),
+        "multiply": ("naive.curvature", "test_m_c_dual::test_products_with_the_hessian"),
+        "combine": ("one line of Python", "test_m_c_dual::test_combinations_of_directions"),
+        "diagonal": ("naive.curvature", DIAGONAL),
+        "factor": ("naive.curvature", DIAGONAL),
+        "update": ("naive.curvature", DIAGONAL),
+        "solve": ("naive.curvature", DIAGONAL),
+    },
+    "algorithms.m_c.two_level_kernel": dict.fromkeys(
+        ("coarse_leaves", "coarse_inverses", "fine_leaves", "restrict", "solve_coarse", "prolong"),
+        ("naive.curvature", TWO_LEVEL),
+    ),
+    "algorithms.m_h_regions.tree_kernel": {
+        "newton_pass": ("naive.prices_of_linear_leaves", BEST_PRICES),
+        "set_prices": ("naive.prices_of_linear_leaves", BEST_PRICES),
+        "continuous_point": ("naive.taken_at", "test_m_h_regions_duals::test_takings_at_prices"),
+    },
+    "algorithms.m_h_regions.totals_kernel": {
+        "evaluate": ("naive.regions_dual", TOTALS_DUAL),
+        "slope": ("naive.regions_dual", TOTALS_DUAL),
+        "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
+        "paid_on": ("sums by NumPy", BEST_PRICES),
+    },
+    "algorithms.m_h_regions.entities_kernel": {
+        "project_leaves": ("naive.projection_with_entities", ENTITIES_DUAL),
+        "evaluate": ("naive.regions_dual", ENTITIES_DUAL),
+        "slope": ("naive.regions_dual", ENTITIES_DUAL),
+        "continuous_point": ("naive.projection_with_entities", ENTITIES_DUAL),
+        "newton_pass": ("naive.prices_of_linear_leaves", BEST_PRICES),
+        "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
+        "paid_on": ("sums by NumPy", BEST_PRICES),
+    },
+    "certificates.chain_kernel": {
+        "chain_closes": ("all monotone vectors", "test_certificates_regions_alone::test_chain_equals_brute_force"),
+        "chain_multipliers": (
+            "naive.isotonic_l2; any multipliers bound, and these reach the optimum",
+            "test_certificates_regions_alone::test_any_estimate_gives_a_bound",
+        ),
+    },
+    "certificates.potentials_kernel": {
+        "settle": ("naive.has_negative_cycle", "test_certificates_lagrangian::test_potentials_equal_brute_force"),
+    },
+    "certificates.priced_chain_kernel": {
+        "bound_l2_rows": (
+            "naive.priced_chain_minimum_l2",
+            "test_certificates_lagrangian::test_priced_squares_of_a_chain",
+        ),
+        "fit_l1_rows": (
+            "naive.priced_chain_minimum",
+            "test_certificates_lagrangian::test_priced_absolute_values_of_a_chain",
+        ),
+    },
+    "double_geometric_kernel": {
+        "add_noise": (
+            "exact_size, a draw in fractions from its bits",
+            "test_core_double_geometric::test_ordinary_words_equal_the_exact_law",
+        ),
+    },
+    "nearest_tree.kernel": {
+        "find_prices": ("naive.taken_at", TREE_PRICES),
+        "continuous_point": ("naive.taken_at", TREE_PRICES),
+        "merge_steps": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree::test_equals_brute_force",
+        ),
+        "distribute": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree::test_equals_brute_force",
+        ),
+    },
+    "synthesis.answers_kernel": {
+        "count": (
+            "naive_counts, loops over groups, persons and relatives",
+            "test_synthesis_queries::test_counts_equal_loops_over_groups_persons_and_relatives",
+        ),
+    },
+    "tables.csv_records_kernel": {
+        "scan_records": ("Python's csv module", "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module"),
+    },
+}
+"""Module and kernel -> its twin, which is in `naive` unless it says otherwise, and the test that compares the two."""
+
+
+def test_every_kernel_has_a_twin():
+    called = kernels_called_elsewhere()
+    assert sum(map(len, called.values())) > 40
+    assert {module: set(twins) for module, twins in TWINS.items()} == called
+
+
+@pytest.mark.parametrize("module", TWINS)
+def test_every_twin_and_its_test_exist(module):
+    for kernel, (twin, shown) in TWINS[module].items():
+        file, function = shown.split("::")
+        assert function in (functions(file) or ()), f"{module}.{kernel}: no test {shown}"
+        if twin.startswith("naive."):
+            name = twin.split(";")[0].removeprefix("naive.")
+            assert hasattr(naive, name), f"{module}.{kernel}: no {twin}"
+            assert f"naive.{name}(" in (ROOT / "tests" / f"{file}.py").read_text(), f"{shown} does not use {twin}"
+
+
+def kernels_called_elsewhere() -> dict[str, set[str]]:
+    """The compiled functions of every `*kernel.py` of pgsr that another file names."""
+    trees = {path: ast.parse(path.read_text()) for path in (ROOT / "pgsr").rglob("*.py")}
+    compiled = {dotted(path): names for path, tree in trees.items() if (names := compiled_functions(tree))}
+    called: dict[str, set[str]] = {}
+    for path, tree in trees.items():
+        modules: dict[str, set[str]] = {}  # alias -> what it may stand for somewhere in this file
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert node.level == 0, f"{path} imports relatively"
+                for name in node.names:
+                    if name.name in compiled.get(node.module, ()):
+                        called.setdefault(node.module, set()).add(name.name)
+                    modules.setdefault(name.asname or name.name, set()).add(f"{node.module}.{name.name}")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                for module in modules.get(node.value.id, set()) & set(compiled):
+                    if node.attr in compiled[module]:
+                        called.setdefault(module, set()).add(node.attr)
+    return {module.removeprefix("pgsr."): names for module, names in called.items()}
+
+
+def compiled_functions(tree: ast.Module) -> set[str]:
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {f.name for f in functions if any("njit" in ast.unparse(d) for d in f.decorator_list)}
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)

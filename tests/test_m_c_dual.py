@@ -1,0 +1,148 @@
+"""The duals of M_c and of its proximal steps, their Hessian and every loop behind them, against slow twins."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import scale
+from test_m_c_projection import TOTALS, random_problem
+
+from pgsr.algorithms.m_c import absolute_kernel, squares_kernel, tree_kernel
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.emd_dual import ProximalDual
+
+KINDS = ("squares", "squares by cell", "absolute values")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("totals", TOTALS)
+def test_value_and_gradient_are_those_of_the_definition(kind, totals):
+    rng = np.random.default_rng(401)
+    for _ in range(scale(12, 200)):
+        dual, costs = random_dual(rng, kind, totals)
+        for spread in (0.1, 3.0, 30.0):  # the second and third start from the blocks of the one before
+            prices = random_prices(rng, dual, spread)
+            point = dual.at(prices)
+            value, x = minimised(dual, costs, prices)
+            assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
+            np.testing.assert_allclose(point.gradient, gradient(dual, x), atol=1e-6)
+            leaves = np.zeros((len(dual.y), dual.n))
+            tree_kernel.expand(dual.edges, dual.inside, dual.level, dual.upper, leaves)
+            np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("totals", TOTALS)
+def test_nodes_against_the_sums_of_the_leaves(kind, totals):
+    """By how much the sums exceed what nodes take, and what the nodes cost there."""
+    rng = np.random.default_rng(402)
+    for _ in range(scale(8, 100)):
+        dual, costs = random_dual(rng, kind, totals)
+        tree, prices = dual.problem.hierarchy, random_prices(rng, dual, 3.0)
+        beyond = dual.beyond(dual.at(prices))
+        if tree.n_levels == 1:
+            continue
+        _, x = minimised(dual, costs, prices)
+        sums = tree.sum_up(x[tree.leaves])[dual.kept]
+        free = np.zeros(dual.shape, bool)  # a root without weight takes what its children take
+        free[0, : dual.first_free] = True
+        np.testing.assert_allclose(beyond[~free], (sums - x[dual.kept])[~free], atol=1e-6)
+
+        cost = np.zeros((dual.shape[0], 2))
+        if kind == "absolute values":
+            nodes = (dual.weight, dual.rho, dual.node_centre)
+            absolute_kernel.node_costs(*nodes, dual.held, dual.own, beyond, cost)
+        else:
+            squares_kernel.node_costs(dual.node_weight, dual.held, dual.own, beyond, cost[:, 0])
+        for k, region in enumerate(dual.kept):
+            cells = range(dual.n - (k == 0 and dual.held))
+            spent = sum(costs.at(region, i, sums[k, i]) for i in cells)
+            assert cost[k].sum() == pytest.approx(spent, rel=1e-9, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("totals", TOTALS)
+def test_products_with_the_hessian(kind, totals):
+    """Equal to the dense matrix, which is how the gradient changes."""
+    rng = np.random.default_rng(403)
+    for _ in range(scale(8, 100)):
+        dual, _ = random_dual(rng, kind, totals)
+        dual.least = 0.0
+        prices, step = random_prices(rng, dual, 3.0), random_prices(rng, dual, 1.0)
+        before = dual.at(prices).gradient
+        ridge = float(rng.random())
+        _, plain = naive.curvature(dual)
+        _, whole = naive.curvature(dual, ridge)
+        out = np.empty(dual.shape)
+        blocks = (dual.edges, dual.inside, dual.gain, dual.rate)
+        tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
+        curved = tree_kernel.multiply(*blocks, *tree, dual.first_free, dual.held, ridge, 0.0, step, out)
+        np.testing.assert_allclose(out.ravel(), whole @ step.ravel(), atol=1e-9)
+        assert curved == pytest.approx(float(np.vdot(step, out)), rel=1e-9, abs=1e-9)
+
+        little = 1e-6  # so small that no block breaks and no kink is passed
+        changed = (dual.at(prices + little * step).gradient - before) / little
+        np.testing.assert_allclose(
+            changed.ravel(), -plain @ step.ravel(), atol=1e-3 * (1 + np.abs(plain).max(initial=0))
+        )
+
+
+def test_combinations_of_directions():
+    rng = np.random.default_rng(404)
+    v, direction = rng.normal(size=(2, 3, 5))
+    expected = [[v[r, i] + 0.25 * direction[r, i] for i in range(5)] for r in range(3)]
+    tree_kernel.combine(0.25, v, direction)
+    np.testing.assert_allclose(direction, expected, rtol=1e-15)
+
+
+def random_dual(rng, kind, totals):
+    """A dual, and the costs that it should have."""
+    problem = random_problem(rng, totals)
+    w = np.repeat(problem.w[:, None].astype(float), problem.target.shape[1], axis=1)
+    if kind == "absolute values":
+        dual = ProximalDual(replace(problem, norm=1))
+        centre, rho = problem.target + rng.normal(0, 3, problem.target.shape), float(rng.choice([0.05, 0.5, 2.0]))
+        dual.towards(centre, rho)
+        return dual, naive.CellCosts(w, problem.target, rho, centre)
+    if kind == "squares":
+        return SquaresDual(problem), naive.CellCosts(w, problem.target)
+    cells = w * rng.uniform(0.2, 5.0, w.shape)
+    return SquaresDual(problem, cells), naive.CellCosts(cells, problem.target)
+
+
+def random_prices(rng, dual, spread):
+    prices = rng.normal(0, spread, dual.shape)
+    prices[0, : dual.first_free] = 0.0
+    return prices
+
+
+def minimised(dual, costs, prices):
+    """The dual's value and minimisers, shape (regions, free cells), by the twin.
+
+    Last cells that a public total fixes cost what the problem says, without a proximal term.
+    """
+    tree, n, public = dual.problem.hierarchy, dual.n, dual.problem.measurement
+    everywhere = np.zeros((tree.n_inner, n)) if tree.n_levels == 1 else prices[dual.node_of]
+    fixed = float(public.root_total) if dual.held else None
+    value, x = naive.cumulative_dual(tree, costs, everywhere, dual.upper, fixed)
+    without = replace(costs, rho=0.0)
+    if fixed is not None:
+        value += without.at(0, n - 1, fixed) - costs.at(0, n - 1, fixed)
+    if dual.everywhere:
+        value += sum(without.at(r, n, float(public.totals[r])) for r in range(tree.n_regions))
+    return value, x
+
+
+def gradient(dual, x):
+    """c of every node minus what its children take."""
+    tree, out = dual.problem.hierarchy, np.zeros(dual.shape)
+    if tree.n_levels > 1:
+        for k, region in enumerate(dual.kept):
+            out[k] += x[region]
+            if k:
+                out[dual.node_of[tree.parent[region]]] -= x[region]
+        for leaf in range(tree.n_inner, tree.n_regions):
+            out[dual.node_of[tree.parent[leaf]]] -= x[leaf]
+    out[0, : dual.first_free] = 0.0
+    return out
