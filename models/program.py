@@ -104,7 +104,7 @@ class SolverProgram:
         return len(self.right) + len(self.order_right)
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray, float, bool]]:
-        """Yield row by row: columns, coefficients, right-hand side, whether it is an equality; for one-by-one models."""
+        """Yield row by row: columns, coefficients, right-hand side, whether it is an equality."""
         for matrix, right, equal in ((self.matrix, self.right, True), (self.order, self.order_right, False)):
             for row, value in enumerate(right):
                 part = slice(matrix.indptr[row], matrix.indptr[row + 1])

@@ -157,7 +157,7 @@ class Geometric:
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
-        """Make a measurement of zeros with the public facts of a real one, to ask whether post-processing can use it."""
+        """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it."""
         tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
         views, public = self._views(tree.n_levels), Totals.parse(self.totals)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
