@@ -73,7 +73,7 @@ class SolverProgram:
         subject to  matrix v = right,   order v <= order_right,   lower <= v <= upper,   v[j] integer where integer[j].
 
     The first cells of v are the z of a `Program`, and the first rows of `matrix` and `order` are its rows, so that
-    duals can be read off; further cells and rows are those that `models.unit_steps` added.
+    duals can be read off; further cells and rows are those that `pgsr.models.unit_steps` added.
 
     Attributes:
         quadratic, linear: shape (n,), non-negative and any.

@@ -1,4 +1,4 @@
-"""Whatever the arguments are, only pgsr's own errors leave. Tables, trees: `test_histogram`, `test_hierarchy`."""
+"""Whatever the arguments are, only pgsr's own errors leave. Tables, trees: `test_core_*`."""
 
 import math
 from collections import Counter

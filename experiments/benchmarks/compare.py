@@ -8,13 +8,13 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from experiments.benchmarks.compare_figure import figure
-from models import Cvxpy, Flow, Gurobi, MathOpt
 from pgsr import Comparison, CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, compare
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import DataError
+from pgsr.experiments.benchmarks.compare_figure import figure
+from pgsr.models import Cvxpy, Flow, Gurobi, MathOpt
 
 
 class Data(StrEnum):
@@ -108,7 +108,7 @@ class CompareExperiment:
 def _package(arm: Arm) -> str:
     """Where the method of an arm is defined: a file per solver in models, and all of pgsr."""
     module = type(arm[2] if isinstance(arm, tuple) else arm).__module__
-    return module if module.startswith("models.") else "pgsr"
+    return module if module.startswith("pgsr.models.") else "pgsr"
 
 
 def writable(folder: Path) -> Path:

@@ -3,10 +3,10 @@
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure
-from experiments.engine.looks import BLACK, GREY, LEVELS, Look
 from pgsr import Comparison, Status
 from pgsr.comparison import Row
+from pgsr.experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure
+from pgsr.experiments.engine.looks import BLACK, GREY, LEVELS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

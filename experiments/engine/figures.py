@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def new_figure(width: float, height: float) -> "Figure":
     """Make a figure of this size in inches, which notebooks display."""
-    from experiments.engine.notebook_figure import NotebookFigure
+    from pgsr.experiments.engine.notebook_figure import NotebookFigure
 
     return NotebookFigure(figsize=(width, height), layout="constrained")
 

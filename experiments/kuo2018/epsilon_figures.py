@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import (
+from pgsr.experiments.engine.figures import (
     epsilon_axis,
     error_axis,
     finish,
@@ -15,11 +15,11 @@ from experiments.engine.figures import (
     new_figure,
     wrapped,
 )
-from experiments.engine.looks import Look
-from experiments.engine.printed import Printed
-from experiments.engine.summary import LevelError, LevelErrors
-from experiments.engine.verdicts import Verdict, agrees, not_judged
-from experiments.kuo2018.data import is_the_papers, paper_name, why_other
+from pgsr.experiments.engine.looks import Look
+from pgsr.experiments.engine.printed import Printed
+from pgsr.experiments.engine.summary import LevelError, LevelErrors
+from pgsr.experiments.engine.verdicts import Verdict, agrees, not_judged
+from pgsr.experiments.kuo2018.data import is_the_papers, paper_name, why_other
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

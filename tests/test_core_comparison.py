@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import Cvxpy, Flow, Gurobi
 from pgsr import (
     Certificate,
     CountOfCounts,
@@ -27,6 +26,7 @@ from pgsr import (
 )
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.isolation import run_isolated
+from pgsr.models import Cvxpy, Flow, Gurobi
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
