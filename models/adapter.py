@@ -1,4 +1,4 @@
-"""What all solver models have in common: an adapter only translates a program and a solver's words."""
+"""The part that all solver models share, so that an adapter only translates a program and a solver's words."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ BYTES_PER_STEPPED_UNKNOWN = 6_000
 
 
 class Route(Enum):
-    """How a solver comes to solve a problem; the value is a sentence."""
+    """The way in which a solver solves a problem; the value says it in words."""
 
     DIRECT = "as it stands"
     STEPS = "squares as unit steps, a sequence of linear programs, exact at integers"
@@ -51,7 +51,7 @@ class SolverModel(GatedMethod):
 
     @abstractmethod
     def unavailable(self) -> Result | None:
-        """None, or a result that says what to install. Must not start the solver."""
+        """Give a result that says what to install, or None. Must not start the solver."""
 
     @abstractmethod
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
@@ -59,16 +59,16 @@ class SolverModel(GatedMethod):
 
     @property
     def name(self) -> str:
-        """What sentences call the solver."""
+        """The solver's name in sentences."""
         return repr(self).removesuffix("()")
 
     def too_large(self, program: SolverProgram) -> str | None:
-        """None, or why this program exceeds the solver's licence or our way to build it. Asked before the solve."""
+        """Say why this program exceeds the solver's licence or our way to build it, or None. Asked before the solve."""
         del program
         return None
 
     def supports(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver does not solve this problem."""
+        """Give the reason why this solver does not solve this problem, or None."""
         if problem.view is View.RANKED and not problem.integer:
             return "estimates of ranked sizes are counts of groups, so integers; state the problem without .relaxed()"
         if self.route(problem) is None:
@@ -78,7 +78,7 @@ class SolverModel(GatedMethod):
         return None
 
     def route(self, problem: Problem) -> Route | None:
-        """How this solver solves the problem, or None if it cannot."""
+        """Choose how this solver solves the problem; None if it cannot."""
         kind = _kind(problem)
         if kind in self.takes:
             return Route.DIRECT
@@ -151,7 +151,7 @@ class SolverModel(GatedMethod):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One call of a solver: its answer, and the seconds spent on handing the program over and on solving."""
+    """The outcome of one call of a solver: its answer, and the seconds of handing the program over and of solving."""
 
     answer: Answer
     formulate: float
@@ -159,7 +159,7 @@ class Run:
 
 
 class _Clock:
-    """Seconds spent by part so far, and seconds left for a solver."""
+    """The seconds spent by part so far, and the seconds left for a solver."""
 
     def __init__(self, deadline: Deadline, seconds: Seconds) -> None:
         self.deadline, self.seconds = deadline, seconds
@@ -169,7 +169,7 @@ class _Clock:
 
     @property
     def left(self) -> float | None:
-        """At least a little, because solvers read 0 as no limit."""
+        """The seconds left, 0.01 at least, because solvers read 0 as no limit."""
         left = self.deadline.left
         return None if left is None else max(0.01, left)
 

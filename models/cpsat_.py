@@ -1,4 +1,4 @@
-"""Integer programs through OR-tools CP-SAT."""
+"""The solver model of OR-tools' CP-SAT, for integer programs."""
 
 import time
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class CpSat(SolverModel):
     leave 64 bits; TIMED_OUT; NOT_INSTALLED.
 
     Args:
-        threads: one searches the same way every time, so that a release is a function of the noisy counts. Several race
-            each other on large programs, and chance says which of many optima comes first.
+        threads: one searches the same way every time, so a release is a function of the noisy counts. Several may
+            return another of many optima each time.
     """
 
     threads: int = 1
@@ -96,7 +96,7 @@ class CpSat(SolverModel):
 
 
 def _bounds(program: SolverProgram) -> tuple[np.ndarray, np.ndarray]:
-    """Finite integer bounds. What a linearisation adds is the positive part of an integer, so an integer, too."""
+    """Find finite integer bounds of all variables; those that unit steps add are positive parts of integers."""
     low = np.maximum(program.lower, program.reach[0])
     high = np.minimum(program.upper, program.reach[1])
     return np.ceil(low), np.floor(np.maximum(high, low))

@@ -23,7 +23,7 @@ _BYTES_PER_CELL = 50
 
 @dataclass(frozen=True)
 class CumulativeFlow(GatedMethod):
-    """Consistent monotone integers next to noisy cumulative counts: the integer M_c, with a proven gap.
+    """Finds consistent monotone integers next to noisy cumulative counts: the integer M_c, with a proven gap.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],   x integer,

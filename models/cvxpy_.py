@@ -1,4 +1,4 @@
-"""Relaxations through CVXPY, with any solver it finds."""
+"""The solver model of CVXPY, for relaxations, with any solver that it finds."""
 
 import time
 import warnings
@@ -139,7 +139,7 @@ class Cvxpy(SolverModel):
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
-    """One equality and one inequality at most: CVXPY compiles few large conditions faster than many."""
+    """Build the model with one equality and one inequality at most, because CVXPY compiles few large ones faster."""
     v = cvxpy.Variable(program.n)
     rows = program.matrix.tocsc() @ v == program.right if len(program.right) else None
     left, right = [program.order], [program.order_right]

@@ -1,4 +1,4 @@
-"""Separable integer squares on networks as min-cost flows, by OR-tools."""
+"""The solver model of OR-tools' min-cost flows, for integer squares on networks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ class Flow(GatedMethod):
 
 
 class _Network:
-    """One node per (inner region, size), one above all roots, one sink or one per region with a total."""
+    """A network with one node per (inner region, size), one above all roots, and one sink or one per public total."""
 
     def __init__(self, min_cost_flow: Any, problem: Problem) -> None:
         self.solver, self.problem = min_cost_flow, problem
@@ -146,7 +146,7 @@ class _Network:
         self.heads[self.leaves] = sinks[:, None]
 
     def scaled(self) -> Iterator[tuple[np.ndarray | None, bool]]:
-        """Flows that improve, coarse steps first; True marks those that no unit step improves."""
+        """Yield better and better flows, coarse steps first; True marks those that no unit step improves."""
         x = self._any_feasible()
         step = 1 << max(0, int(self.totals.sum()).bit_length() - 1)
         while True:
@@ -187,7 +187,7 @@ class _Network:
                 return
 
     def _any_feasible(self) -> np.ndarray:
-        """All groups have size 0; where only the root's total is public they lie below the first child of the first."""
+        """Give every group size 0; where only the root's total is public, put all into the first leaf."""
         tree, problem = self.problem.hierarchy, self.problem
         x = np.zeros(problem.target.shape, np.int64)
         if problem.totals is Totals.ROOT:

@@ -1,4 +1,4 @@
-"""From a problem to a program, block by block, and from a solver's duals back to prices."""
+"""The translation of a problem into a program, block by block, and of a solver's duals back into prices."""
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from pgsr.views import View
 
 
 def formulate(problem: Problem) -> Program:
-    """Any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
+    """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
         subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, and z[r, i] >= -y[r, i] for
@@ -63,7 +63,7 @@ def formulate(problem: Problem) -> Program:
 
 
 def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """A region is the sum of its children, inner regions x cells rows:
+    """Build the rows of consistency, one per inner region and cell:
 
     z[r, i] - sum_{c child of r} z[c, i] = -(y[r, i] - sum_c y[c, i])    for every inner r and every i
     """
@@ -76,7 +76,7 @@ def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """The public number of groups G[r], one row per region of `_regions_with_total`:
+    """Build the rows of public totals G[r], one per region of `_regions_with_total`:
 
     counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
     cumulative:  z[r, K] = G[r] - y[r, K]
@@ -98,7 +98,7 @@ def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def entities_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """The number of entities E[r], one row per region of `_regions_with_entities`:
+    """Build the rows of numbers of entities E[r], one per region of `_regions_with_entities`:
 
     sum_s s z[r, s] = E[r] - sum_s s y[r, s]
     """
@@ -113,7 +113,7 @@ def entities_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """Cumulative counts do not decrease, one row per neighbouring pair of cells:
+    """Build the rows of monotone cumulative counts, one per neighbouring pair of cells:
 
     z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
     """
@@ -126,7 +126,7 @@ def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def incidence(tree: Hierarchy) -> sparse.csr_array:
-    """+1 at an inner region, -1 at its children; shape (inner regions, regions)."""
+    """Build the matrix with +1 at an inner region and -1 at its children; shape (inner regions, regions)."""
     below = np.arange(1, tree.n_regions)
     rows = np.concatenate([np.arange(tree.n_inner), tree.parent[1:]])
     columns = np.concatenate([np.arange(tree.n_inner), below])
@@ -135,13 +135,13 @@ def incidence(tree: Hierarchy) -> sparse.csr_array:
 
 
 def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
-    """For every inner region the sum over its children; shape (inner regions, ...)."""
+    """Add up over the children of every inner region; shape (inner regions, ...)."""
     parts = [tree.sum_children(values, level) for level in range(tree.n_levels - 1)]
     return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
 
 
 def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
-    """Prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
+    """Read prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     n_rows = tree.n_inner * n_sizes if problem.consistent else 0
     consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
@@ -157,7 +157,7 @@ def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
 
 
 def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers that every optimum's z lies between, cell by cell; shape (cells,) each.
+    """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
 
     A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
     are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
@@ -210,7 +210,7 @@ def _chains(problem: Problem) -> slice:
 
 
 def _ranked(problem: Problem) -> Program:
-    """Sizes of the groups of every region alone: order within a region, 0 <= x <= K."""
+    """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
     y = np.concatenate(problem.measurement.values)
     lengths = np.array([len(values) for values in problem.measurement.values])
     ends = np.cumsum(lengths) - 1
@@ -233,7 +233,7 @@ def _ranked(problem: Problem) -> Program:
 
 
 def _differences(first: np.ndarray, n: int) -> sparse.csr_array:
-    """Rows z[i] - z[i + 1] for every i in `first`."""
+    """Build the rows z[i] - z[i + 1] for every i in `first`."""
     rows = np.repeat(np.arange(len(first)), 2)
     columns = np.stack([first, first + 1], axis=1).ravel()
     return sparse.csr_array((np.tile([1.0, -1.0], len(first)), (rows, columns)), shape=(len(first), n))

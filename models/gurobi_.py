@@ -1,4 +1,4 @@
-"""Integer and continuous programs through gurobipy."""
+"""The solver model of Gurobi, for integer and continuous programs."""
 
 import os
 import time

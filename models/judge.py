@@ -21,7 +21,7 @@ RESIDUAL = 1e-6
 
 
 class Claim(Enum):
-    """What the solver says of its answer, before we believe it."""
+    """The solver's own word on its answer, before it is checked."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -31,11 +31,11 @@ class Claim(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver returned.
+    """The answer of a solver.
 
     Attributes:
-        claim: its word.
-        note: its own words, for the reason.
+        claim: what it says of its answer.
+        note: its message, quoted in the reason.
         values: v, or None.
         duals, order_duals: of the equalities and inequalities, in objective + duals (matrix v - right)
             + order_duals (order v - order_right); None if it has none.
@@ -50,7 +50,7 @@ class Answer:
     bound: float | None = None
 
     def of_cells(self, program: Program) -> "Answer":
-        """Without what a linearisation added."""
+        """Cut off the variables and rows that `models.unit_steps` added to the program."""
         cut = lambda a, n: None if a is None else np.asarray(a, float)[:n]  # noqa: E731
         return replace(
             self,
@@ -61,7 +61,7 @@ class Answer:
 
 
 def judged(solver: str, problem: Problem, program: Program, answer: Answer, time_limit: float | None = None) -> Result:
-    """What may be said of a solver's answer to `problem`, where it solved `program`.
+    """Judge a solver's answer to `problem`, where it solved `program`.
 
     Args:
         solver: its label.
@@ -169,7 +169,7 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
 
 
 def primal_residual(program: Program, z: np.ndarray) -> float:
-    """Largest violation of a row or a bound, relative to 1 + the largest right-hand side of an equality."""
+    """Compute the largest violation of a row or a bound, relative to 1 + the largest right-hand side of an equality."""
     scale = 1.0 + float(np.abs(program.right).max(initial=0.0))
     rows = float(np.abs(program.matrix @ z - program.right).max(initial=0.0))
     order = float((program.order @ z - program.order_right).max(initial=0.0))
@@ -178,7 +178,7 @@ def primal_residual(program: Program, z: np.ndarray) -> float:
 
 
 def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_duals: np.ndarray) -> float:
-    """Largest violation of stationarity, relative to 1 + the largest slope of the objective.
+    """Compute the largest violation of stationarity, relative to 1 + the largest slope of the objective.
 
     The slope of the Lagrangian in a cell is w' + c with c = duals @ matrix + order_duals @ order, where w' is 2 w z, or
     anything in [-w, w] at a corner of w |z|. It may be positive at a lower bound and negative at an upper one.
@@ -232,7 +232,7 @@ def _residuals(program: Program, answer: Answer, certificate: Certificate | None
 
 
 def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
-    """Neighbours that a solver left in the wrong order by less than its tolerance would round to different integers."""
+    """Put neighbours in order that a solver left out of order within its tolerance, lest they round differently."""
     x = program.origin + z
     if problem.view is not View.RANKED:
         return np.maximum.accumulate(x.reshape(problem.target.shape), axis=1).ravel() - program.origin
@@ -241,7 +241,7 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
 
 
 def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
-    """x = origin + z as an estimate; ranked sizes as the counts they amount to."""
+    """Make the estimate x = origin + z, of ranked sizes the counts that they amount to."""
     x = program.origin + z
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))

@@ -1,4 +1,4 @@
-r"""Problems as LaTeX, for notebooks and papers: what `formulate` builds, in symbols."""
+r"""The problems in LaTeX, for notebooks and papers: what `formulate` builds, in symbols."""
 
 from pgsr.measurement import Totals
 from pgsr.problem import Problem

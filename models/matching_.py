@@ -214,7 +214,7 @@ def _sums(place: np.ndarray, values: np.ndarray, length: int) -> np.ndarray:
 
 
 def _pairs(parent: Groups, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs (run of the parent, run below), the latter fastest."""
+    """List all pairs (run of the parent, run below), the latter fastest."""
     return np.repeat(np.arange(len(parent.size)), len(y)), np.tile(np.arange(len(y)), len(parent.size))
 
 

@@ -1,4 +1,4 @@
-"""Programs through OR-tools MathOpt."""
+"""The solver model of OR-tools' MathOpt."""
 
 import datetime
 import time

@@ -1,4 +1,4 @@
-"""Solver packages are optional: import one when it is used, and say what to install where it is missing."""
+"""The import of solver packages, which are optional: when one is used; where it is missing, a result says so."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from pgsr.method import Result, Status
 
 
 def load(module: str) -> Any:
-    """The module, or None if it is not installed."""
+    """Import a module; None if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
@@ -15,5 +15,5 @@ def load(module: str) -> Any:
 
 
 def not_installed(package: str, what: str = "") -> Result:
-    """The row of a method whose package is missing."""
+    """Make the result of a method whose package is missing."""
     return Result(Status.NOT_INSTALLED, f"{what or package} is missing; pip install {package}")

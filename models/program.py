@@ -9,7 +9,7 @@ from scipy import sparse
 
 
 class Kind(Enum):
-    """What a solver has to be able to do."""
+    """The kind of a program, which a solver has to be able to solve."""
 
     LP = "linear program"
     QP = "convex quadratic program"
@@ -67,13 +67,13 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class SolverProgram:
-    """What an adapter hands to its solver:
+    """A program as an adapter hands it to its solver:
 
         minimise    sum_j quadratic[j] v[j]^2 + linear[j] v[j]  (+ constant)
         subject to  matrix v = right,   order v <= order_right,   lower <= v <= upper,   v[j] integer where integer[j].
 
     The first cells of v are the z of a `Program`, and the first rows of `matrix` and `order` are its rows, so that
-    duals can be read off; what follows belongs to a linearisation (`pgsr.models.unit_steps`).
+    duals can be read off; further cells and rows are those that `pgsr.models.unit_steps` added.
 
     Attributes:
         quadratic, linear: shape (n,), non-negative and any.
@@ -100,11 +100,11 @@ class SolverProgram:
 
     @property
     def m(self) -> int:
-        """Number of rows, equalities and inequalities."""
+        """The number of rows, equalities and inequalities."""
         return len(self.right) + len(self.order_right)
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray, float, bool]]:
-        """Row by row: columns, coefficients, right-hand side, and whether it is an equality; for one-by-one models."""
+        """Yield row by row: columns, coefficients, right-hand side, whether it is an equality."""
         for matrix, right, equal in ((self.matrix, self.right, True), (self.order, self.order_right, False)):
             for row, value in enumerate(right):
                 part = slice(matrix.indptr[row], matrix.indptr[row + 1])

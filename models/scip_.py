@@ -1,4 +1,4 @@
-"""Integer programs through PySCIPOpt."""
+"""The solver model of SCIP through PySCIPOpt, for integer programs."""
 
 import time
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Linear and integer linear programs through SciPy's HiGHS."""
+"""The solver model of SciPy's HiGHS, for linear and integer linear programs."""
 
 import time
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pgsr.models.program import Kind, SolverProgram
 
 @dataclass(frozen=True)
 class Scipy(SolverModel):
-    """HiGHS as it comes with SciPy: L1 problems as they stand, integer squares by unit steps; needs no other package.
+    """Solves L1 problems as they stand and integer squares by unit steps, with the HiGHS that comes with SciPy.
 
     Relaxed squares are UNSUPPORTED: HiGHS' solver for them is not in SciPy (`Cvxpy("HIGHS")` has it).
     """

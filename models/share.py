@@ -1,4 +1,4 @@
-"""One region's integer cumulative counts shared among its children, by a min-cost flow."""
+"""The sharing of one region's integer cumulative counts among its children, by a min-cost flow."""
 
 from typing import Any
 
@@ -154,7 +154,7 @@ class Share:
         return of, np.rint(costs).astype(np.int64)
 
     def _on_sizes(self, c: np.ndarray) -> np.ndarray:
-        """The columns spread over their sizes; nobody has a group before the first."""
+        """Spread the columns over their sizes; before the first one all counts are 0."""
         out = np.zeros((len(c), *self.size), np.int64)
         out[:, self.start[0] :] = np.repeat(c, self.length, axis=1)
         return out

@@ -1,4 +1,4 @@
-"""M_dp^OP: the dynamic program on cost tables with a constraint program for every value."""
+"""The dynamic program on cost tables with a constraint program for every value, M_dp^OP."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ _MODULE = "ortools.sat.python.cp_model"
 
 @dataclass(frozen=True)
 class TableConstraints:
-    """phi(v) of the tables by OR-tools' CP-SAT, value by value; a step of `pgsr.algorithms.CostTables`.
+    """Computes phi(v) of the tables by OR-tools' CP-SAT, value by value; a step of `pgsr.algorithms.CostTables`.
 
         minimise    sum_c cost[c]
         subject to  sum_c x[c] = v,  (x[c], cost[c]) a row of table c.

@@ -1,4 +1,4 @@
-"""Integers for a whole hierarchy of cumulative counts, from the root down, one min-cost flow per inner region."""
+"""The integers of a whole hierarchy of cumulative counts, from the root down, one min-cost flow per inner region."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def integers_top_down(
     deadline: Deadline = NO_LIMIT,
     exact: bool = False,
 ) -> np.ndarray:
-    """Integer cumulative counts close to real ones, consistent and monotone, below a given integer root.
+    """Find integer cumulative counts close to real ones, consistent and monotone, below a given integer root.
 
     From the root down every inner region, whose integers C are settled by then, shares them among its children j:
 
@@ -93,7 +93,7 @@ def integers_top_down(
 
 
 def _moving_weights(tree: Hierarchy, weights: np.ndarray) -> np.ndarray:
-    """What it costs to move a region with all that is below it; shape (regions,), positive."""
+    """Compute the weights of moving a region with all that is below it; shape (regions,), positive."""
     v = np.asarray(weights, float).copy()
     for level in range(tree.n_levels - 2, -1, -1):
         resistance = np.zeros(tree.n_regions)

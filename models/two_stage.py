@@ -1,4 +1,4 @@
-"""Releases from cumulative measurements in two stages: every region alone in L1, then all together in L2."""
+"""The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ from pgsr.views import View
 
 @dataclass(frozen=True)
 class TwoStage:
-    """Cumulative measurements of any depth and split of the budget become a release.
+    """Makes a release of cumulative measurements, of any depth and split of the budget, in two stages.
 
     1. Every measured region r alone: L1 isotonic regression of its noisy cumulative counts, with the last cell fixed
        where it is public. Its optima lie between a smallest A[r] and a largest B[r]; a[r] = (A[r] + B[r]) / 2 is taken
@@ -75,14 +75,14 @@ class TwoStage:
         require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         reason = _refusal(self, measurement)
         if reason is None and self.integer and load("ortools.graph.python.min_cost_flow") is None:
             return not_installed("ortools").reason
         return reason
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """A valid release, or a status with the reason why there is none in time.
+        """Make a valid release, or give a status with the reason why there is none in time.
 
         Raises:
             ProblemError: the measurement cannot be used.
@@ -119,7 +119,7 @@ class TwoStage:
         return judged_release(measurement, Estimate(tree, View.CUMULATIVE, x), seconds)
 
     def _twice_alone(self, measurement: Measurement) -> np.ndarray:
-        """2 a[r], so integers, and 0 where a region is not measured; shape (regions, K + 1)."""
+        """Compute 2 a[r], which is integer, and 0 where a region is not measured; shape (regions, K + 1)."""
         out = np.zeros(measurement.matrix.shape, np.int64)
         regions = np.flatnonzero(measurement.measured)
 
@@ -139,7 +139,7 @@ class TwoStage:
 
 @dataclass(frozen=True)
 class MidpointBottomUp:
-    """Every leaf alone in L1, sums, and one rounding at the end: `TwoStage` on what was measured at the leaves.
+    """Fits every leaf alone in L1, adds up, and rounds once at the end: `TwoStage` on the measurement of the leaves.
 
     a[l], the middle of the smallest and the largest L1 optimum of leaf l, is not rounded; sums of such vectors have no
     common bias. The root's sum is rounded, and integers are found from the root down. Where only the root's total is
@@ -162,11 +162,11 @@ class MidpointBottomUp:
     """
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         return TwoStage().supports(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """As `TwoStage.apply`."""
+        """Do the same as `TwoStage.apply`."""
         reason = _refusal(self, measurement)
         if reason is not None:
             raise ProblemError(reason)
@@ -178,7 +178,7 @@ class MidpointBottomUp:
 
 
 def _twice_fitted(measurement: Measurement, region: int, optimum: Optimum) -> np.ndarray:
-    """Twice the chosen L1 optimum of one region, with its public total as the last cell where there is one."""
+    """Compute twice the chosen L1 optimum of one region, with its public total as the last cell where there is one."""
     row = measurement.matrix[region]
     public = measurement.public is not Totals.ROOT or region == 0
     most = int(measurement.totals[region if public else 0])

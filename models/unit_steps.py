@@ -1,4 +1,4 @@
-"""Programs whose objective is made linear: absolute values exactly, squares of integers exactly in the end."""
+"""The linearisation of objectives: absolute values at once, squares of integers by programs that end exact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def unit_steps(program: Program, solve: Callable[[SolverProgram], np.ndarray | N
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """Linear pieces in one direction: the cell they belong to, cost per unit, length."""
+    """The linear pieces in one direction: the cell they belong to, cost per unit, length."""
 
     cell: np.ndarray
     cost: np.ndarray
@@ -75,7 +75,7 @@ class _Steps:
 
 @dataclass(frozen=True, eq=False)
 class _Chords:
-    """Steps kept per cell, as distances from its base: `offset` 0, 1, 2, ... upwards and downwards alike.
+    """The steps kept per cell, as distances from its base: `offset` 0, 1, 2, ... upwards and downwards alike.
 
     Sorted by cell and offset, offset 0 always kept.
     """
@@ -103,7 +103,7 @@ class _Chords:
         )
 
     def refined(self, program: Program, base: np.ndarray, z: np.ndarray) -> "_Chords | None":
-        """With the steps next to z, or None if they are all there."""
+        """Add the steps next to z; None if they are all there."""
         up = _missing(self.up, z - base, program.upper - base)
         down = _missing(self.down, base - z, base - program.lower)
         if not len(up[0]) and not len(down[0]):
@@ -118,7 +118,7 @@ def _kept(cells: np.ndarray, offsets: np.ndarray, room: np.ndarray) -> tuple[np.
 
 
 def _pieces(cells: np.ndarray, offsets: np.ndarray, weight: np.ndarray, base: np.ndarray, room: np.ndarray) -> _Steps:
-    """Neighbouring lines at offsets a < b meet at (a + b + 1) / 2; the last one goes on to the bound.
+    """Cut the lines into pieces: those at offsets a < b meet at (a + b + 1) / 2, and the last one goes on to the bound.
 
     Where they meet between two integers, one piece of length 1 joins their values at these: as good at integers, and
     all lengths are integers.
@@ -147,7 +147,7 @@ def _pieces(cells: np.ndarray, offsets: np.ndarray, weight: np.ndarray, base: np
 def _missing(
     have: tuple[np.ndarray, np.ndarray], distance: np.ndarray, room: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Steps next to the cells' present distance from their base that are not kept yet."""
+    """Find the steps next to the cells' present distance from their base that are not kept yet."""
     moved = np.flatnonzero(distance > 1e-6)
     near = np.rint(distance[moved])[:, None] + np.array([-1, 0])  # the step that ends here and the one that starts here
     fractional = np.abs(distance[moved] - np.rint(distance[moved])) > 1e-6

@@ -1,4 +1,4 @@
-"""`python -m pgsr` is the command `pgsr`."""
+"""The command `pgsr` as `python -m pgsr`."""
 
 from pgsr.cli import main
 

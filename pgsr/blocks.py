@@ -1,4 +1,4 @@
-"""Passes over large tables in blocks of rows that stay in the processor's cache."""
+"""The passes over large tables in blocks of rows that stay in the processor's cache."""
 
 from collections.abc import Iterator
 

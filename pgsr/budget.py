@@ -1,4 +1,4 @@
-"""Privacy budgets as exact fractions."""
+"""The privacy budget of a mechanism, in exact fractions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MOST_LEVELS = 10_000
 
 @dataclass(frozen=True)
 class Budget:
-    """Epsilon per level of a hierarchy, root first. Levels compose: the total is their sum, exactly.
+    """The epsilon of every level of a hierarchy, root first. Levels compose: the total is their sum, exactly.
 
     Inside a level every region gets the level's epsilon, because one entity lies in one region of it (parallel
     composition). A level with epsilon 0 is not measured.
@@ -35,7 +35,7 @@ class Budget:
 
     @classmethod
     def split(cls, epsilon: Number, n_levels: int, shares: Sequence[Number] | None = None) -> "Budget":
-        """`epsilon` over levels in equal parts, or by `shares` that add up to exactly 1.
+        """Split `epsilon` over levels in equal parts, or by `shares` that add up to exactly 1.
 
         Raises:
             BudgetError: epsilon or a share is malformed, or the shares do not fit.
@@ -64,7 +64,7 @@ class Budget:
 
 @dataclass
 class Ledger:
-    """What may be spent on one data set, and what was. It is charged before any noise is drawn.
+    """A record of what may be spent on one data set, and what was. It is charged before any noise is drawn.
 
     Example:
         >>> ledger = Ledger("1")
@@ -98,7 +98,7 @@ class Ledger:
 
 
 def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fraction:
-    """`value` as an exact fraction: int, str ('0.1', '1/3'), Fraction, Decimal, or a float through its shortest text.
+    """Read an int, str ('0.1', '1/3'), Fraction, Decimal or float (through its shortest text) as an exact fraction.
 
     Raises:
         BudgetError: it is not a positive (with `zero`, non-negative) finite number, or absurdly small.

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind become sentences."""
+"""The checks of arguments, whose errors are sentences."""
 
 import math
 from typing import Any
@@ -36,7 +36,7 @@ def checked_limit(seconds: Any) -> float | None:
 
 
 def as_array(values: object) -> np.ndarray:
-    """As an array, whatever it is; rows of different lengths give an array without dimensions, which no check takes."""
+    """Make an array of anything; rows of different lengths give one without dimensions, which every check refuses."""
     try:
         return np.asarray(values)
     except ValueError:

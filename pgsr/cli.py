@@ -218,7 +218,7 @@ def plan(
     mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
     replicates: Annotated[int, typer.Option(help="Draws of the noise.", min=2)] = 5,
 ) -> None:
-    """Expected errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
+    """Estimate errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
     from pgsr.release import ReleaseConfig, forecast
     from pgsr.release.progress import Stages
 
@@ -274,7 +274,7 @@ def _show(report: "Report", title: str) -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Its text may quote data, so only its kind is told."""
+    """Describe an unexpected error by its kind alone, because its text may quote data."""
     return f"{type(error).__name__}, which no command should raise; add --debug to see where it comes from"
 
 

@@ -1,4 +1,4 @@
-"""Exact sampling of the double geometric law.
+"""The exact sampler of the double geometric law.
 
     P(X = k) = (1 - a) / (1 + a) * a^|k|,  a = exp(-1 / scale),  k any integer.
 
@@ -59,7 +59,7 @@ class DoubleGeometric:
 
     @property
     def variance(self) -> float:
-        """2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
+        """The variance 2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
         t = -1 / float(self.scale)
         return 2 * exp(t) / expm1(t) ** 2
 
@@ -83,7 +83,7 @@ class DoubleGeometric:
                 chunk[i] += -size if word >> _BITS else size
 
     def decide(self, first_bits: int, stream: ByteStream) -> int:
-        """|X| for a U that starts with these 31 bits, drawing as many further bits as needed."""
+        """Find |X| for a U that starts with these 31 bits, drawing as many further bits as needed."""
         low = int(np.searchsorted(_table(self.scale).thresholds, first_bits))
         uniform = _Uniform(first_bits, stream)
         if self._below(uniform, low):
@@ -98,7 +98,7 @@ class DoubleGeometric:
         return high
 
     def _below(self, uniform: "_Uniform", m: int) -> bool:
-        """Whether U < P(|X| <= m)."""
+        """Decide whether U < P(|X| <= m)."""
         while True:
             precision = uniform.n_bits + 64
             lower, upper = probability_at_most(self.scale, m, precision)
@@ -124,7 +124,7 @@ class _Uniform:
 
 @dataclass(frozen=True)
 class _Table:
-    """All thresholds below 2^31, and for every leading 16 bits the first threshold that can matter."""
+    """The thresholds, all below 2^31, and for every leading 16 bits the first threshold that can matter."""
 
     thresholds: np.ndarray
 
@@ -140,7 +140,7 @@ def _table(scale: Fraction) -> _Table:
 
 
 def thresholds(scale: Fraction) -> list[int]:
-    """T_m = floor(2^31 P(|X| <= m)), m = 0, 1, ... up to the first equal to 2^31 - 1. O(scale) big-integer steps."""
+    """Compute T_m = floor(2^31 P(|X| <= m)) up to the first m where it is 2^31 - 1. O(scale) big-integer steps."""
     precision = 128
     while True:
         table = _thresholds_at(scale, precision)
@@ -170,7 +170,7 @@ def _thresholds_at(scale: Fraction, precision: int) -> list[int] | None:
 
 
 def probability_at_most(scale: Fraction, m: int, precision: int) -> tuple[int, int]:
-    """Integers around 2^precision * P(|X| <= m)."""
+    """Enclose 2^precision * P(|X| <= m) by two integers."""
     one = 1 << precision
     low, high = exp_minus(1 / scale, precision)
     power_low, power_high = exp_minus((m + 1) / scale, precision)
@@ -178,7 +178,7 @@ def probability_at_most(scale: Fraction, m: int, precision: int) -> tuple[int, i
 
 
 def exp_minus(t: Fraction, precision: int) -> tuple[int, int]:
-    """Integers around 2^precision * exp(-t), t > 0, by the alternating series and repeated squaring."""
+    """Enclose 2^precision * exp(-t), t > 0, by two integers: the alternating series, then repeated squaring."""
     squarings = max(0, (t.numerator // t.denominator).bit_length() + 1)
     working = precision + 2 * squarings + 16
     one = 1 << working

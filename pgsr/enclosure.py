@@ -1,4 +1,4 @@
-"""Logarithms and roots of fractions between two fractions, by integer arithmetic alone."""
+"""The enclosure of logarithms and roots of fractions by two fractions, in integer arithmetic alone."""
 
 from fractions import Fraction
 from math import isqrt
@@ -8,7 +8,7 @@ _KEPT_BITS = 80
 
 
 def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Numbers around ln x, x > 0, less than 2^-180 apart, from ln(2^k m) = 2 k atanh(1/3) + 2 atanh((m - 1) / (m + 1)).
+    """Enclose ln x, x > 0, to 2^-180, by ln(2^k m) = 2 k atanh(1/3) + 2 atanh((m - 1) / (m + 1)).
 
     Example:
         >>> low, high = log_bounds(Fraction(10))
@@ -43,7 +43,7 @@ def rounded_down(x: Fraction) -> Fraction:
 
 
 def _atanh_bounds(y: Fraction) -> tuple[Fraction, Fraction]:
-    """Numbers around atanh y = y + y^3/3 + y^5/5 + ..., 0 <= y <= 1/3, from a fixed point series."""
+    """Enclose atanh y = y + y^3/3 + y^5/5 + ..., 0 <= y <= 1/3, by its series in fixed point numbers."""
     below = (y.numerator << _BITS) // y.denominator
     above, low, high, odd = below + 1, 0, 0, 1
     power_low, power_high = below, above

@@ -1,4 +1,4 @@
-"""Numbers of entities of regions (persons, where groups are households): exact, noisy, and whether they can be had."""
+"""The numbers of entities of regions (persons, if groups are households): exact, noisy, and when they are possible."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from pgsr.random import Source
 
 
 def entity_totals(truth: CountOfCounts) -> np.ndarray:
-    """E[r] = sum over sizes s of s x[r, s], the number of entities of every region; shape (regions,), int64.
+    """Compute E[r] = sum over sizes s of s x[r, s], every region's number of entities; shape (regions,), int64.
 
     Where a public maximum size K truncates groups, `truth` holds the truncated ones, and so does E: a household of K +
     3 persons counts K. Published totals of all persons are larger, and no x of sizes 0..K has them.
@@ -36,7 +36,7 @@ def entity_totals(truth: CountOfCounts) -> np.ndarray:
 def noisy_entities(
     truth: CountOfCounts, noisy: Measurement, epsilon: Number, source: Source, ledger: Ledger | None = None
 ) -> np.ndarray:
-    """Noisy numbers of entities of every region, consistent, non-negative and possible; shape (regions,), int64.
+    """Draw noisy numbers of entities of all regions, consistent, non-negative, possible; shape (regions,), int64.
 
     They cost `epsilon` besides what `noisy` cost: one entity more or less changes the number of one region per level by
     1 (or by 0, in a group of more than K), an empty group none, so every level gets epsilon / levels and noise of scale
@@ -95,7 +95,7 @@ def noisy_entities(
 
 
 def checked_entities(entities: object, n_regions: int) -> np.ndarray:
-    """As int64 of shape (regions,), or (1,) for the root's number alone.
+    """Convert numbers of entities to int64 of shape (regions,), or (1,) for the root's alone.
 
     Raises:
         ProblemError: another shape, or no integers.
@@ -112,7 +112,7 @@ def checked_entities(entities: object, n_regions: int) -> np.ndarray:
 def contradicting_entities(
     tree: Hierarchy, entities: np.ndarray, totals: np.ndarray | None, largest: int, nonnegative: bool, integer: bool
 ) -> str | None:
-    """Why no consistent counts of sizes 0..`largest` have these entities, or None if some do.
+    """Say why no consistent counts of sizes 0..`largest` have these entities, or None if some do.
 
     With every region's total G, leaf by leaf: 0 <= E <= K G, and then E = q G + rest is met by groups of sizes q and q
     + 1. With the root's G the leaves share it: E groups need at least E / K, in integers ceil(E / K) per leaf, and
@@ -155,7 +155,7 @@ def contradicting_entities(
 
 
 def _groups_needed(entities: np.ndarray, largest: int) -> int:
-    """Fewest groups that hold the entities of every leaf."""
+    """Count the fewest groups that hold the entities of every leaf."""
     return int((-(-entities // max(1, largest))).sum())
 
 

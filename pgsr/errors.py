@@ -2,7 +2,7 @@
 
 
 class PgsrError(Exception):
-    """Base of every error this package raises on purpose."""
+    """The base of every error this package raises on purpose."""
 
 
 class ArgumentError(PgsrError, TypeError):

@@ -1,4 +1,4 @@
-"""What post-processing returns."""
+"""The estimate that post-processing returns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from pgsr.views import View, counts_of_cumulative
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Values of a view on every region; possibly fractional, negative or inconsistent (relaxations are).
+    """The values of a view on every region; possibly fractional, negative or inconsistent (relaxations are).
 
     Attributes:
         hierarchy: the regions.

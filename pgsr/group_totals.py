@@ -1,4 +1,4 @@
-"""Noisy numbers of regions, consistent and exact: of groups where their table is private, and of entities."""
+"""The noisy totals of regions, consistent and in integers: of groups where their table is private, and of entities."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from pgsr.views import View
 
 
 def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
-    """Noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
+    """Draw noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
 
     One group more or less changes one region's total per level by one, see `noisy_numbers`.
 
@@ -31,7 +31,7 @@ def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.
 def noisy_numbers(
     truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source
 ) -> Measurement:
-    """One noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
+    """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
 
     Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon.
 

@@ -1,8 +1,8 @@
-"""What the help of a command ends with."""
+"""The examples that the help of a command ends with."""
 
 
 def examples(*lines: tuple[str, str], after: str = "") -> str:
-    """Commands and what each does, a line each, for the end of a command's help.
+    """Write commands and what each does, a line each, for the end of a command's help.
 
     Args:
         lines: pairs of a command and what it does.

@@ -133,7 +133,7 @@ class Hierarchy:
 
     @property
     def n_inner(self) -> int:
-        """Regions with children: all but the last level; they come first."""
+        """The number of regions with children: all but the last level; they come first."""
         return int(self.level_start[-2])
 
     def level(self, level: int) -> slice:
@@ -161,17 +161,17 @@ class Hierarchy:
 
     @cached_property
     def level_of(self) -> np.ndarray:
-        """Level of every region; shape (regions,)."""
+        """The level of every region; shape (regions,)."""
         return np.repeat(np.arange(self.n_levels), np.diff(self.level_start))
 
     def sum_children(self, values: np.ndarray, level: int) -> np.ndarray:
-        """Sums over the children of every region of `level`, taken from rows of all regions; shape (of level, ...)."""
+        """Add up rows over the children of every region of `level`; rows are of all regions; shape (of level, ...)."""
         below = self.level(level + 1)
         starts = self.first_child[self.level(level)] - below.start
         return np.add.reduceat(values[below], starts, axis=0)
 
     def sum_up(self, leaf_values: np.ndarray) -> np.ndarray:
-        """Values of all regions from those of the leaves by adding upwards; shape (regions, ...)."""
+        """Add the values of the leaves upwards to those of all regions; shape (regions, ...)."""
         values = np.empty((self.n_regions, *leaf_values.shape[1:]), leaf_values.dtype)
         values[self.leaves] = leaf_values
         for level in range(self.n_levels - 2, -1, -1):
@@ -179,7 +179,7 @@ class Hierarchy:
         return values
 
     def sum_up_sparse(self, leaf_values: sparse.csr_array) -> sparse.csr_array:
-        """`sum_up` for sparse rows."""
+        """Do the same as `sum_up` for sparse rows."""
         levels: list[Any] = [sparse.csr_array(leaf_values)]
         for level in range(self.n_levels - 2, -1, -1):
             here = self.level(level)

@@ -1,4 +1,4 @@
-"""Groups counted by region and size: the truth, or a finished release."""
+"""The counts of groups by region and size: the truth, or a finished release."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -21,7 +21,7 @@ LARGEST_DENSE = 500_000_000
 
 
 class CountOfCounts:
-    """`counts[r, s]` groups of size s = 0..K in region r: integers, non-negative, adding up over the hierarchy.
+    """The counts `counts[r, s]` of groups of size s = 0..K in region r: non-negative integers that add up.
 
     Args:
         hierarchy: the regions.
@@ -79,7 +79,7 @@ class CountOfCounts:
 
     @classmethod
     def from_listed(cls, hierarchy: Hierarchy, counts: object, name: str = "") -> "CountOfCounts":
-        """From rows in the order in which the caller listed the leaves, as in `Hierarchy.from_paths(leaves)`.
+        """Take rows in the order in which the caller listed the leaves, as in `Hierarchy.from_paths(leaves)`.
 
         A hierarchy keeps siblings together, so its rows may be in another order than the caller's list.
 
@@ -100,7 +100,7 @@ class CountOfCounts:
 
     @property
     def max_size(self) -> int:
-        """K, the largest size."""
+        """The largest size, K."""
         return self._table.shape[1] - 1
 
     @property
@@ -109,7 +109,7 @@ class CountOfCounts:
 
     @property
     def counts(self) -> np.ndarray:
-        """All counts as a dense array; shape (regions, K + 1), int64."""
+        """The counts as a dense array; shape (regions, K + 1), int64."""
         if isinstance(self._table, np.ndarray):
             return self._table
         rows, cells = self._table.shape
@@ -117,13 +117,13 @@ class CountOfCounts:
         return self._table.toarray()
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Dense counts of regions start..stop-1, so that large sparse tables can be read in blocks."""
+        """Give the dense counts of regions start..stop-1, so that large sparse tables can be read in blocks."""
         block = self._table[start:stop]
         return block if isinstance(block, np.ndarray) else block.toarray()
 
     @cached_property
     def totals(self) -> np.ndarray:
-        """Number of groups of every region; shape (regions,)."""
+        """The number of groups of every region; shape (regions,)."""
         return np.asarray(self._table.sum(axis=1)).ravel()
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ def _checked_sparse(hierarchy: Hierarchy, counts: Any) -> sparse.csr_array:
 
 
 def checked_counts(values: object, what: str) -> np.ndarray:
-    """`values` as int64, or a `CountError` that names the first entry that is no integer below 2^62 in magnitude."""
+    """Convert to int64, or raise a `CountError` that names the first entry that is no integer below 2^62 in size."""
     array = _as_array(values)
     return _checked_integers(
         array.ravel(), lambda i: f"{what}[{', '.join(map(str, np.unravel_index(i, array.shape)))}]", signed=True

@@ -1,4 +1,4 @@
-"""Run a task in a process of its own: a hard time limit, its own peak memory, and no crash reaches the caller."""
+"""A task in a process of its own: with a hard time limit and its own peak memory, and its crash does not spread."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ START_LIMIT = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task in a child process ended.
+    """The end of a task in a child process.
 
     Attributes:
         value: what it returned, or None.
@@ -82,7 +82,7 @@ def run_isolated(
 
 
 def peak_memory(pid: int | None = None) -> int:
-    """Most resident memory of a process so far, in bytes.
+    """Measure the most resident memory of a process so far, in bytes.
 
     Linux's VmHWM, because a child's `ru_maxrss` starts at its parent's; elsewhere the memory held now.
     """

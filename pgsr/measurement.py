@@ -1,4 +1,4 @@
-"""What post-processing may see: noisy values and public facts."""
+"""The measurement, all that post-processing may see: noisy values and public facts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,9 +14,9 @@ from pgsr.views import View
 
 
 class Totals(StrEnum):
-    """Whose number of groups is public: every region's (Kuo et al.), the root's alone (Fioretto, Van Hentenryck).
+    """The regions whose number of groups is public: all (Kuo et al.), or the root (Fioretto, Van Hentenryck).
 
-    With NOISY it is nobody's: a part of the budget buys noisy totals of all regions, which are public from then on.
+    With NOISY no number is public: part of the budget buys noisy totals of all regions, which are public afterwards.
     """
 
     ROOT = "root"
@@ -33,7 +33,7 @@ class Totals(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
+    """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
 
     Attributes:
         hierarchy: the regions.
@@ -85,12 +85,12 @@ class Measurement:
 
     @property
     def root_total(self) -> int:
-        """Number of groups in the whole hierarchy."""
+        """The number of groups in the whole hierarchy."""
         return int(self.totals[0])
 
     @property
     def region_totals(self) -> np.ndarray:
-        """Number of groups of every region; shape (regions,).
+        """The number of groups of every region; shape (regions,).
 
         Raises:
             ProblemError: only the root's total is public.
@@ -110,7 +110,7 @@ class Measurement:
 
     @property
     def measured(self) -> np.ndarray:
-        """Which regions were measured: not those padded above their copy, nor on a level with epsilon 0."""
+        """The regions that were measured, as bool: none padded above its copy, none on a level with epsilon 0."""
         return measured_regions(self.hierarchy, self.epsilon)
 
     @property
@@ -126,6 +126,6 @@ class Measurement:
 
 
 def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.ndarray:
-    """Which regions get noise; shape (regions,), bool."""
+    """Tell which regions get noise; shape (regions,), bool."""
     spent = np.array([level > 0 for level in epsilon])
     return spent[hierarchy.level_of] & ~hierarchy.padded

@@ -18,7 +18,7 @@ from pgsr.views import View
 
 @dataclass(frozen=True)
 class Mechanism:
-    """`noise`, then `post`. The privacy loss is the noise's; post-processing sees only noisy values and public facts.
+    """A noise step, which is the privacy loss, then post-processing, which sees noisy values and public facts.
 
     Args:
         noise: the noise step.
@@ -51,7 +51,7 @@ class Mechanism:
 
     @property
     def epsilon(self) -> Fraction:
-        """Total privacy loss of one release."""
+        """The total privacy loss of one release."""
         return exact(self.noise.epsilon)
 
     def release(
@@ -67,7 +67,7 @@ class Mechanism:
         return self.post_process(self.noise.measure(truth, source, ledger), limit)
 
     def post_process(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """What `release` makes of a measurement, its own or a published one; the result holds the measurement.
+        """Post-process a measurement as `release` does, its own or a published one; the result holds the measurement.
 
         Costs no privacy, needs no truth, and gives the same answer for the same measurement, so that anybody can
         repeat it.
@@ -82,7 +82,7 @@ class Mechanism:
         return replace(result, measurement=measurement)
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
-        """Raise whatever can be refused beforehand: by the noise step, or because post-processing cannot follow it.
+        """Refuse beforehand what the noise step refuses, and measurements that post-processing cannot use.
 
         Raises:
             BudgetError, MemoryNeededError, ArgumentError: as `Geometric.check`.

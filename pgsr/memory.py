@@ -1,4 +1,4 @@
-"""Refuse what cannot fit before any work is done or any budget is charged."""
+"""The check of free memory, made before any work is done or any budget is charged."""
 
 import psutil
 

@@ -1,4 +1,4 @@
-"""Errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
+"""The errors against the truth, per region. For evaluation only: they are not private and never reach a release."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _BLOCK_CELLS = 4_000_000
 
 
 def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
-    """Sum over sizes of |counts - true counts|; shape (regions,), in groups.
+    """Add up |counts - true counts| over sizes; shape (regions,), in groups.
 
     Source: Fioretto and Van Hentenryck 2019, section 8.
     """
@@ -24,7 +24,7 @@ def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
 
 
 def emd(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
-    """Earth mover's distance: fewest entities to add or remove to turn one histogram into the other; shape (regions,).
+    """Compute the earth mover's distance: the fewest entities to add or remove to make both alike; shape (regions,).
 
         emd(H, H') = sum_s |Hc[s] - Hc'[s]|,  equal group totals.
 
@@ -51,18 +51,18 @@ def emd(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
 
 
 def cumulative_l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
-    """Sum over sizes of |cumulative counts - true ones|; shape (regions,). Equals `emd` where the totals agree."""
+    """Add up |cumulative counts - true ones| over sizes; shape (regions,). Equals `emd` where the totals agree."""
     return _per_region(truth, estimate, lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1))
 
 
 def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
-    """Estimated less true number of groups; shape (regions,)."""
+    """Subtract the true number of groups from the estimated one; shape (regions,)."""
     error = _per_region(truth, estimate, lambda difference: difference.sum(axis=1))
     return error if error.dtype.kind == "i" else np.where(np.abs(error) < 1e-6, 0.0, error)
 
 
 def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:
-    """Expected error of a reference that knows which sizes occur in which region; shape (regions,), in entities.
+    """Compute the expected error of a reference that knows which sizes occur where; shape (regions,), in entities.
 
         sqrt(2) / level_epsilon * number of sizes that occur.
 
@@ -76,13 +76,13 @@ def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:
 
 
 def level_means(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
-    """Mean over the regions of each level, root first (the convention of Kuo et al. 2018)."""
+    """Average over the regions of each level, root first (the convention of Kuo et al. 2018)."""
     tree = truth.hierarchy
     return [float(per_region[tree.level(level)].mean()) for level in range(tree.n_levels)]
 
 
 def level_sums(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
-    """Sum over the regions of each level, root first (the convention of Fioretto and Van Hentenryck 2019)."""
+    """Add up over the regions of each level, root first (the convention of Fioretto and Van Hentenryck 2019)."""
     tree = truth.hierarchy
     return [float(per_region[tree.level(level)].sum()) for level in range(tree.n_levels)]
 
@@ -108,7 +108,7 @@ def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> It
 
 
 def _reader(table: Any) -> Callable[[int, int], np.ndarray]:
-    """Dense blocks of rows of a table that may be sparse."""
+    """Read dense blocks of rows of a table that may be sparse."""
     if sparse.issparse(table):
         return lambda start, stop: table[start:stop].toarray()
     return lambda start, stop: table[start:stop]

@@ -77,16 +77,16 @@ class Geometric:
             raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
     def budget(self, n_levels: int) -> Budget:
-        """Epsilon of the values per level of a hierarchy with this many levels."""
+        """Split the epsilon of the values over the levels of a hierarchy with this many."""
         return Budget.split(exact(self.epsilon) - self.totals_epsilon, n_levels, self.shares)
 
     @property
     def totals_epsilon(self) -> Fraction:
-        """Epsilon of all noisy totals together; 0 where totals are public."""
+        """The epsilon of all noisy totals together; 0 where totals are public."""
         return exact(self.epsilon) * exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
 
     def measure(self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None) -> Measurement:
-        """Noisy values of `truth`. Everything that can be refused is refused before the ledger is charged.
+        """Measure `truth` with noise. Everything that can be refused is refused before the ledger is charged.
 
         Raises:
             BudgetError: the shares do not fit the hierarchy, the noise would be too large, or the ledger lacks epsilon.
@@ -136,7 +136,7 @@ class Geometric:
         )
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
-        """Raise whatever `measure` would refuse; nothing is charged or drawn."""
+        """Refuse what `measure` would refuse; nothing is charged or drawn."""
         require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
         require_source(source)
         if truth.max_quantity > self.max_quantity:
@@ -157,7 +157,7 @@ class Geometric:
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
-        """A measurement of zeros with the public facts of a real one, to ask what post-processing can do with it."""
+        """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it."""
         tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
         views, public = self._views(tree.n_levels), Totals.parse(self.totals)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))

@@ -1,4 +1,4 @@
-"""Where work runs: how many threads compiled loops take, and mappers onto threads, processes or a cluster."""
+"""The places where work runs: the threads of compiled loops, and mappers onto threads, processes or a cluster."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ def threads_for(n_cells: int) -> Iterator[None]:
 
 
 class Mapper(Protocol):
-    """Calls a function on every item and gives the results in the order of the items.
+    """A function that calls another on every item and gives the results in the order of the items.
 
     The builtin `map` does, and so do `concurrent.futures.Executor.map`, `Threads()` and `DaskMap(client)`. Other
     processes must be able to unpickle function and items.
@@ -70,7 +70,7 @@ class DaskMap:
 
 
 def spans(n: int, step: int) -> list[tuple[int, int]]:
-    """0..n-1 in ranges of `step`.
+    """Cut 0..n-1 into ranges of `step`.
 
     Example:
         >>> spans(7, 3)
@@ -80,7 +80,7 @@ def spans(n: int, step: int) -> list[tuple[int, int]]:
 
 
 def spans_for_threads(n: int, n_cells: int, step: int) -> list[tuple[int, int]]:
-    """Ranges that keep all threads busy to the end, in multiples of `step`; one range if there is little to do."""
+    """Cut 0..n-1 into ranges that keep all threads busy, in multiples of `step`; one range if there is little to do."""
     import numba
 
     threads = numba.get_num_threads()

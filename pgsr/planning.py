@@ -1,4 +1,4 @@
-"""Choosing a mechanism and its split of the budget before any data is seen: expected errors on a public stand-in."""
+"""The choice of a mechanism and its split of the budget before data are seen, by errors on a public stand-in."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Expected errors of mechanisms on a stand-in, level by level.
+    """The expected errors of mechanisms on a stand-in, level by level.
 
     Attributes:
         labels: of the mechanisms.
@@ -51,12 +51,12 @@ class Plan:
 
     @property
     def regret(self) -> np.ndarray:
-        """Error over the smallest error of any mechanism at the same level, at least 1; shape (mechanisms, levels)."""
+        """The error over the smallest of all mechanisms at the same level, 1 at least; shape (mechanisms, levels)."""
         errors = np.maximum(self.mean, 1e-9)  # where some mechanism makes none
         return errors / errors.min(axis=0)
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per mechanism: mean and standard error per level, and the factor by which it misses the best."""
+        """Make a table, a row per mechanism: mean and standard error per level, and the factor to the best one."""
         import pandas as pd
 
         columns: dict[str, object] = {"mechanism": self.labels}
@@ -74,7 +74,7 @@ def expected_errors(
     seed: str = "plan",
     progress: bool | Callable[[int, int], None] = True,
 ) -> Plan:
-    """Errors of mechanisms on a public stand-in for the data, by simulation with research noise.
+    """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
     Nothing is spent and nothing private is read, provided that the stand-in is public: earlier published tables,
     `stand_in_of` public facts, or a generator. Choosing by the errors on the data itself would cost budget
@@ -122,7 +122,7 @@ def expected_errors(
 
 
 def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction, ...]]:
-    """Every way to give each level one of `parts` of the budget so that they add up to 1, the leaves not 0.
+    """List the ways to give each level one of `parts` of the budget so that they add up to 1, the leaves not 0.
 
     Example:
         >>> [tuple(map(str, shares)) for shares in level_shares(2, ["0", "1/2", "1"])]

@@ -1,4 +1,4 @@
-"""Two sources of random bytes that are two types: one for publishing, one for research.
+"""The two sources of random bytes, which are two types: one for publishing, one for research.
 
 Both drive the same sampler. `Secure` has no seed, and a release may claim privacy; `Seeded` repeats exactly, and its
 release must not. A stream belongs to one region of one measurement, so no two regions, levels or replicates share
@@ -18,7 +18,7 @@ from pgsr.errors import NoiseError
 
 @dataclass(frozen=True)
 class StreamId:
-    """Which noise: of which data set, view, level and region."""
+    """The identity of a stream of noise: its data set, view, level and region."""
 
     data_set: str
     view: str
@@ -27,7 +27,7 @@ class StreamId:
 
 
 class ByteStream:
-    """Pseudo-random bytes of one 256-bit key: AES-256 in counter mode.
+    """A stream of pseudo-random bytes from one 256-bit key: AES-256 in counter mode.
 
     Example:
         >>> ByteStream(bytes(32)).words(2)
@@ -47,7 +47,7 @@ class ByteStream:
 
 
 class Source(Protocol):
-    """Where noise comes from. `secure` says whether a release may claim privacy."""
+    """A source of noise. `secure` says whether a release may claim privacy."""
 
     @property
     def secure(self) -> bool: ...
@@ -57,7 +57,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Secure:
-    """Bytes for publishing: every stream has a fresh key from the operating system. There is no seed to give away."""
+    """A source for publishing: every stream has a fresh key from the operating system. No seed exists."""
 
     @property
     def secure(self) -> bool:
@@ -70,7 +70,7 @@ class Secure:
 
 @dataclass(frozen=True)
 class Seeded:
-    """Bytes for research: the same key, replicate and region always give the same noise.
+    """A source for research: the same key, replicate and region always give the same noise.
 
     Example:
         >>> identity = StreamId("taxi", "counts", 0, ("Manhattan",))

@@ -1,10 +1,10 @@
-"""From fractions to integers."""
+"""The two ways from fractions to integers."""
 
 import numpy as np
 
 
 def nearest(values: np.ndarray) -> np.ndarray:
-    """Nearest integers, halves to even, as int64; shape kept.
+    """Round to the nearest integers, halves to even, as int64; shape kept.
 
     Example:
         >>> nearest(np.array([0.5, 1.5, -0.2]))
@@ -14,7 +14,7 @@ def nearest(values: np.ndarray) -> np.ndarray:
 
 
 def largest_remainder(values: np.ndarray, total: int) -> np.ndarray:
-    """Integers with the given total: all rounded down, then the largest remainders up; ties go to the first index.
+    """Round to integers with the given total: all down, then the largest remainders up; ties go to the first index.
 
     Args:
         values: shape (n,), finite, whose floors add up to at most `total` and to at least `total - n`.

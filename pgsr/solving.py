@@ -40,12 +40,12 @@ class Deadline:
 
     @property
     def spent(self) -> float:
-        """Seconds since the start."""
+        """The seconds since the start."""
         return time.perf_counter() - self.start
 
     @property
     def left(self) -> float | None:
-        """Seconds left, as a limit to pass on: a nanosecond at least; None without a limit."""
+        """The seconds left, as a limit to pass on: a nanosecond at least; None without a limit."""
         return None if self.limit is None else max(1e-9, self.limit - self.spent)
 
     @property
@@ -79,19 +79,19 @@ class GatedMethod(ABC):
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:
-        """None, or the reason why this method does not solve this problem."""
+        """Give the reason why this method does not solve this problem, or None."""
 
     def unavailable(self) -> Result | None:
-        """None, or the result of every solve because something is not installed or licensed."""
+        """Give the result of every solve where something is not installed or licensed, or None."""
         return None
 
     def exceeds(self, problem: Problem) -> str | None:
-        """None, or why the numbers of this problem are too large for this method."""
+        """Say why the numbers of this problem are too large for this method, or None."""
         return problem.exceeds_arithmetic
 
     @abstractmethod
     def bytes_needed(self, problem: Problem) -> int:
-        """About how much memory a solve takes, beyond the problem."""
+        """Estimate how much memory a solve takes, beyond the problem."""
 
     @abstractmethod
     def answer(self, problem: Problem, deadline: Deadline) -> Result:

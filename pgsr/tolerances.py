@@ -1,4 +1,4 @@
-"""How near counts as equal, and how small a gap counts as optimal: the same numbers for everybody who judges."""
+"""The tolerances of all judging code: how near counts as equal, and how small a gap counts as optimal."""
 
 CONDITION = 1e-6
 """By how much a real number may miss a condition, in units of the noise that it was fitted to, and 1 at least."""

@@ -15,7 +15,7 @@ import numpy as np
 
 
 class View(Enum):
-    """Which vector of a region is measured. Every view holds the same information."""
+    """The vector of a region that is measured. Every view holds the same information."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
@@ -23,7 +23,7 @@ class View(Enum):
 
     @property
     def sensitivity(self) -> int:
-        """Largest L1 change of one region's vector when one entity joins or leaves a group.
+        """The largest L1 change of one region's vector when one entity joins or leaves a group.
 
         A group moves from size s to s + 1: two cells of the counts change by one, one cell of the other views. This
         needs a cell for size 0 (else a group would vanish and every cumulative cell change).
@@ -36,7 +36,7 @@ class View(Enum):
 
 
 def cumulative(counts: np.ndarray) -> np.ndarray:
-    """Running sums over sizes (last axis); shape kept.
+    """Add up over sizes (last axis), size by size; shape kept.
 
     Example:
         >>> cumulative(np.array([0, 2, 1, 2]))
@@ -46,7 +46,7 @@ def cumulative(counts: np.ndarray) -> np.ndarray:
 
 
 def counts_of_cumulative(values: np.ndarray) -> np.ndarray:
-    """First differences over sizes (last axis); the inverse of `cumulative`.
+    """Take first differences over sizes (last axis); the inverse of `cumulative`.
 
     Example:
         >>> counts_of_cumulative(np.array([0, 2, 3, 5]))
@@ -56,7 +56,7 @@ def counts_of_cumulative(values: np.ndarray) -> np.ndarray:
 
 
 def ranked(counts: np.ndarray) -> np.ndarray:
-    """Sizes of all groups of one region in increasing order; shape (G,).
+    """List the sizes of all groups of one region in increasing order; shape (G,).
 
     Example:
         >>> ranked(np.array([0, 2, 1, 2]))
@@ -66,7 +66,7 @@ def ranked(counts: np.ndarray) -> np.ndarray:
 
 
 def counts_of_ranked(sizes: np.ndarray, max_size: int) -> np.ndarray:
-    """Number of groups of every size 0..max_size; larger sizes count as max_size. The inverse of `ranked`.
+    """Count the groups of every size 0..max_size; larger sizes count as max_size. The inverse of `ranked`.
 
     Example:
         >>> counts_of_ranked(np.array([1, 1, 2, 3, 3]), 3)

@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy (zCDP) in exact fractions: rho converted into epsilon and delta, and back.
+"""The conversion of zero-concentrated differential privacy (zCDP), rho, into epsilon and delta, in exact fractions.
 
 Logarithms and roots are enclosed by integer arithmetic and rounded to the safe side, so rho is never too large and
 epsilon never too small, whatever a floating point library does.
@@ -18,7 +18,7 @@ SMALLEST = Fraction(1, 10**100)
 
 
 class Conversion(StrEnum):
-    """How rho-zCDP and (epsilon, delta) are converted into each other.
+    """The formula by which rho-zCDP and (epsilon, delta) are converted into each other.
 
     CLOSED: epsilon = rho + 2 sqrt(rho ln(1/delta)). Source: Bun & Steinke 2016, proposition 1.3; Liu & Wu 2022.
     TIGHT: delta = inf_{a > 1} exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1), at least as much rho. Any rational a
@@ -87,7 +87,7 @@ def _order(objective: Callable[[float], float]) -> Fraction:
 
 
 def _gain(x: float) -> float:
-    """a ln a - (a - 1) ln(a - 1) at a = 1 + exp(x)."""
+    """Compute a ln a - (a - 1) ln(a - 1) at a = 1 + exp(x)."""
     return log1p(exp(x)) + exp(x) * log1p(exp(-x))
 
 
@@ -96,7 +96,7 @@ def _gain_below(order: Fraction) -> Fraction:
 
 
 def exact_delta(value: Number) -> Fraction:
-    """`value` as an exact delta, between 0 and 1.
+    """Read `value` as an exact delta, between 0 and 1.
 
     Raises:
         BudgetError: it is malformed, or no small probability.
@@ -108,7 +108,7 @@ def exact_delta(value: Number) -> Fraction:
 
 
 def exact_small(value: Number, what: str) -> Fraction:
-    """`value` as an exact positive fraction; unlike `pgsr.budget.exact` it may be as small as 1e-100."""
+    """Read `value` as an exact positive fraction; unlike `pgsr.budget.exact` it may be as small as 1e-100."""
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '1e-8' or '1/3'")
     try:

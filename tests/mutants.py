@@ -1,4 +1,4 @@
-"""All seeded privacy bugs, each with the check that has to fail on it.
+"""The planted privacy bugs, each with the check that has to fail on it.
 
 To add one: a function that takes pytest's MonkeyPatch and plants the bug, a check that raises AssertionError, and a
 line in `MUTANTS`. No check is made for one bug: each states what has to hold of any code. Bugs and checks come by what

@@ -1,4 +1,4 @@
-"""The checks of R1 to R8 in sizes of a second, for `mutants`: each raises AssertionError if it does not hold."""
+"""The privacy checks in sizes of a second, for `mutants`: each raises AssertionError if it does not hold."""
 
 import inspect
 from collections.abc import Callable

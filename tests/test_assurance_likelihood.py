@@ -1,4 +1,4 @@
-"""R7: the likelihood ratio of a release between neighbours is e^epsilon at most, exactly, from truth to release."""
+"""The likelihood ratio of a release between neighbours is e^epsilon at most, exactly, from truth to release."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""R9: seeded privacy bugs are found, all of them, by checks that pass on the code as it is."""
+"""Every planted privacy bug is found, by checks that pass on the code as it is."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""R8: a release is a function of noisy values and public facts, for every post-process and method there is."""
+"""A release is a function of noisy values and public facts, for every post-process and method there is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

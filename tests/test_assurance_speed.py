@@ -1,4 +1,4 @@
-"""R4: speed of the exact sampler, in seconds of one core's work, so that other jobs on the machine do not count."""
+"""The speed of the exact sampler, in seconds of one core's work, so that other jobs on the machine do not count."""
 
 import time
 from collections.abc import Callable

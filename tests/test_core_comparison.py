@@ -1,4 +1,4 @@
-"""Side by side: every arm in a process of its own, failures as rows, the truth in nobody's hands but ours."""
+"""Comparisons: every arm runs in a process of its own, failures are rows, and no arm sees the truth."""
 
 import os
 import time

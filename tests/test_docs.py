@@ -22,7 +22,7 @@ FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
-DOTTED = re.compile(r"(?:pgsr|models|experiments)(?:\.\w+)+")
+DOTTED = re.compile(r"pgsr(?:\.\w+)+")
 RUNNABLE = ("python", "sh", "toml")
 
 

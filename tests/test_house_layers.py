@@ -1,4 +1,4 @@
-"""What a stranger relies on: light imports, README's snippet word for word, commands that answer."""
+"""What users rely on: light imports, README's snippet word for word, commands that answer."""
 
 import os
 import re

@@ -132,7 +132,7 @@ def test_an_integer_problem_is_relaxed_and_rounded():
 
 
 def test_integers_equal_brute_force():
-    """R10 for M_H with every region's total: the flow around the continuous optimum."""
+    """The flow around the continuous optimum solves M_H with every region's total."""
     pytest.importorskip("ortools")
     from pgsr.models import Flow
 
@@ -176,7 +176,7 @@ def test_m_c_dp_keeps_every_total():
 
 
 def test_certificate_survives_no_perturbation():
-    """R11 with every region's total: any change of an optimum that raises the cost must lose the proof."""
+    """With every region's total any change of an optimum that raises the cost must lose the proof."""
     pytest.importorskip("ortools")
     from pgsr.models import Flow
 

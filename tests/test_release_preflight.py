@@ -43,7 +43,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
 @pytest.mark.assure("R17")
 @pytest.mark.parametrize(("shape", "kind"), CASES if FULL else CASES[:3], ids=str)
 def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
-    """Target R17: within 25 %."""
+    """The estimate is within 25 % of the peak."""
     outcome = run_isolated(partial(made_release, shape, kind))
     assert not outcome.error, outcome.error
     n_regions, filled = outcome.value
