@@ -50,7 +50,7 @@ class Answer:
     bound: float | None = None
 
     def of_cells(self, program: Program) -> "Answer":
-        """Cut off the variables and rows that `models.unit_steps` added to the program."""
+        """Cut off the variables and rows that `pgsr.models.unit_steps` added to the program."""
         cut = lambda a, n: None if a is None else np.asarray(a, float)[:n]  # noqa: E731
         return replace(
             self,
