@@ -57,7 +57,7 @@ agreement: .venv/ready  ## every method on every problem it supports, 200 random
 
 wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
 	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
-	$(RUN) -m pytest tests/test_wheel.py
+	$(RUN) -m pytest tests/test_house_wheel.py
 
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
