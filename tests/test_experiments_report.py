@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from experiments.__main__ import app
 from experiments.engine.digest import code_digest, covered
 from experiments.engine.experiment import Cell, Profile
-from experiments.engine.figures import new_figure
 from experiments.engine.printed import Beside, Printed
 from experiments.engine.runner import Summary
 from experiments.engine.store import Entry, State, Store
@@ -39,6 +38,7 @@ from experiments.report import sections as report_sections
 from experiments.report.content import as_printed, report_blocks
 from experiments.report.environment import commit
 from experiments.report.means import Mean
+from pgsr.drawing import new_figure
 from pgsr.errors import DataError
 
 SMOKE = Profile.SMOKE

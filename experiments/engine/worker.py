@@ -23,7 +23,7 @@ import cloudpickle
 import psutil
 
 from experiments.engine.experiment import Task
-from pgsr.isolation import START_LIMIT, peak_memory
+from pgsr.isolation import START_LIMIT, forget_peak, peak_memory
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
@@ -138,7 +138,7 @@ def serve() -> None:
             with contextlib.suppress(Exception):
                 task.warm_up()
             warm = True
-        reusable, baseline = _forget_peak(), psutil.Process().memory_info().rss
+        reusable, baseline = forget_peak(), psutil.Process().memory_info().rss
         _write(pipe, cloudpickle.dumps("ready"))
         value, error, start = None, "", time.perf_counter()
         try:
@@ -152,19 +152,6 @@ def serve() -> None:
 
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FORGET = Path("/proc/self/clear_refs")
-"""Linux: writing 5 makes the peak memory what is held now."""
-
-
-def _forget_peak() -> bool:
-    """Start the peak memory anew; False where the kernel refuses, so that it would be an earlier cell's."""
-    if not sys.platform.startswith("linux"):
-        return True  # `peak_memory` tells what is held now
-    try:
-        _FORGET.write_text("5")
-    except OSError:
-        return False
-    return True
 
 
 def _end_with(parent: int) -> None:

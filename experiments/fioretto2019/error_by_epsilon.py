@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
 from experiments.engine.looks import arm_looks
 from experiments.engine.printed import Beside, Printed
 from experiments.engine.summary import LevelErrors, level_errors
@@ -15,6 +14,7 @@ from experiments.engine.words import with_error
 from experiments.fioretto2019 import published as fioretto
 from experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
-from experiments.engine.looks import PRINTED, Look, arm_looks
+from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -27,6 +26,7 @@ from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
 from models import Cvxpy
 from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
+from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

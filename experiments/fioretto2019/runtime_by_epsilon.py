@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from experiments.engine.figures import epsilon_axis, error_axis
 from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared
@@ -29,6 +29,7 @@ from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem, Result
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
+from pgsr.drawing import finish, head, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
-from experiments.engine.looks import Look, arm_looks
+from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record, released
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
 from experiments.engine.words import number
@@ -29,6 +28,7 @@ from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
 from pgsr.algorithms import CostTables
 from pgsr.comparison import ANSWERED, SOLVER_SHARE
+from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

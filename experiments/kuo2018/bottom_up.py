@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, finish, head, legend_below, level_name, new_figure
+from experiments.engine.figures import error_axis
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
@@ -22,6 +22,7 @@ from experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATE
 from experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.random import ByteStream, StreamId
 
 if TYPE_CHECKING:

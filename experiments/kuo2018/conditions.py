@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, legend_below, new_figure, short_number
 from experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
 from experiments.engine.release_record import Record
 from experiments.engine.verdicts import Verdict, in_every_replicate
@@ -28,6 +27,7 @@ from experiments.kuo2018.data import (
 )
 from pgsr import CountOfCounts, Estimate, PostProcess, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure, short_number
 from pgsr.method import Method
 
 if TYPE_CHECKING:

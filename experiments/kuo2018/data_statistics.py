@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, legend_below, log_labels, new_figure, wrapped
+from experiments.engine.figures import wrapped
 from experiments.engine.looks import GENERATED, PRINTED, REAL
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.release_record import Record
@@ -23,6 +23,7 @@ from experiments.kuo2018.data import (
     paper_name,
     why_other,
 )
+from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

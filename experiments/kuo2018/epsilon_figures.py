@@ -5,21 +5,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from experiments.engine.figures import (
-    epsilon_axis,
-    error_axis,
-    finish,
-    head,
-    legend_below,
-    level_name,
-    new_figure,
-    wrapped,
-)
-from experiments.engine.looks import Look
+from experiments.engine.figures import epsilon_axis, error_axis, wrapped
 from experiments.engine.printed import Printed
 from experiments.engine.summary import LevelError, LevelErrors
 from experiments.engine.verdicts import Verdict, agrees, not_judged
 from experiments.kuo2018.data import is_the_papers, paper_name, why_other
+from pgsr.drawing import Look, finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

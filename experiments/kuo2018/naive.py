@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
+from experiments.engine.figures import error_axis, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
@@ -32,6 +32,7 @@ from experiments.kuo2018.data import (
 from experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.method import Seconds
 from pgsr.solving import judged_release
 

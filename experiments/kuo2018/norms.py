@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
+from experiments.engine.figures import error_axis, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import stand_beside
 from experiments.engine.release_record import Record
@@ -27,6 +27,7 @@ from experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of
 from pgsr import PostProcess, View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
+from pgsr.drawing import finish, head, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

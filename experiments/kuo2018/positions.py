@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import finish, head, new_figure, plain_number, short_number, wrapped
+from experiments.engine.figures import wrapped
 from experiments.engine.looks import arm_looks
 from experiments.engine.release_record import Record
 from experiments.engine.summary import LevelErrors, level_errors
@@ -21,6 +21,7 @@ from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, r
 from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
 from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
+from pgsr.drawing import finish, head, new_figure, plain_number, short_number
 from pgsr.views import ranked
 
 if TYPE_CHECKING:

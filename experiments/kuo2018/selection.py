@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import finish, head, legend_below, level_name, new_figure, wrapped
-from experiments.engine.looks import LEVELS as LEVEL_LOOKS
+from experiments.engine.figures import wrapped
 from experiments.engine.release_record import Record, result_record
 from experiments.engine.summary import LevelError, LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, exactly
@@ -31,6 +30,8 @@ from experiments.kuo2018.data import (
 from experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
+from pgsr.drawing import LEVELS as LEVEL_LOOKS
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

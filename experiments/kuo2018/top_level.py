@@ -5,7 +5,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, finish, legend_below, new_figure, wrapped
+from experiments.engine.figures import error_axis, wrapped
 from experiments.engine.looks import PRINTED, arm_looks
 from experiments.engine.printed import Beside, stand_beside
 from experiments.engine.summary import LevelErrors, level_errors
@@ -22,6 +22,7 @@ from experiments.kuo2018.epsilon_figures import (
     printed_verdict,
 )
 from pgsr.algorithms import NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

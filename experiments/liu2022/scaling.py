@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.engine.experiment import Arm, DataSet, Experiment, ExperimentError, Parameters, Profile, Scale, Trial
-from experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from experiments.engine.figures import error_axis
 from experiments.engine.looks import arm_looks
 from experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
 from experiments.liu2022 import published as liu
 from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
 from experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.errors import MemoryNeededError
 from pgsr.synthesis import (
     AdaptiveBudget,

@@ -14,8 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, wrapped
-from experiments.engine.looks import LEVELS
+from experiments.engine.figures import wrapped
 from experiments.engine.summary import LevelErrors, level_errors
 from experiments.engine.verdicts import Verdict, compared, in_every_replicate
 from experiments.engine.words import number, relation, with_error
@@ -32,6 +31,7 @@ from experiments.fioretto2019.data import (
 from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
 from pgsr import Geometric, Problem, Totals, View
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
+from pgsr.drawing import LEVELS, finish, head, legend_below, level_name, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from experiments.engine.experiment import Profile
-from experiments.engine.figures import level_name
 from experiments.engine.printed import Printed
 from experiments.engine.runner import Condition
 from experiments.engine.store import Entry
@@ -30,6 +29,7 @@ from experiments.report.environment import environment
 from experiments.report.means import Mean
 from experiments.report.sections import Section
 from pgsr.comparison import ANSWERED
+from pgsr.drawing import level_name
 
 SHOWN_KEYS = 5
 """Keys of cells in a note; `python -m experiments status` has the rest."""
