@@ -103,7 +103,7 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
     residuals = _residuals(program, answer, certificate)
 
-    def refuse(reason: str) -> Result:
+    def refuse(reason: str, z: np.ndarray = z) -> Result:
         estimate = _estimate(relaxed, program, z)
         return Result(Status.FAILED, reason, None, certificate, residuals=residuals, refused=estimate)
 

@@ -159,9 +159,9 @@ def _outcome(row: Row) -> dict[str, str]:
 
 def _is_below_bound(row: Row) -> bool:
     certificate = row.result.certificate
-    if certificate is None or row.status not in ANSWERED or None in (certificate.objective, certificate.bound):
+    if certificate is None or certificate.objective is None or certificate.bound is None:
         return False
-    return certificate.objective < certificate.bound  # pyright: ignore[reportOptionalOperand]
+    return row.status in ANSWERED and certificate.objective < certificate.bound
 
 
 def _number(value: float) -> str:

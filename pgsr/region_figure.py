@@ -42,13 +42,13 @@ def sizes_figure(title: str, curves: Sequence[Curve], cumulative: bool = False, 
     rows = drawn.subplots(2 if others else 1, 1, sharex=True, squeeze=False)[:, 0]
     for curve in curves:
         _draw(rows[0], curve, curve.values)
-    y_label = "groups of at most this size" if cumulative else "groups of this size"
+    y_label = "groups of at most\nthis size" if cumulative else "groups of this size"
     _finish(rows[0], "" if others else "group size (entities)", f"{y_label} (number)")
     if below is not None and others:
         rows[1].axhline(0, color=below.look.colour, linewidth=0.8)
         for curve in others:
             _draw(rows[1], curve, curve.values - below.values)
-        _finish(rows[1], "group size (entities)", f"less {below.label} (groups)")
+        _finish(rows[1], "group size (entities)", f"difference from {below.label}\n(groups)")
     legend_below(drawn, rows)
     head(drawn, title)
     return drawn
@@ -68,7 +68,7 @@ def ranks_figure(title: str, curve: Curve) -> "Figure":
 def _draw(axes: "Axes", curve: Curve, values: np.ndarray) -> None:
     place = np.arange(len(values))
     if len(values) <= MOST_MARKS:
-        width = 8 if curve.look is COUNTED else 5
+        width = 14 if curve.look is COUNTED else 5
         axes.plot(place, values, linestyle="", markersize=width, markeredgewidth=1.4, label=curve.label,
                   **curve.look.marks)  # fmt: skip
     else:

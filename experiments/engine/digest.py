@@ -2,8 +2,9 @@
 
 It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
 apart, and every file of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on
-the way, and imports inside functions. Comments, docstrings, layout and imports for type checkers do not count. Editing
-a figure therefore leaves results fresh, as does a package that the experiment does not use; editing an arm does not.
+the way, and imports inside functions, but not what only draws. Comments, docstrings, layout and imports for type
+checkers do not count. Editing a figure therefore leaves results fresh, as does a package that the experiment does not
+use; editing an arm does not.
 Not covered: versions of libraries, which every result lists, and the data files.
 """
 
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "models", "pgsr")
 LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
+DRAWING = ("drawing", "html", "notebook_figure", "region_figure", "looking", "comparison_figure")
+"""Modules of pgsr that only show what others computed."""
 
 
 def code_digest(experiment: "Experiment") -> str:
@@ -50,7 +53,7 @@ def covered(module: str, identity: str) -> dict[str, str]:
     while waiting:
         name = waiting.pop()
         found = _source(name)
-        if found is not None and name not in texts:
+        if found is not None and name not in texts and name not in {f"pgsr.{drawing}" for drawing in DRAWING}:
             texts[name], imported = _whole(name, found)
             waiting += imported
     return texts
