@@ -65,15 +65,16 @@ def _errors(axes: "Axes", rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         exact = [level_name(level, n_levels) for level, error in enumerate(row.errors.get("l1", ())) if error == 0]
         if exact:
-            _say(axes, place, f"no error: {', '.join(exact)}")
+            _say(axes, place, f"no error: {', '.join(exact)}", least=True)
         if not row.errors:
             _say(axes, place, "no answer")
     _finish(axes, "L1 error against the truth, summed over a level (groups), log", "error")
 
 
-def _say(axes: "Axes", place: int, words: str) -> None:
-    """Words at the far end of an arm's line."""
-    axes.annotate(words, (0.99, place), xycoords=("axes fraction", "data"), va="center", ha="right", color="#555555",
+def _say(axes: "Axes", place: int, words: str, least: bool = False) -> None:
+    """Words on an arm's line, at the end of the largest values or of the least."""
+    x, side = (0.01, "left") if least else (0.99, "right")
+    axes.annotate(words, (x, place), xycoords=("axes fraction", "data"), va="center", ha=side, color="#555555",
                   style="italic")  # fmt: skip
 
 

@@ -1,11 +1,13 @@
 """Side by side: every arm in a process of its own, failures as rows, the truth in nobody's hands but ours."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -395,3 +397,17 @@ def test_what_was_refused_stays_for_study_and_is_no_estimate():
             _ = result.estimate
     assert (row.result.refused.values == PROBLEM.target).all()
     assert TreeProjection().solve(PROBLEM).refused is None
+
+
+def _reads_what_was_refused(text):
+    """Whether code reads `.refused` of something, other than of an object of a class that has its own."""
+    attributes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    return any(node.attr == "refused" and ast.unparse(node.value) != "self" for node in attributes)
+
+
+def test_nothing_that_publishes_reads_what_was_refused():
+    assert _reads_what_was_refused("publish(mechanism.run(truth).refused)")
+    root = Path(__file__).parent.parent / "pgsr"
+    files = [*(root / "release").glob("*.py"), *(root / "synthesis").rglob("*.py"), root / "mechanism.py"]
+    assert len(files) > 50
+    assert not [path.name for path in files if _reads_what_was_refused(path.read_text())]
