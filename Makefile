@@ -12,21 +12,21 @@ ROWS ?= 100000000
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook clean help
+.PHONY: compare reproduce test test-full assure lint bench bench-release lock agreement notebook wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
-	$(RUN) -m experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
+	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
 
 # An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
 reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|paper, PGSR_DATA for real data
-	@for id in $$($(RUN) -c "from experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
-	    $(RUN) -m experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
+	@for id in $$($(RUN) -c "from pgsr.experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
+	    $(RUN) -m pgsr.experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
 	    echo "$$id did not finish, see above and the report; the same command goes on from there"; }; \
 	done
-	@$(RUN) -m experiments report --profile $(PROFILE)
+	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
 test: .venv/ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest -n auto --dist loadfile
@@ -44,13 +44,17 @@ lint: .venv/ready  ## style, types and the layers
 	.venv/bin/lint-imports
 
 bench: .venv/ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
-	$(RUN) -m experiments bench
+	$(RUN) -m pgsr.experiments bench
 
 bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
-	$(RUN) -m experiments bench-release --rows $(ROWS)
+	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
-	$(RUN) -m experiments agreement
+	$(RUN) -m pgsr.experiments agreement
+
+wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
+	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
+	$(RUN) -m pytest tests/test_wheel.py
 
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
@@ -61,8 +65,8 @@ lock:  ## resolve requirements.lock anew; needs uv. torch is left out: it is ins
 	@awk '/^[a-z]/ {skip = /^(torch|triton|cuda-|nvidia-)/} !skip' requirements.lock > requirements.new
 	@mv requirements.new requirements.lock
 
-clean:  ## remove the virtual environment and the results
-	rm -rf .venv results
+clean:  ## remove the virtual environment, the results and the wheel
+	rm -rf .venv results dist
 
 .venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("pgsr needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; call make PYTHON=python3.12, say" if sys.version_info < (3, 11) else 0)'

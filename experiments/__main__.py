@@ -1,4 +1,4 @@
-"""`python -m experiments`: the command line. Text becomes values here and nowhere else."""
+"""`python -m pgsr.experiments`: the command line. Text becomes values here and nowhere else."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,33 +8,33 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from experiments.benchmarks import agreement, release_run, speed
-from experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
-from experiments.engine import from_file, runner
-from experiments.engine.digest import code_digest
-from experiments.engine.experiment import Experiment, ExperimentError, Profile
-from experiments.engine.runner import Condition
-from experiments.engine.store import Entry, State, Store, to_frame
-from experiments.engine.tables import print_comparison, print_frame
-from experiments.engine.verdicts import Finding, verdict_frame
-from experiments.registry import EXPERIMENTS
-from experiments.registry import find as registered
-from experiments.report import write_report
-from experiments.report.sections import collect
 from pgsr import PgsrError, View
 from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
+from pgsr.experiments.benchmarks import agreement, release_run, speed
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
+from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
+from pgsr.experiments.engine.runner import Condition
+from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.tables import print_comparison, print_frame
+from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.registry import find as registered
+from pgsr.experiments.report import write_report
+from pgsr.experiments.report.sections import collect
 
 EXAMPLES = """Examples:
 
 \b
-  python -m experiments list                         all experiments
-  python -m experiments run K8 --profile smoke       one of them, in seconds
-  python -m experiments report K8 --profile smoke    its figure and verdicts
-  python -m experiments new mine                     mine.py, to start from
-  python -m experiments run mine.py --profile smoke  it runs as it is
-  python -m experiments compare --data flights       methods side by side
+  python -m pgsr.experiments list                         all experiments
+  python -m pgsr.experiments run K8 --profile smoke       one of them, in seconds
+  python -m pgsr.experiments report K8 --profile smoke    its figure and verdicts
+  python -m pgsr.experiments new mine                     mine.py, to start from
+  python -m pgsr.experiments run mine.py --profile smoke  it runs as it is
+  python -m pgsr.experiments compare --data flights       methods side by side
 """
 
 app = typer.Typer(
@@ -74,8 +74,8 @@ def experiments() -> None:
 
 
 @app.command(
-    epilog="Examples:  python -m experiments compare  |  python -m experiments compare --data taxi --epsilon 1/10  |  "
-    "python -m experiments compare --size full"
+    epilog="Examples:  python -m pgsr.experiments compare  |  "
+    "python -m pgsr.experiments compare --data taxi --epsilon 1/10  |  python -m pgsr.experiments compare --size full"
 )
 def compare(
     data: Annotated[
@@ -109,7 +109,7 @@ def compare(
     console.print(f"\ntable   {parquet}\nfigure  {png}", highlight=False)
 
 
-@app.command(epilog="Example:  python -m experiments bench --quick")
+@app.command(epilog="Example:  python -m pgsr.experiments bench --quick")
 def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Skip the solver that takes minutes and the largest size.")
@@ -122,8 +122,9 @@ def bench(
 
 
 @app.command(
-    epilog="Examples:  python -m experiments bench-release  |  python -m experiments bench-release --rows 10000000 "
-    "--regions tracts  |  python -m experiments bench-release --keep made"
+    epilog="Examples:  python -m pgsr.experiments bench-release  |  "
+    "python -m pgsr.experiments bench-release --rows 10000000 --regions tracts  |  "
+    "python -m pgsr.experiments bench-release --keep made"
 )
 def bench_release(
     rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
@@ -139,7 +140,8 @@ def bench_release(
 
 @app.command(
     name="agreement",
-    epilog="Examples:  python -m experiments agreement  |  python -m experiments agreement --instances 5 --problem M_c",
+    epilog="Examples:  python -m pgsr.experiments agreement  |  "
+    "python -m pgsr.experiments agreement --instances 5 --problem M_c",
 )
 def agreement_(
     instances: Annotated[int, typer.Option(help="Random instances per problem.", min=1)] = 200,
@@ -172,7 +174,7 @@ def agreement_(
     console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)
 
 
-@app.command(name="list", epilog="Example:  python -m experiments list")
+@app.command(name="list", epilog="Example:  python -m pgsr.experiments list")
 def list_() -> None:
     """List the experiments that `run` knows, and how many cells each profile has."""
     rows = []
@@ -182,7 +184,9 @@ def list_() -> None:
     print_frame(_console(), pd.DataFrame(rows), "Experiments, with cells per profile")
 
 
-@app.command(epilog="Example:  python -m experiments new mine, then  python -m experiments run mine.py --profile smoke")
+@app.command(
+    epilog="Example:  python -m pgsr.experiments new mine, then  python -m pgsr.experiments run mine.py --profile smoke"
+)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name; the file is NAME.py.")],
     folder: Annotated[Path, typer.Option(help="Folder for the file.")] = Path("."),
@@ -190,15 +194,18 @@ def new(
     """Write a commented experiment of two arms to NAME.py, which runs at smoke profile as it is."""
     path = from_file.write_template(name, folder)
     _console().print(
-        f"wrote  {path}\nrun it with  python -m experiments run {path} --profile smoke", highlight=False, soft_wrap=True
+        f"wrote  {path}\nrun it with  python -m pgsr.experiments run {path} --profile smoke",
+        highlight=False,
+        soft_wrap=True,
     )
 
 
 @app.command(
     name="run",
-    epilog="Examples:  python -m experiments run K8  |  python -m experiments run mine.py --profile smoke  |  "
-    "python -m experiments run K8 --profile paper --jobs 8  |  "
-    "python -m experiments run K8 --scheduler tcp://host:8786",
+    epilog="Examples:  python -m pgsr.experiments run K8  |  "
+    "python -m pgsr.experiments run mine.py --profile smoke  |  "
+    "python -m pgsr.experiments run K8 --profile paper --jobs 8  |  "
+    "python -m pgsr.experiments run K8 --scheduler tcp://host:8786",
 )
 def run_(
     names: NamesArgument,
@@ -238,7 +245,7 @@ def run_(
         raise SystemExit(1)
 
 
-@app.command(epilog="Example:  python -m experiments plot K8 --profile quick")
+@app.command(epilog="Example:  python -m pgsr.experiments plot K8 --profile quick")
 def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")) -> None:
     """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
     console, store = _console(), Store(out)
@@ -248,7 +255,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         if not done:
             raise ExperimentError(
                 f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
-                f"python -m experiments run {experiment.called} --profile {profile}"
+                f"python -m pgsr.experiments run {experiment.called} --profile {profile}"
             )
         frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
         if stale:
@@ -261,7 +268,7 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         console.print(f"figure  {folder / experiment.id}.png and .pdf\n", highlight=False)
 
 
-@app.command(epilog="Examples:  python -m experiments status  |  python -m experiments status K8")
+@app.command(epilog="Examples:  python -m pgsr.experiments status  |  python -m pgsr.experiments status K8")
 def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
     """Tell how much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
     console, store, rows, reasons = _console(), Store(out), [], []
@@ -285,8 +292,8 @@ def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")
 
 
 @app.command(
-    epilog="Examples:  python -m experiments report  |  python -m experiments report --profile paper  |  "
-    "python -m experiments report K8 --out my-report"
+    epilog="Examples:  python -m pgsr.experiments report  |  python -m pgsr.experiments report --profile paper  |  "
+    "python -m pgsr.experiments report K8 --out my-report"
 )
 def report(
     names: SomeNamesArgument = None,
@@ -303,7 +310,8 @@ def report(
 
 
 @app.command(
-    epilog="Examples:  python -m experiments verdicts  |  python -m experiments verdicts K5 K8 --profile paper"
+    epilog="Examples:  python -m pgsr.experiments verdicts  |  "
+    "python -m pgsr.experiments verdicts K5 K8 --profile paper"
 )
 def verdicts(
     names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
@@ -354,7 +362,9 @@ def _print_summary(console: Console, summary: runner.Summary) -> None:
     for key, reason in summary.failures[:10]:
         console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
     if len(summary.failures) > 10:
-        console.print(f"  ... and {len(summary.failures) - 10:,} more; python -m experiments status", highlight=False)
+        console.print(
+            f"  ... and {len(summary.failures) - 10:,} more; python -m pgsr.experiments status", highlight=False
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,14 @@
 """All experiments. A new one is a module with an `EXPERIMENT`, and a line in each of the two lists here."""
 
-from experiments.engine.experiment import Experiment, ExperimentError
-from experiments.fioretto2019 import error_by_epsilon, error_by_level, headline, runtime_by_epsilon, runtime_by_size
-from experiments.kuo2018 import (
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError
+from pgsr.experiments.fioretto2019 import (
+    error_by_epsilon,
+    error_by_level,
+    headline,
+    runtime_by_epsilon,
+    runtime_by_size,
+)
+from pgsr.experiments.kuo2018 import (
     bottom_up,
     conditions,
     data_statistics,
@@ -15,8 +21,8 @@ from experiments.kuo2018 import (
     two_levels,
     weighting,
 )
-from experiments.liu2022 import errors, relations, scaling
-from experiments.ours import exact_optima
+from pgsr.experiments.liu2022 import errors, relations, scaling
+from pgsr.experiments.ours import exact_optima
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,

@@ -1,16 +1,21 @@
 """The post-processing problems as optimisation models, one solver family per file, imported when used."""
 
-from models.cpsat_ import CpSat
-from models.cumulative_flow import CumulativeFlow
-from models.cvxpy_ import Cvxpy
-from models.flow_ import Flow
-from models.gurobi_ import Gurobi
-from models.matching_ import Assignment, TransportFlow, TransportLp
-from models.mathopt_ import MathOpt
-from models.scip_ import Scip
-from models.scipy_ import Scipy
-from models.table_constraints import TableConstraints
-from models.two_stage import MidpointBottomUp, TwoStage
+if __name__ == "models":  # by its folder in a checkout; the package is pgsr.models
+    from pgsr.checkout import one_name
+
+    one_name(__name__)
+
+from pgsr.models.cpsat_ import CpSat
+from pgsr.models.cumulative_flow import CumulativeFlow
+from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.flow_ import Flow
+from pgsr.models.gurobi_ import Gurobi
+from pgsr.models.matching_ import Assignment, TransportFlow, TransportLp
+from pgsr.models.mathopt_ import MathOpt
+from pgsr.models.scip_ import Scip
+from pgsr.models.scipy_ import Scipy
+from pgsr.models.table_constraints import TableConstraints
+from pgsr.models.two_stage import MidpointBottomUp, TwoStage
 
 __all__ = [
     "Assignment",

@@ -1,14 +1,15 @@
-"""`python -m models`: which solvers this machine has."""
+"""`python -m pgsr.models`: which solvers this machine has."""
 
 from rich.console import Console
 from rich.table import Table
 
-from models.availability import solvers
+from pgsr.errors import PgsrError
+from pgsr.models.availability import solvers
 
 
 def main() -> None:
     console = Console(width=None if Console().is_terminal else 150)
-    table = Table(title="Solvers behind models/", title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(title="Solvers", title_justify="left", title_style="bold", pad_edge=False)
     for column in ("method", "solves", "package", "installed", "licence", "largest problem", "to do"):
         table.add_column(column, overflow="fold")
     for info in solvers():
@@ -21,4 +22,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except PgsrError as error:
+        Console(stderr=True).print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
+        raise SystemExit(2) from None

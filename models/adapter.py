@@ -6,12 +6,12 @@ from enum import Enum
 
 import numpy as np
 
-from models.formulate import formulate
-from models.judge import Answer, Claim, judged
-from models.program import Kind, Program, SolverProgram, quadratic, scaled
-from models.unit_steps import absolute_values, unit_steps
 from pgsr.errors import ProblemError
 from pgsr.method import Result, Seconds, Status
+from pgsr.models.formulate import formulate
+from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
+from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.problem import Problem
 from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
@@ -35,8 +35,8 @@ class SolverModel(GatedMethod):
     """A method that formulates the problem, lets a solver solve the program, and judges the answer.
 
     A new solver is one subclass with `__repr__`, `takes`, `unavailable` and `run`; everything that can be said about
-    problems, limits and answers is said here, in `models.judge` and, before a solve, in `pgsr.solving`. `run` gets a
-    `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
+    problems, limits and answers is said here, in `pgsr.models.judge` and, before a solve, in `pgsr.solving`. `run` gets
+    a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
     cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
     """
 
@@ -186,7 +186,7 @@ def _not_a_run(given: object) -> str:
     where = "Run.answer" if isinstance(given, Run) else "run"
     return (
         f"{where} is of type {type(what).__name__}; let run return Run(Answer(Claim.OPTIMAL, values=v), seconds to "
-        "formulate, seconds to solve), from models.adapter and models.judge"
+        "formulate, seconds to solve), from pgsr.models.adapter and pgsr.models.judge"
     )
 
 

@@ -1,24 +1,33 @@
-"""Installed? Licensed? How large? Which problems? Answered without starting a solver."""
+"""Installed? Licensed? How large? Which problems? Answered without starting a solver.
 
+Solvers are found through the entry points of the group `pgsr.solvers`: every installed package may declare a function
+without arguments that returns a list of `SolverInfo`, and pgsr declares its own in the same way, in pyproject.toml.
+"""
+
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 
-from models import cpsat_, flow_, gurobi_, scip_
-from models.adapter import Route, SolverModel
-from models.cpsat_ import CpSat
-from models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
-from models.cvxpy_ import Cvxpy
-from models.flow_ import Flow
-from models.gurobi_ import Gurobi
-from models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
-from models.mathopt_ import MathOpt
-from models.program import Kind
-from models.scip_ import Scip
-from models.scipy_ import Scipy
 from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
+from pgsr.errors import PgsrError
 from pgsr.method import Method
+from pgsr.models import cpsat_, flow_, gurobi_, scip_
+from pgsr.models.adapter import Route, SolverModel
+from pgsr.models.cpsat_ import CpSat
+from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
+from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.flow_ import Flow
+from pgsr.models.gurobi_ import Gurobi
+from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
+from pgsr.models.mathopt_ import MathOpt
+from pgsr.models.program import Kind
+from pgsr.models.scip_ import Scip
+from pgsr.models.scipy_ import Scipy
 from pgsr.problem import Problem
+
+GROUP = "pgsr.solvers"
+"""The group of entry points by which packages declare solvers."""
 
 ROUNDING = (CumulativeProjection, RegionTotalsProjection, EntityTotalsProjection)
 """Algorithms of pgsr that answer an integer problem by its rounded relaxation."""
@@ -26,7 +35,7 @@ ROUNDING = (CumulativeProjection, RegionTotalsProjection, EntityTotalsProjection
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One solver of models/ on this machine.
+    """One solver on this machine.
 
     Attributes:
         method: the value itself, e.g. `Cvxpy("CLARABEL")`.
@@ -52,21 +61,86 @@ class SolverInfo:
 
 
 def solvers() -> list[SolverInfo]:
-    """Every solver that models/ knows, installed or not."""
-    packages = {"SCIPY": "scipy", "GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy"}
+    """List every solver that an installed package declares, installed itself or not: ours first, then by name.
+
+    A package whose declaration cannot be read, or returns something else, is left out with a warning that names it.
+
+    Raises:
+        PgsrError: pgsr's own solvers are not declared, because pgsr runs from a folder without being installed, or
+            was installed from an older version.
+
+    >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
+    clarabel gurobipy highspy ortools osqp piqp scipy scs
+    """
+    declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != "pgsr", point.name))
+    if not declared or _package(declared[0]) != "pgsr":
+        raise PgsrError(
+            "this Python does not know the solvers of pgsr, since pgsr is not installed in it, or was before they were "
+            "declared; run pip install --editable . in the folder of pgsr"
+        )
+    return [info for point in declared for info in _declared_by(point)]
+
+
+def solver_info(method: Method, package: str, licence: str, limit: str, through: str = "") -> SolverInfo:
+    """Look up which version of `package` is installed, and what to install if it or `through` is missing.
+
+    Arguments:
+        method: the value itself; what it solves is asked of it.
+        package: the one with the solver inside, as pip calls it.
+        licence: its state.
+        limit: the largest problem.
+        through: another package that calls the solver, "" if none.
+    """
+    missing = [name for name in filter(None, (through, package)) if not _version(name)]
+    requirement = {"highspy": "'highspy<1.15'"}
+    remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
+    found = "" if missing else _version(package)
+    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy)
+
+
+def cvxpy() -> list[SolverInfo]:
+    """Describe the solvers that CVXPY calls."""
+    packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy"}
     licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "GUROBI": "commercial"}
-    return [
-        _info(Flow(), "ortools", "Apache 2.0", f"{flow_.LARGEST:,} unknowns"),
-        *(_info(MathOpt(name), "ortools", "Apache 2.0", "memory") for name in MATHOPT_SOLVERS),
-        _info(CpSat(), "ortools", "Apache 2.0", f"{cpsat_.LARGEST:,} unknowns, steps included"),
-        _info(Scipy(), "scipy", "BSD", "memory"),
-        _info(Scip(), "pyscipopt", "Apache 2.0", f"{scip_.LARGEST:,} unknowns"),
-        _gurobi(),
-        *(
-            _info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")
-            for name in CVXPY_SOLVERS
-        ),
+    infos = [
+        solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")
+        for name in CVXPY_SOLVERS
     ]
+    own = gurobi()[0]
+    return [
+        replace(info, limit=own.limit, remedy=info.remedy or own.remedy) if info.package == "gurobipy" else info
+        for info in infos
+    ]
+
+
+def gurobi() -> list[SolverInfo]:
+    """Describe Gurobi and its licence."""
+    info = solver_info(Gurobi(), "gurobipy", "", "")
+    own = gurobi_.license_file()
+    if own is not None:
+        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
+    limit = f"{gurobi_.BUNDLED_QUADRATIC_LIMIT} unknowns; {gurobi_.BUNDLED_LIMIT:,} if linear"
+    licence = "commercial, bundled with the package"
+    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or gurobi_.REMEDY)]
+
+
+def ortools() -> list[SolverInfo]:
+    """Describe the solvers inside OR-tools."""
+    return [
+        solver_info(Flow(), "ortools", "Apache 2.0", f"{flow_.LARGEST:,} unknowns"),
+        *(solver_info(MathOpt(name), "ortools", "Apache 2.0", "memory") for name in MATHOPT_SOLVERS),
+        solver_info(CpSat(), "ortools", "Apache 2.0", f"{cpsat_.LARGEST:,} unknowns, steps included"),
+    ]
+
+
+def scip() -> list[SolverInfo]:
+    """Describe SCIP."""
+    return [solver_info(Scip(), "pyscipopt", "Apache 2.0", f"{scip_.LARGEST:,} unknowns")]
+
+
+def scipy() -> list[SolverInfo]:
+    """Describe the solver inside SciPy."""
+    return [solver_info(Scipy(), "scipy", "BSD", "memory")]
 
 
 def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:
@@ -93,16 +167,6 @@ def _name(problem: Problem) -> str:
     return f"{problem.label}{totals}"
 
 
-def _info(method: Method, package: str, licence: str, limit: str, through: str = "") -> SolverInfo:
-    missing = [name for name in filter(None, (through, package)) if not _version(name)]
-    requirement = {"highspy": "'highspy<1.15'"}
-    remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
-    found = "" if missing else _version(package)
-    if method == Cvxpy("GUROBI"):
-        limit, remedy = _gurobi().limit, remedy or _gurobi().remedy
-    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy)
-
-
 def _solves(method: Method) -> str:
     if not isinstance(method, SolverModel):
         return "M_H, naive: integers"
@@ -113,15 +177,24 @@ def _solves(method: Method) -> str:
     return ", ".join(filter(None, (integer or steps, relaxed)))
 
 
-def _gurobi() -> SolverInfo:
-    info = _info(Gurobi(), "gurobipy", "", "")
-    own = gurobi_.license_file()
-    if own is not None:
-        licence, limit, remedy = f"commercial, file {own.name}", "that of the licence", info.remedy
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else ""
+
+
+def _declared_by(point: EntryPoint) -> list[SolverInfo]:
+    try:
+        infos = list(point.load()())
+    except Exception as error:  # whatever somebody else's package does while it is imported
+        reason = f"{type(error).__name__}: {error}"
     else:
-        licence, remedy = "commercial, bundled with the package", info.remedy or gurobi_.REMEDY
-        limit = f"{gurobi_.BUNDLED_QUADRATIC_LIMIT} unknowns; {gurobi_.BUNDLED_LIMIT:,} if linear"
-    return SolverInfo(info.method, info.solves, info.package, info.version, licence, limit, remedy)
+        if all(isinstance(info, SolverInfo) for info in infos):
+            return infos
+        reason = "it returns something else than SolverInfo"
+    warnings.warn(
+        f"the solvers {point.name!r} of the package {_package(point)} are left out, {reason}; update or remove it",
+        stacklevel=3,
+    )
+    return []
 
 
 def _version(package: str) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from models.adapter import Run, SolverModel
-from models.judge import Answer, Claim
-from models.optional import load, not_installed
-from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.optional import load, not_installed
+from pgsr.models.program import Kind, SolverProgram
 from pgsr.solving import Stopped
 
 LARGEST = 300_000

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.optional import load, not_installed
-from models.top_down import integers_top_down
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.certificates import certify
 from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
+from pgsr.models.optional import load, not_installed
+from pgsr.models.top_down import integers_top_down
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod, Stopped
@@ -33,7 +33,7 @@ class CumulativeFlow(GatedMethod):
     2. The root's values are rounded to the nearest integers: near the optimum the first order of the objective vanishes
        in directions that the regions below can follow.
     3. From the root down every inner region shares its integers among its children by a min-cost flow; see
-       `models.top_down`.
+       `pgsr.models.top_down`.
 
     Always feasible, by construction. Near the optimum below each fixed parent (at it, with `exact`); a heuristic
     for the whole: on tiny three-level instances at epsilon 1 the mean excess over the optimum is below 1 %. The bound
@@ -59,7 +59,7 @@ class CumulativeFlow(GatedMethod):
         (True, 6)
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
-    `tests/test_cumulative_flow.py`.
+    `tests/test_models_cumulative_flow.py`.
     """
 
     around: Method = field(default_factory=CumulativeProjection)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from models.adapter import Run, SolverModel
-from models.gurobi_ import REMEDY, Gurobi
-from models.judge import Answer, Claim
-from models.optional import load, not_installed
-from models.program import Kind, SolverProgram
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.gurobi_ import REMEDY, Gurobi
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.optional import load, not_installed
+from pgsr.models.program import Kind, SolverProgram
 from pgsr.solving import Stopped
 
 _BOTH = frozenset({Kind.LP, Kind.QP})

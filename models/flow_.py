@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from models.formulate import children_sums
-from models.optional import load, not_installed
 from pgsr.certificates import certify, objective
 from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
+from pgsr.models.formulate import children_sums
+from pgsr.models.optional import load, not_installed
 from pgsr.problem import Problem
 from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View

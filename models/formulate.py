@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from models.program import Program
 from pgsr.certificates import Multipliers
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
+from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.views import View
 

@@ -6,11 +6,11 @@ from enum import Enum
 
 import numpy as np
 
-from models.formulate import multipliers
-from models.program import Program
 from pgsr.certificates import MULTIPLIERS, Certificate, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
+from pgsr.models.formulate import multipliers
+from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.tolerances import ACCEPTED_GAP

@@ -17,7 +17,7 @@ with A(s), B(s) the numbers of groups of size at most s: the earth mover's dista
 Optimal matchings tie: costs are equal, pairs need not be, so merged sizes may differ. Only `SortedMatching` shares ties
 in proportion among children.
 
-Source: Kuo et al. 2018, algorithm 2. Shown by `tests/test_matching_models.py`.
+Source: Kuo et al. 2018, algorithm 2. Shown by `tests/test_models_matching.py`.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from models.optional import load, not_installed
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching import Match, NoMatchError, runs_below
 from pgsr.errors import MethodError
 from pgsr.method import Status
+from pgsr.models.optional import load, not_installed
 
 LARGEST_ASSIGNMENT = 5_000
 """Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB, OR-tools 9 s and 1.3 GB."""

@@ -73,7 +73,7 @@ class SolverProgram:
         subject to  matrix v = right,   order v <= order_right,   lower <= v <= upper,   v[j] integer where integer[j].
 
     The first cells of v are the z of a `Program`, and the first rows of `matrix` and `order` are its rows, so that
-    duals can be read off; what follows belongs to a linearisation (`models.unit_steps`).
+    duals can be read off; what follows belongs to a linearisation (`pgsr.models.unit_steps`).
 
     Attributes:
         quadratic, linear: shape (n,), non-negative and any.

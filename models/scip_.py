@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.adapter import Run, SolverModel
-from models.judge import Answer, Claim
-from models.optional import load, not_installed
-from models.program import Kind, SolverProgram
 from pgsr.method import Result
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.optional import load, not_installed
+from pgsr.models.program import Kind, SolverProgram
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""

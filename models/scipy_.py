@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from models.adapter import Run, SolverModel
-from models.judge import Answer, Claim
-from models.program import Kind, SolverProgram
 from pgsr.method import Result
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.program import Kind, SolverProgram
 
 
 @dataclass(frozen=True)

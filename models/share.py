@@ -21,7 +21,7 @@ _COST_RANGE = 2.0**60
 
 
 class Share:
-    """The problem of one region: its integers, shared among m children in n columns; see `models.top_down`.
+    """The problem of one region: its integers, shared among m children in n columns; see `pgsr.models.top_down`.
 
     A column is a run of sizes over which the region's integers do not grow. `length` is its number of sizes; `parent`
     are the region's integers, shape (n,). `least` and `most` are the conditions that hold without windows, shape

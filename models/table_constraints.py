@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from models.optional import load, not_installed
 from pgsr.algorithms.cost_tables import UNFINISHED, Combined, Tables
 from pgsr.method import Result, Status
+from pgsr.models.optional import load, not_installed
 from pgsr.solving import Deadline, Stopped
 
 LARGEST = 2_000_000

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from models.optional import load, not_installed
-from models.share import Share
 from pgsr.hierarchy import Hierarchy
+from pgsr.models.optional import load, not_installed
+from pgsr.models.share import Share
 from pgsr.solving import NO_LIMIT, Deadline, Stopped
 
 
@@ -61,8 +61,8 @@ def integers_top_down(
     solved one after the other: OR-tools keeps Python's lock, so threads gain nothing.
 
     Raises:
-        Stopped: out of time, OR-tools missing, a network beyond `models.share.LARGEST`, totals that contradict each
-            other; its status and reason say which.
+        Stopped: out of time, OR-tools missing, a network beyond `pgsr.models.share.LARGEST`, totals that contradict
+            each other; its status and reason say which.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -73,7 +73,7 @@ def integers_top_down(
                [1, 2, 4]])
 
     Source: the scheme is new here; convex costs as parallel arcs, Ahuja, Magnanti and Orlin 1993, section 14.3. Shown
-    by `tests/test_cumulative_flow.py`.
+    by `tests/test_models_cumulative_flow.py`.
     """
     solver = load("ortools.graph.python.min_cost_flow")
     if solver is None:

@@ -7,9 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from models.cumulative_flow import integer_root
-from models.optional import load, not_installed
-from models.top_down import integers_top_down
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.checks import checked_limit, require_kind
@@ -17,6 +14,9 @@ from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
+from pgsr.models.cumulative_flow import integer_root
+from pgsr.models.optional import load, not_installed
+from pgsr.models.top_down import integers_top_down
 from pgsr.problem import Problem, precision_weights
 from pgsr.solving import Deadline, Stopped, judged_release
 from pgsr.views import View
@@ -35,7 +35,7 @@ class TwoStage:
            subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],
                        x[root, K] = G, or x[r, K] = G[r] in every region where that is public.
 
-    3. Integers next to x, from the root down by min-cost flows with x as their targets (`models.top_down`).
+    3. Integers next to x, from the root down by min-cost flows with x as their targets (`pgsr.models.top_down`).
 
     The result has integer, non-negative counts and the public numbers of groups, and adds up. A level with epsilon 0
     has no say. It is the optimum of no stated problem, so its certificate counts violations only.
@@ -60,7 +60,7 @@ class TwoStage:
 
     Source: new here, no paper has it; step 1 is H_c of Kuo et al. 2018, section 4.3, with the middle of its optima,
     step 2 the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, on fitted instead of noisy values. Shown by
-    `tests/test_two_stage.py`.
+    `tests/test_models_two_stage.py`.
     """
 
     optimum: Optimum = Optimum.MIDPOINT
@@ -158,7 +158,7 @@ class MidpointBottomUp:
         <Status.FEASIBLE: 'feasible, not proved optimal'>
 
     Source: bottom-up after Kuo et al. 2018, slides; the midpoint and the rounding at the end are new here. Shown by
-    `tests/test_two_stage.py`.
+    `tests/test_models_two_stage.py`.
     """
 
     def supports(self, measurement: Measurement) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from models.program import Program, SolverProgram
+from pgsr.models.program import Program, SolverProgram
 
 
 def absolute_values(program: Program) -> SolverProgram:

@@ -16,7 +16,10 @@ from pgsr.method import Method, PostProcess, Result, Status
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.random import Secure, Seeded
+from pgsr.version import installed_version
 from pgsr.views import View
+
+__version__ = installed_version()
 
 __all__ = [
     "Budget",
@@ -40,6 +43,7 @@ __all__ = [
     "Status",
     "Totals",
     "View",
+    "__version__",
     "certify",
     "compare",
     "metrics",

@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 
 MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up")
-"""Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_cli.py`)."""
+"""Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_core_cli.py`)."""
 
 ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")
@@ -268,8 +268,9 @@ def _show(report: "Report", title: str) -> None:
         table.add_row(f"[{colour}]{finding.outcome}[/{colour}]", finding.name, _plain(finding.sentence))
     console = _console()
     console.print(table)
-    n_failed = sum(not finding.passed for finding in report.findings)
-    console.print(f"{len(report.findings) - n_failed} of {len(report.findings)} checks passed", highlight=False)
+    passed, undecided = (sum(f.outcome == outcome for f in report.findings) for outcome in ("passed", "open"))
+    more = f", {undecided} cannot be told from the folder" if undecided else ""
+    console.print(f"{passed} of {len(report.findings)} checks passed{more}", highlight=False)
 
 
 def _unexpected(error: Exception) -> str:

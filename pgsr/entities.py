@@ -64,7 +64,8 @@ def noisy_entities(
         >>> Problem.m_h(noisy, totals="regions", entities=entities)
         Problem(M_H with entities, totals='regions', 12 unknowns)
 
-    Sensitivity and the law: `tests/test_entities.py::test_sensitivity_by_enumeration`, `test_noise_has_its_law`.
+    Sensitivity and the law: `tests/test_m_h_regions_entities.py::test_sensitivity_by_enumeration` and
+    `test_noise_has_its_law` in the same file.
     """
     require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
     require_kind(noisy, Measurement, "noisy", "give what Geometric(...).measure returned")

@@ -49,7 +49,7 @@ class Geometric:
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
 
     Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
-    `tests/test_views.py::test_sensitivity_by_enumeration`, `tests/test_group_totals.py::test_sensitivities`.
+    `tests/test_core_views.py::test_sensitivity_by_enumeration`, `tests/test_core_group_totals.py::test_sensitivities`.
     """
 
     view: View | tuple[View, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from exact_law import noise_by
 from neighbours import CHAIN, PAIR
 from privacy_checks import frozen, published
-from test_streams import DEEP, RAGGED
+from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection

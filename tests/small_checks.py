@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, release_loss
-from test_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
-from test_double_geometric import Script as ScriptedBytes
+from test_core_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
+from test_core_double_geometric import Script as ScriptedBytes
 
 import pgsr.double_geometric as law
 from pgsr import (

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import test_streams as streams
+import test_house_streams as streams
 from neighbours import PAIR, truth_of
 from privacy_checks import frozen
-from test_double_geometric import independent_thresholds
+from test_core_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
@@ -25,7 +25,7 @@ IDENTITY = StreamId("x", "counts", 0, ("root",))
 
 
 def streams_are_asked_for_once() -> None:
-    """By measurements, numbers of groups and entities, choices and fits: a share of `test_streams`."""
+    """By measurements, numbers of groups and entities, choices and fits: a share of `test_house_streams`."""
 
     def note(n: int, what: str) -> None:
         assert n > 0, what

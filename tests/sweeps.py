@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
-from experiments.engine.store import Store
 from pgsr import CountOfCounts, Geometric, Hierarchy, View
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.store import Store
 from pgsr.problem import Problem
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -91,8 +91,8 @@ def failing_where(marker: str):
 if __name__ == "__main__":
     import sweeps
 
-    from experiments.engine.digest import code_digest
-    from experiments.engine.runner import run
+    from pgsr.experiments.engine.digest import code_digest
+    from pgsr.experiments.engine.runner import run
 
     sweep = sweeps.experiment(sweeps.noisy_counts, int(sys.argv[2]))
     code_digest(sweep)  # takes a second, once

@@ -1,4 +1,4 @@
-"""R15: whatever the arguments are, only pgsr's own errors leave. Tables, trees: `test_histogram`, `test_hierarchy`."""
+"""R15: whatever the arguments are, only pgsr's own errors leave. Tables, trees: `test_core_*`."""
 
 import math
 from collections import Counter

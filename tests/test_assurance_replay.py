@@ -9,9 +9,7 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-import models
-from models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, MidpointBottomUp, Scip, Scipy, TwoStage
-from pgsr import Estimate, Geometric, Measurement, Mechanism, Problem, View, algorithms
+from pgsr import Estimate, Geometric, Measurement, Mechanism, Problem, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
     ChosenByNoise,
@@ -34,6 +32,7 @@ from pgsr.algorithms import (
 )
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.method import Result
+from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, MidpointBottomUp, Scip, Scipy, TwoStage
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from models import TableConstraints
 from pgsr import Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
 from pgsr.algorithms.cost_tables import Tables, domains, half_widths
 from pgsr.errors import MethodError
+from pgsr.models import TableConstraints
 from pgsr.solving import Deadline, Stopped
 
 STEPS = [SlopeMerge(), SlopeGreedy()]
@@ -342,7 +342,7 @@ def test_what_is_too_large_is_a_sentence():
 
 
 def test_too_large_for_one_constraint_program_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("models.table_constraints.LARGEST", 10)
+    monkeypatch.setattr("pgsr.models.table_constraints.LARGEST", 10)
     problem = naive.problem_of(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), E12, 6)
     result = CostTables(step=TableConstraints()).solve(problem)
     assert result.status is Status.TOO_LARGE

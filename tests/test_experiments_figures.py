@@ -5,15 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from experiments.engine.experiment import Profile
-from experiments.engine.figures import error_axis
-from experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
-from experiments.engine.store import Entry, State, to_frame
-from experiments.fioretto2019 import runtime_by_size
-from experiments.registry import EXPERIMENTS, find
 from pgsr import Comparison, Result, Status
 from pgsr.comparison import Row
 from pgsr.drawing import LEVELS, log_labels, log_places, new_figure
+from pgsr.experiments.engine.experiment import Profile
+from pgsr.experiments.engine.figures import error_axis
+from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
+from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.fioretto2019 import runtime_by_size
+from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.method import Seconds
 
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")

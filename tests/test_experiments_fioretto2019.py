@@ -6,21 +6,27 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
-from experiments.engine.store import Entry, State, to_frame
-from experiments.engine.verdicts import Finding
-from experiments.fioretto2019 import error_by_epsilon, error_by_level, headline, runtime_by_epsilon, runtime_by_size
-from experiments.fioretto2019 import published as fioretto
-from experiments.fioretto2019.arms import FOUR, M_C_R, M_H_R, release_and_violations, violated
-from experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
-from experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
-from experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
-from experiments.ours import exact_optima
-from experiments.registry import find
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError
+from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
+from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.fioretto2019 import (
+    error_by_epsilon,
+    error_by_level,
+    headline,
+    runtime_by_epsilon,
+    runtime_by_size,
+)
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import FOUR, M_C_R, M_H_R, release_and_violations, violated
+from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
+from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
+from pgsr.experiments.ours import exact_optima
+from pgsr.experiments.registry import find
 
 EXPERIMENTS = [
     runtime_by_size.EXPERIMENT,

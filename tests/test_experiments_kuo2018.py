@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from instances import scale
 
-from experiments.engine.experiment import DataSet, Experiment, Profile, Scale
-from experiments.engine.store import Entry, State, Store, to_frame
-from experiments.engine.verdicts import Finding
-from experiments.kuo2018 import data_statistics, norms, three_levels, weighting
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import HC, HG, combined
-from experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
-from experiments.registry import find
 from pgsr import CountOfCounts, Hierarchy, metrics
+from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale
+from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.kuo2018 import data_statistics, norms, three_levels, weighting
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import HC, HG, combined
+from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
+from pgsr.experiments.registry import find
 
 IDS = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10")
 
@@ -112,8 +112,8 @@ def test_a_part_of_a_hierarchy():
 
 
 def test_conditions_are_counted_apart_from_the_methods():
-    from experiments.kuo2018.conditions import broken_conditions
     from pgsr import Estimate, View
+    from pgsr.experiments.kuo2018.conditions import broken_conditions
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     truth = CountOfCounts(tree, [[0, 2, 0], [1, 1, 0]])

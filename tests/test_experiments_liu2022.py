@@ -8,17 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from experiments.engine.digest import code_digest, covered
-from experiments.engine.experiment import Experiment, Profile
-from experiments.engine.runner import Condition, conditions
-from experiments.engine.store import Entry, State, Store, to_frame
-from experiments.engine.verdicts import Finding
-from experiments.liu2022 import errors, relations, scaling
-from experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
-from experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
-from experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
-from experiments.registry import EXPERIMENTS, find
 from pgsr.errors import DataError
+from pgsr.experiments.engine.digest import code_digest, covered
+from pgsr.experiments.engine.experiment import Experiment, Profile
+from pgsr.experiments.engine.runner import Condition, conditions
+from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.liu2022 import errors, relations, scaling
+from pgsr.experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
+from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
+from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
+from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 from pgsr.synthesis.simulators import households
 

@@ -14,15 +14,17 @@ import sweeps
 from rich.console import Console
 from typer.testing import CliRunner
 
-from experiments.__main__ import app
-from experiments.engine.digest import code_digest, covered
-from experiments.engine.experiment import Cell, Profile
-from experiments.engine.printed import Beside, Printed
-from experiments.engine.runner import Summary
-from experiments.engine.store import Entry, State, Store
-from experiments.engine.summary import level_errors
-from experiments.engine.tables import print_frame
-from experiments.engine.verdicts import (
+from pgsr.drawing import new_figure
+from pgsr.errors import DataError
+from pgsr.experiments.__main__ import app
+from pgsr.experiments.engine.digest import code_digest, covered
+from pgsr.experiments.engine.experiment import Cell, Profile
+from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.runner import Summary
+from pgsr.experiments.engine.store import Entry, State, Store
+from pgsr.experiments.engine.summary import level_errors
+from pgsr.experiments.engine.tables import print_frame
+from pgsr.experiments.engine.verdicts import (
     Finding,
     Verdict,
     agrees,
@@ -32,15 +34,13 @@ from experiments.engine.verdicts import (
     separated,
     worst,
 )
-from experiments.kuo2018 import published as kuo
-from experiments.registry import EXPERIMENTS
-from experiments.report import markdown, write_report
-from experiments.report import sections as report_sections
-from experiments.report.content import as_printed, report_blocks
-from experiments.report.environment import commit
-from experiments.report.means import Mean
-from pgsr.drawing import new_figure
-from pgsr.errors import DataError
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.report import markdown, write_report
+from pgsr.experiments.report import sections as report_sections
+from pgsr.experiments.report.content import as_printed, report_blocks
+from pgsr.experiments.report.environment import commit
+from pgsr.experiments.report.means import Mean
 
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
@@ -170,7 +170,7 @@ def test_troubles_are_told_with_their_remedy(written):
     assert "1 stale. Cells: T1 | small | epsilon=1 | replicate=2 | one" in text
     assert "1 failed: ValueError: a <b> | c. Cells: T1 | small | epsilon=1 | replicate=1 | two" in text
     assert "1 missing. Cells: T1 | small | epsilon=1 | replicate=2 | two" in text
-    assert "python -m experiments run T1 --profile smoke" in text
+    assert "python -m pgsr.experiments run T1 --profile smoke" in text
     assert "3 finished, 1 stale, 1 failed, 1 missing. Seconds spent: 10" in text
 
 
@@ -207,7 +207,7 @@ def test_every_registered_experiment_is_there(written):
     page = Page(html)
     for experiment in EXPERIMENTS:
         assert f"{experiment.id}: {experiment.title}" in page.text
-        assert f"python -m experiments run {experiment.id} --profile smoke" in page.text
+        assert f"python -m pgsr.experiments run {experiment.id} --profile smoke" in page.text
         assert f'<a id="{experiment.id.lower()}"></a>' in markdown
 
 
@@ -286,11 +286,11 @@ def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, m
     document = markdown.render(report_blocks(smoked, SMOKE), tmp_path / "figures")
     top = document.split("## What to run next")[0]
     assert "shows that everything runs, no number here reproduces anything" in top
-    commands = re.findall(r"`(?:\S+=\S+ )?python -m experiments ([^`]+)`", document)
+    commands = re.findall(r"`(?:\S+=\S+ )?python -m pgsr.experiments ([^`]+)`", document)
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]
-        monkeypatch.setattr("experiments.__main__.runner.run", lambda *args, **options: Summary(0, {}))
+        monkeypatch.setattr("pgsr.experiments.__main__.runner.run", lambda *args, **options: Summary(0, {}))
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (command, done.output, done.exception)
     later = markdown.render(report_blocks(smoked, Profile.QUICK), tmp_path / "figures")
@@ -338,7 +338,7 @@ def test_stand_ins_are_named(tmp_path):
 
 def test_a_profile_that_an_experiment_lacks(tmp_path):
     text = Page(write_report([tiny()], Profile.PAPER, Store(tmp_path), tmp_path)[0].read_text()).text
-    assert "it has no profile paper, but smoke. This runs it: python -m experiments run T1 --profile smoke" in text
+    assert "it has no profile paper, but smoke. This runs it: python -m pgsr.experiments run T1 --profile smoke" in text
 
 
 def test_what_matches_and_what_it_says():
@@ -504,10 +504,10 @@ def test_the_command(tmp_path):
     assert done.exit_code == 0, done.output
     assert str(out / "report.html") in done.output
     assert (
-        "Not run. This runs it: python -m experiments run K8 --profile smoke"
+        "Not run. This runs it: python -m pgsr.experiments run K8 --profile smoke"
         in Page((out / "report.html").read_text()).text
     )
-    assert "python -m experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
+    assert "python -m pgsr.experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
 
 
 def test_columns_of_numbers_stand_to_the_right():

@@ -18,16 +18,16 @@ import sweeps
 from instances import scale
 from typer.testing import CliRunner
 
-from experiments.__main__ import app
-from experiments.engine import from_file, runner
-from experiments.engine.experiment import Arm, DataSet, ExperimentError, Profile
-from experiments.engine.memory_gate import MemoryGate
-from experiments.engine.runner import Condition, conditions, run
-from experiments.engine.store import Entry, State, Store, Torn
-from experiments.registry import EXPERIMENTS, find
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.algorithms import Matching
 from pgsr.errors import DataError, MemoryNeededError
+from pgsr.experiments.__main__ import app
+from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Profile
+from pgsr.experiments.engine.memory_gate import MemoryGate
+from pgsr.experiments.engine.runner import Condition, conditions, run
+from pgsr.experiments.engine.store import Entry, State, Store, Torn
+from pgsr.experiments.registry import EXPERIMENTS, find
 
 ROOT = Path(__file__).parent.parent
 SMOKE = Profile.SMOKE
@@ -106,8 +106,8 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
 
 
 def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = "import sys, time, sweeps; from experiments.engine.experiment import Profile\n"
-    code += "from experiments.engine.runner import run; from experiments.engine.store import *\n"
+    code = "import sys, time, sweeps; from pgsr.experiments.engine.experiment import Profile\n"
+    code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
     code += (
         "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
     )
@@ -397,8 +397,10 @@ def test_the_command_line(tmp_path, monkeypatch):
     ):
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, PgsrError)
-        assert "use one of" in str(error) or "python -m experiments run K8 --profile paper" in str(error)
-    monkeypatch.setattr("experiments.__main__.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),)))
+        assert "use one of" in str(error) or "python -m pgsr.experiments run K8 --profile paper" in str(error)
+    monkeypatch.setattr(
+        "pgsr.experiments.__main__.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
+    )
     assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
     assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
 
@@ -406,7 +408,7 @@ def test_the_command_line(tmp_path, monkeypatch):
 def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     """The command line as a user has it, in a folder of the user's."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
-    command = [sys.executable, "-m", "experiments", *arguments]
+    command = [sys.executable, "-m", "pgsr.experiments", *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -414,7 +416,7 @@ def test_a_new_experiment_runs_as_it_is(tmp_path):
     """From the template to a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     written = call("new", "mine", cwd=tmp_path)
     assert written.returncode == 0, written.stderr
-    assert "python -m experiments run mine.py --profile smoke" in written.stdout
+    assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
     ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "4 cells: 4 missing; ran: 4 done" in ran.stdout
@@ -426,7 +428,7 @@ def test_a_new_experiment_runs_as_it_is(tmp_path):
     reported = call("report", "mine.py", "--profile", "smoke", cwd=tmp_path)
     assert reported.returncode == 0, reported.stderr
     page = (tmp_path / "results" / "report" / "report.md").read_text()
-    assert "`python -m experiments run mine.py --profile quick`" in page.replace(
+    assert "`python -m pgsr.experiments run mine.py --profile quick`" in page.replace(
         "PGSR_DATA=folder-of-the-real-data ", ""
     )
     again = call("new", "mine", cwd=tmp_path)
@@ -462,7 +464,7 @@ def test_help_has_examples_that_are_commands():
     for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
         done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
         assert done.exit_code == 0
-        examples = re.findall(r"python -m experiments ([a-z-]+)", done.output)
+        examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
         assert examples, arguments
         known = {command.name or command.callback.__name__ for command in app.registered_commands}
         assert set(examples) <= {name.replace("_", "-") for name in known}

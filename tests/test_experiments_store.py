@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import sweeps
 
-from experiments.engine import digest
-from experiments.engine.digest import DRAWING, code_digest, covered
-from experiments.engine.experiment import Cell, ExperimentError, Profile
-from experiments.engine.store import Entry, State, Store, StoreError, Torn
-from experiments.registry import EXPERIMENTS, find
 from pgsr import PgsrError
+from pgsr.experiments.engine import digest
+from pgsr.experiments.engine.digest import DRAWING, code_digest, covered
+from pgsr.experiments.engine.experiment import Cell, ExperimentError, Profile
+from pgsr.experiments.engine.store import Entry, State, Store, StoreError, Torn
+from pgsr.experiments.registry import EXPERIMENTS, find
 
 SMOKE = Profile.SMOKE
 CELL = Cell("T1", "small", Fraction(1, 10), 3, "M_H, wide", (("N", 5), ("norm", "L1")))
@@ -187,8 +187,8 @@ def test_leftovers_of_crashed_writers_go_when_they_are_old(tmp_path):
 MODULE = '''
 """A docstring."""
 import math
-from experiments.engine.experiment import Experiment
-from experiments.engine.figures import looks
+from pgsr.experiments.engine.experiment import Experiment
+from pgsr.experiments.engine.figures import looks
 # a comment
 SIZE = 3
 COLOUR = "red"
@@ -245,15 +245,19 @@ def _digest_as(shown: str, module: str) -> str:
 
 def test_the_digest_covers_what_is_used():
     assert len(code_digest(EXPERIMENTS[0])) == 16
-    files = digest.covered("experiments.kuo2018.bottom_up", "K8")
-    assert "experiments.kuo2018.published" not in files
-    assert "experiments.engine.figures" not in files
-    assert {"experiments.kuo2018.bottom_up", "experiments.engine.data", "experiments.engine.experiment"} <= set(files)
-    assert "SharedSeed" in files["experiments.kuo2018.bottom_up"]
-    assert "def plot" not in files["experiments.kuo2018.bottom_up"]
+    files = digest.covered("pgsr.experiments.kuo2018.bottom_up", "K8")
+    assert "pgsr.experiments.kuo2018.published" not in files
+    assert "pgsr.experiments.engine.figures" not in files
+    assert {
+        "pgsr.experiments.kuo2018.bottom_up",
+        "pgsr.experiments.engine.data",
+        "pgsr.experiments.engine.experiment",
+    } <= set(files)
+    assert "SharedSeed" in files["pgsr.experiments.kuo2018.bottom_up"]
+    assert "def plot" not in files["pgsr.experiments.kuo2018.bottom_up"]
     assert {"pgsr", "pgsr.certificates.certificate", "pgsr.double_geometric_kernel"} <= set(files)
-    assert not any(name.partition(".")[0] == "models" for name in files)
-    assert {"models", "models.judge"} <= set(digest.covered("experiments.ours.exact_optima", "X1"))
+    assert not any(name.startswith("pgsr.models") for name in files)
+    assert {"pgsr.models", "pgsr.models.judge"} <= set(digest.covered("pgsr.experiments.ours.exact_optima", "X1"))
     assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import run
+from test_core_cli import run
 from typer.testing import CliRunner
 
 from pgsr import cli

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
-from models.adapter import Run, SolverModel
-from models.availability import capabilities, solvers
-from models.cvxpy_ import SOLVERS
-from models.formulate import formulate
-from models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
-from models.judge import Answer, Claim, judged
-from models.program import Kind
 from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.availability import capabilities, solvers
+from pgsr.models.cvxpy_ import SOLVERS
+from pgsr.models.formulate import formulate
+from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
+from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.program import Kind
 
 RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View
 from pgsr.algorithms import (
     CostTables,
@@ -22,6 +21,7 @@ from pgsr.algorithms import (
 )
 from pgsr.entities import entity_totals
 from pgsr.method import Method, Result, Status
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
 TIGHT_OSQP = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}
 TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}

@@ -8,12 +8,12 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from models import Cvxpy, Flow, Gurobi, MathOpt
 from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import DataError
+from pgsr.models import Cvxpy, Flow, Gurobi, MathOpt
 
 
 class Data(StrEnum):

@@ -21,10 +21,10 @@ import pandas as pd
 import pyarrow as pa
 from rich.console import Console
 
-from experiments.engine.tables import print_frame
 from pgsr import CountOfCounts
 from pgsr.datasets import census2000, census_like
 from pgsr.errors import DataError
+from pgsr.experiments.engine.tables import print_frame
 from pgsr.isolation import run_isolated
 from pgsr.ledger import LedgerFile, Loss
 from pgsr.rounding import largest_remainder

@@ -8,7 +8,6 @@ from statistics import median
 
 import numpy as np
 
-from models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PostProcess, Problem, Result, Seeded, View
 from pgsr.algorithms import (
     CumulativeProjection,
@@ -22,6 +21,7 @@ from pgsr.algorithms import (
 from pgsr.datasets import census_like
 from pgsr.entities import entity_totals
 from pgsr.isolation import run_isolated
+from pgsr.models import CumulativeFlow, Cvxpy, Flow, MathOpt, TwoStage
 
 PEER_LIMIT = 60.0
 """Seconds a general solver may take; where it takes longer a smaller size is tried."""

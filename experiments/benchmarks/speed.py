@@ -18,9 +18,6 @@ from rich.console import Console
 from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
-from experiments.benchmarks import scale
-from experiments.engine.tables import print_frame
-from models import Cvxpy
 from pgsr import (
     CountOfCounts,
     Geometric,
@@ -39,7 +36,10 @@ from pgsr.algorithms import Matching, NoConsistency, TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
 from pgsr.double_geometric import DoubleGeometric
+from pgsr.experiments.benchmarks import scale
+from pgsr.experiments.engine.tables import print_frame
 from pgsr.isolation import run_isolated
+from pgsr.models import Cvxpy
 from pgsr.random import Source, StreamId
 
 _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from experiments.engine.experiment import DataSet
 from pgsr.datasets import census_like, kuo_taxi
+from pgsr.experiments.engine.experiment import DataSet
 
 CENSUS_LEVELS = {"states": (1, 51), "divisions": (1, 9, 51), "counties": (1, 51, 3_143)}
 """Regions by level of what `census_like` generates."""

@@ -1,31 +1,34 @@
 """Which code a result came from: a digest that changes when numbers may, and not when only looks do.
 
 It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
-apart, and every file of experiments/, models/ and pgsr/ that this imports, at any depth: with the packages that lie on
-the way, and imports inside functions, but not what only draws. Comments, docstrings, layout and imports for type
+apart, and every file of pgsr, models and experiments included, that this imports, at any depth: with the packages that
+lie on the way, and imports inside functions, but not what only draws. Comments, docstrings, layout and imports for type
 checkers do not count. Editing a figure therefore leaves results fresh, as does a package that the experiment does not
-use; editing an arm does not.
-Not covered: versions of libraries, which every result lists, and the data files.
+use; editing an arm does not. Not covered: versions of libraries, which every result lists, and the data files.
 """
 
 import ast
 import hashlib
 import importlib.util
 import sys
+import threading
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from experiments.engine.experiment import Experiment
+import pgsr
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("experiments", "models", "pgsr")
+if TYPE_CHECKING:
+    from pgsr.experiments.engine.experiment import Experiment
+
+ROOT = Path(pgsr.__file__).resolve().parents[1]
 LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
 DRAWING = ("drawing", "html", "notebook_figure", "region_figure", "looking", "comparison_figure")
 """Modules of pgsr that only show what others computed."""
+
+_PARSING = threading.Lock()  # Python 3.11 counts the parser's depth once for all threads (SystemError)
 
 
 def code_digest(experiment: "Experiment") -> str:
@@ -125,7 +128,7 @@ def _defined(statement: ast.stmt) -> set[str]:
 
 def _source(module: str) -> Path | None:
     """The source of a module of ours, by its place; None for names inside a module, and for other packages."""
-    if module.partition(".")[0] not in PACKAGES:
+    if module.partition(".")[0] != "pgsr":
         return None
     base = ROOT.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
@@ -145,7 +148,8 @@ def _file(module: str) -> Path | None:
 
 def _parsed(path: Path) -> ast.Module:
     """The file without its comments, docstrings and imports for type checkers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    with _PARSING:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             # A string that stands alone does nothing: a docstring, or the note below a constant.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from experiments.engine.printed import Beside, Paper, StandsFor
-from experiments.engine.release_record import Record, release_record
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
 from pgsr.errors import DataError
+from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
+from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.histogram import LARGEST_DENSE
 from pgsr.random import Source
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from experiments.engine.verdicts import Verdict
+    from pgsr.experiments.engine.verdicts import Verdict
 
 Parameters = tuple[tuple[str, int | float | str], ...]
 """Free parameters of a cell by name, such as (("N", 5),)."""
@@ -367,7 +367,7 @@ class Experiment:
         """The paper and the part of it, in words.
 
         Example:
-            >>> from experiments.registry import find
+            >>> from pgsr.experiments.registry import find
             >>> find("K5").reproduces
             'Kuo et al. 2018, figure 4'
         """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cloudpickle
 
-from experiments.engine.experiment import Experiment, ExperimentError
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 
 
 def load(path: Path) -> Experiment:
@@ -21,7 +21,9 @@ def load(path: Path) -> Experiment:
     """
     given, path = path, path.resolve()
     if not path.is_file():
-        raise ExperimentError(f"there is no file {path.name} in {path.parent}; python -m experiments new writes one")
+        raise ExperimentError(
+            f"there is no file {path.name} in {path.parent}; python -m pgsr.experiments new writes one"
+        )
     name = f"experiment_file_{re.sub(r'[^0-9a-zA-Z]', '_', path.stem)}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

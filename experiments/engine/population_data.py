@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from experiments.engine.experiment import DataSet
 from pgsr.errors import DataError
+from pgsr.experiments.engine.experiment import DataSet
 from pgsr.synthesis.population import Population
 
 

@@ -116,8 +116,8 @@ def stand_beside(
         remark: said before the reason why the data is other.
 
     Example:
-        >>> from experiments.kuo2018.data import TAXI_ROOT
-        >>> from experiments.kuo2018.published import K3
+        >>> from pgsr.experiments.kuo2018.data import TAXI_ROOT
+        >>> from pgsr.experiments.kuo2018.published import K3
         >>> first = stand_beside(K3, [TAXI_ROOT], {"Hc": ["Hc"]})[0]
         >>> first.where, first.number.value, first.remark
         ({'data': 'taxi, root', 'arm': 'Hc'}, 2819.8, '')

@@ -8,7 +8,7 @@ from pgsr import Method, PostProcess, ProblemError, Result, Status
 from pgsr.comparison import ANSWERED, SOLVER_SHARE, errors_by_level, judged
 
 if TYPE_CHECKING:
-    from experiments.engine.experiment import Trial
+    from pgsr.experiments.engine.experiment import Trial
 
 Record = dict[str, Any]
 

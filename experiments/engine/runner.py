@@ -21,13 +21,13 @@ from typing import Any
 
 import joblib
 
-from experiments.engine.digest import code_digest
-from experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
-from experiments.engine.memory_gate import MemoryGate
-from experiments.engine.progress import Progress
-from experiments.engine.store import Entry, State, Store, Torn
-from experiments.engine.worker import Worker
 from pgsr.errors import MemoryNeededError
+from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
+from pgsr.experiments.engine.memory_gate import MemoryGate
+from pgsr.experiments.engine.progress import Progress
+from pgsr.experiments.engine.store import Entry, State, Store, Torn
+from pgsr.experiments.engine.worker import Worker
 
 RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
 """Statuses of a record that another run may mend."""

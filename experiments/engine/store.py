@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from experiments.engine.experiment import Cell, Profile
 from pgsr import PgsrError
+from pgsr.experiments.engine.experiment import Cell, Profile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ class Entry:
         real: whether its data is real rather than generated.
         state, reason: how it ended, and why.
         record: what was measured; lists in place of arrays.
-        code: digest of the sources (`experiments.engine.digest`).
+        code: digest of the sources (`pgsr.experiments.engine.digest`).
         time_limit: seconds it was allowed.
         seconds: wall time; for the first cell of a process with its start-up.
         peak_bytes: most memory of its process while it ran.

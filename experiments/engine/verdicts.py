@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.engine.summary import LevelError
+from pgsr.experiments.engine.summary import LevelError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,8 @@ from typing import IO, Any
 import cloudpickle
 import psutil
 
-from experiments.engine.experiment import Task
+import pgsr
+from pgsr.experiments.engine.experiment import Task
 from pgsr.isolation import START_LIMIT, forget_peak, peak_memory
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -67,7 +68,7 @@ class Worker:
         for name in ONE_THREAD:
             environment.setdefault(name, "1")
         self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
-        command = [sys.executable, "-c", "from experiments.engine.worker import serve; serve()"]
+        command = [sys.executable, "-c", "from pgsr.experiments.engine.worker import serve; serve()"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
         )
@@ -151,7 +152,7 @@ def serve() -> None:
         _write(pipe, cloudpickle.dumps(outcome))
 
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(pgsr.__file__).resolve().parents[1]
 
 
 def _end_with(parent: int) -> None:

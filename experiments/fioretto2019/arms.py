@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from experiments.engine.experiment import Arm
-from experiments.engine.release_record import Record, released, result_record
 from pgsr import Estimate, Geometric, Hierarchy, Method, Problem, Result, Status, View, metrics
 from pgsr.algorithms import CumulativeProjection, IsotonicTreeProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.comparison import ANSWERED, errors_by_level
+from pgsr.experiments.engine.experiment import Arm
+from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.rounding import nearest
 
 if TYPE_CHECKING:
-    from experiments.engine.experiment import Trial
+    from pgsr.experiments.engine.experiment import Trial
 
 SMALL_SIZES = 10
 """A tenth of all sizes, the smallest, counts as small."""

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
-from experiments.engine.data import generated_census, real_taxi
-from experiments.engine.experiment import DataSet
-from experiments.engine.printed import StandsFor
 from pgsr.datasets import census2000, flights, taxi_like
 from pgsr.datasets.taxi_like import GROUPS
+from pgsr.experiments.engine.data import generated_census, real_taxi
+from pgsr.experiments.engine.experiment import DataSet
+from pgsr.experiments.engine.printed import StandsFor
 
 CENSUS_GROUPS = 117_630_445
 

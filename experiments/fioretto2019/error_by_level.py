@@ -9,16 +9,16 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import stand_beside
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, exactly, in_every_replicate, not_judged, smaller
-from experiments.engine.words import number, relation, with_error
-from experiments.fioretto2019 import published as fioretto
-from experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
-from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
 from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, exactly, in_every_replicate, not_judged, smaller
+from pgsr.experiments.engine.words import number, relation, with_error
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
+from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import stand_beside
-from experiments.engine.release_record import Record
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared
-from experiments.engine.words import number, relation, with_error
-from experiments.fioretto2019 import published as fioretto
-from experiments.fioretto2019.arms import M_C_DP, M_C_R, cumulative, release_and_violations
-from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
-from models import Cvxpy
-from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
 from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.release_record import Record
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.engine.words import number, relation, with_error
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import M_C_DP, M_C_R, cumulative, release_and_violations
+from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL
+from pgsr.models import Cvxpy
+from pgsr.models.adapter import SolverModel
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,6 @@
 """The numbers that Fioretto and Van Hentenryck 2019 print, and what they say in words."""
 
-from experiments.engine.printed import Paper, Printed
+from pgsr.experiments.engine.printed import Paper, Printed
 
 _SCALE = {"Taxi": 10_000, "Census": 1_000}
 """Table 1 prints L1 errors divided by these."""

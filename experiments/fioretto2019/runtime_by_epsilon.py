@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import epsilon_axis, error_axis
-from experiments.engine.looks import arm_looks
-from experiments.engine.release_record import Record, released
-from experiments.engine.verdicts import Verdict, compared
-from experiments.engine.words import number, with_error
-from experiments.fioretto2019 import published as fioretto
-from experiments.fioretto2019.arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, cumulative
-from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
-from models import Cvxpy
-from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem, Result
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
 from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from pgsr.experiments.engine.figures import epsilon_axis, error_axis
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.release_record import Record, released
+from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.engine.words import number, with_error
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, cumulative
+from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
+from pgsr.models import Cvxpy
+from pgsr.models.adapter import SolverModel
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,20 +15,20 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.looks import arm_looks
-from experiments.engine.release_record import Record, released
-from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
-from experiments.engine.words import number
-from experiments.fioretto2019 import published as fioretto
-from experiments.fioretto2019.arms import M_C_DP, M_H_DP, counts, cumulative
-from experiments.fioretto2019.data import KUO_TAXI, TAXI, TAXI_SMALL
-from models import Cvxpy, Gurobi, MathOpt, TableConstraints
-from models.adapter import SolverModel
 from pgsr import CountOfCounts, Problem
 from pgsr.algorithms import CostTables
 from pgsr.comparison import ANSWERED, SOLVER_SHARE
 from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.release_record import Record, released
+from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
+from pgsr.experiments.engine.words import number
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import M_C_DP, M_H_DP, counts, cumulative
+from pgsr.experiments.fioretto2019.data import KUO_TAXI, TAXI, TAXI_SMALL
+from pgsr.models import Cvxpy, Gurobi, MathOpt, TableConstraints
+from pgsr.models.adapter import SolverModel
 
 if TYPE_CHECKING:
     import pandas as pd

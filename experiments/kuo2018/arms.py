@@ -7,10 +7,10 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from experiments.engine.experiment import Arm, DataSet, Trial, release_memory
-from experiments.engine.release_record import Record
 from pgsr import Geometric, PostProcess, View, metrics
 from pgsr.algorithms import IsotonicFit
+from pgsr.experiments.engine.experiment import Arm, DataSet, Trial, release_memory
+from pgsr.experiments.engine.release_record import Record
 
 HC, HG = View.CUMULATIVE, View.RANKED
 SHORT = {HC: "Hc", HG: "Hg"}

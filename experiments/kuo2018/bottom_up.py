@@ -11,18 +11,18 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import Beside, stand_beside
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, agrees, compared, not_judged
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
-from experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import error_axis
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import Beside, stand_beside
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, not_judged
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
+from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr.random import ByteStream, StreamId
 
 if TYPE_CHECKING:

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
-from experiments.engine.release_record import Record
-from experiments.engine.verdicts import Verdict, in_every_replicate
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, in_all, ranked_memory
-from experiments.kuo2018.data import (
+from pgsr import CountOfCounts, Estimate, PostProcess, Problem
+from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure, short_number
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
+from pgsr.experiments.engine.release_record import Record
+from pgsr.experiments.engine.verdicts import Verdict, in_every_replicate
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, in_all, ranked_memory
+from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
     SYNTHETIC_PART_WEST,
@@ -25,9 +28,6 @@ from experiments.kuo2018.data import (
     TAXI,
     WHITE_WEST,
 )
-from pgsr import CountOfCounts, Estimate, PostProcess, Problem
-from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
-from pgsr.drawing import finish, legend_below, new_figure, short_number
 from pgsr.method import Method
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from experiments.engine.data import generated_census, real_taxi
-from experiments.engine.experiment import DataSet
-from experiments.engine.printed import StandsFor
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.datasets import census2000, census_like, kuo_taxi
 from pgsr.datasets.census2000_race import census2000_race
+from pgsr.experiments.engine.data import generated_census, real_taxi
+from pgsr.experiments.engine.experiment import DataSet
+from pgsr.experiments.engine.printed import StandsFor
 
 K = 100_000
 FULL, PART = 240_908_081, 2_409_081

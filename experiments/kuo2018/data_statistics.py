@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import wrapped
-from experiments.engine.looks import GENERATED, PRINTED, REAL
-from experiments.engine.printed import Beside, stand_beside
-from experiments.engine.release_record import Record
-from experiments.engine.verdicts import Verdict, exactly, not_judged
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.data import (
+from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.looks import GENERATED, PRINTED, REAL
+from pgsr.experiments.engine.printed import Beside, stand_beside
+from pgsr.experiments.engine.release_record import Record
+from pgsr.experiments.engine.verdicts import Verdict, exactly, not_judged
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_STATES,
     HOUSEHOLDS,
     SMALL_STATES,
@@ -23,7 +24,6 @@ from experiments.kuo2018.data import (
     paper_name,
     why_other,
 )
-from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

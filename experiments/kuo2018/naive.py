@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, wrapped
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import stand_beside
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, not_judged
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import EPSILONS, HC, ONE, Fitted, per_level
-from experiments.kuo2018.data import (
+from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
+from pgsr.algorithms import NoConsistency, SimplexProjection
+from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import error_axis, wrapped
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, ONE, Fitted, per_level
+from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_ROOT,
     SMALL_ROOT,
     SYNTHETIC_ROOT,
@@ -29,10 +32,7 @@ from experiments.kuo2018.data import (
     is_the_papers,
     paper_name,
 )
-from experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
-from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
-from pgsr.algorithms import NoConsistency, SimplexProjection
-from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
 from pgsr.method import Seconds
 from pgsr.solving import judged_release
 

@@ -6,16 +6,20 @@ Hc is fitted by absolute values in the paper, Hg by squares. All arms of one vie
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import error_axis, wrapped
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import stand_beside
-from experiments.engine.release_record import Record
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, worst
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
-from experiments.kuo2018.data import (
+from pgsr import PostProcess, View, metrics
+from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
+from pgsr.algorithms.isotonic import isotonic_l2_means
+from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import error_axis, wrapped
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.release_record import Record
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, worst
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_ROOT,
     SMALL_ROOT,
     SYNTHETIC_PART_ROOT,
@@ -23,11 +27,7 @@ from experiments.kuo2018.data import (
     WHITE_ROOT,
     paper_name,
 )
-from experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
-from pgsr import PostProcess, View, metrics
-from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
-from pgsr.algorithms.isotonic import isotonic_l2_means
-from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from experiments.engine.figures import wrapped
-from experiments.engine.looks import arm_looks
-from experiments.engine.release_record import Record
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
-from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
 from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
 from pgsr.drawing import finish, head, new_figure, plain_number, short_number
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.release_record import Record
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
 from pgsr.views import ranked
 
 if TYPE_CHECKING:

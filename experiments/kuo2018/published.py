@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from experiments.engine.printed import Paper, Printed
+from pgsr.experiments.engine.printed import Paper, Printed
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from experiments.engine.figures import wrapped
-from experiments.engine.release_record import Record, result_record
-from experiments.engine.summary import LevelError, LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, exactly
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined
-from experiments.kuo2018.data import (
+from pgsr import Geometric, Mechanism, View, metrics
+from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
+from pgsr.drawing import LEVELS as LEVEL_LOOKS
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
+from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.release_record import Record, result_record
+from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, exactly
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import HC, HG, ONE, TENTH, combinations, combined
+from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
     SYNTHETIC_PART_WEST,
@@ -27,11 +31,7 @@ from experiments.kuo2018.data import (
     WHITE_WEST,
     paper_name,
 )
-from experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
-from pgsr import Geometric, Mechanism, View, metrics
-from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
-from pgsr.drawing import LEVELS as LEVEL_LOOKS
-from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +160,7 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         loss = losses[0]
         words = (
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
-            " the theorem that the paper cites is for disjoint data; tests/test_selection.py has a counterexample"
+            " the theorem that the paper cites is for disjoint data; tests/test_choosing.py has a counterexample"
         )
         yield Verdict(kuo.SELECTION_COST.words, "any data", exactly(False, "composition of the budgets"), words)
 

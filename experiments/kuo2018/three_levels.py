@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.looks import arm_looks
-from experiments.engine.summary import level_errors
-from experiments.engine.verdicts import Finding, Judgement, Verdict, compared, worst
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import (
+from pgsr.algorithms import Matching, NoConsistency
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.summary import level_errors
+from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, compared, worst
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
     HC,
     HG,
@@ -20,7 +21,7 @@ from experiments.kuo2018.arms import (
     posts_record,
     ranked_memory,
 )
-from experiments.kuo2018.data import (
+from pgsr.experiments.kuo2018.data import (
     CENSUS_STATES,
     HAWAIIAN_WEST,
     SYNTHETIC_PART_WEST,
@@ -28,8 +29,7 @@ from experiments.kuo2018.data import (
     TAXI,
     WHITE_WEST,
 )
-from experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, where
-from pgsr.algorithms import Matching, NoConsistency
+from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, where
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import error_axis, wrapped
-from experiments.engine.looks import PRINTED, arm_looks
-from experiments.engine.printed import Beside, stand_beside
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
-from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_ROOT, TAXI_ROOT, WHITE_ROOT, paper_name
-from experiments.kuo2018.epsilon_figures import (
+from pgsr.algorithms import NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import error_axis, wrapped
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.printed import Beside, stand_beside
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
+from pgsr.experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_ROOT, TAXI_ROOT, WHITE_ROOT, paper_name
+from pgsr.experiments.kuo2018.epsilon_figures import (
     BARS,
     compared_words,
     measured,
@@ -21,8 +23,6 @@ from experiments.kuo2018.epsilon_figures import (
     number,
     printed_verdict,
 )
-from pgsr.algorithms import NoConsistency
-from pgsr.drawing import finish, legend_below, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

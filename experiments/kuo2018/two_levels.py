@@ -7,12 +7,13 @@ yardstick, not a bound; its constant is restored, not read off the paper.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.looks import arm_looks
-from experiments.engine.summary import level_errors
-from experiments.engine.verdicts import Verdict, compared, not_judged
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import (
+from pgsr.algorithms import Matching
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.summary import level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
     HALF,
     HC,
@@ -25,7 +26,7 @@ from experiments.kuo2018.arms import (
     posts_record,
     ranked_memory,
 )
-from experiments.kuo2018.data import (
+from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_STATES,
     SMALL_STATES,
     SYNTHETIC_PART_STATES,
@@ -33,8 +34,7 @@ from experiments.kuo2018.data import (
     WHITE_STATES,
     paper_name,
 )
-from experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, number, where
-from pgsr.algorithms import Matching
+from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, number, where
 
 if TYPE_CHECKING:
     import pandas as pd

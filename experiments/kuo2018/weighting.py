@@ -5,12 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Profile, Scale
-from experiments.engine.looks import arm_looks
-from experiments.engine.summary import level_errors
-from experiments.engine.verdicts import Finding, Verdict, compared, worst
-from experiments.kuo2018 import published as kuo
-from experiments.kuo2018.arms import (
+from pgsr.algorithms import Matching, Merge
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.summary import level_errors
+from pgsr.experiments.engine.verdicts import Finding, Verdict, compared, worst
+from pgsr.experiments.kuo2018 import published as kuo
+from pgsr.experiments.kuo2018.arms import (
     EPSILONS,
     ONE,
     TENTH,
@@ -21,7 +22,7 @@ from experiments.kuo2018.arms import (
     posts_record,
     ranked_memory,
 )
-from experiments.kuo2018.data import (
+from pgsr.experiments.kuo2018.data import (
     HAWAIIAN_STATES,
     SMALL_STATES,
     SYNTHETIC_PART_STATES,
@@ -29,8 +30,7 @@ from experiments.kuo2018.data import (
     TAXI_HALVES,
     WHITE_STATES,
 )
-from experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, measured, where
-from pgsr.algorithms import Matching, Merge
+from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, measured, where
 
 if TYPE_CHECKING:
     import pandas as pd

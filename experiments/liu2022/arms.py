@@ -11,8 +11,8 @@ from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from experiments.engine.experiment import Arm, DataSet, ExperimentError
 from pgsr.errors import MemoryNeededError
+from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
@@ -33,8 +33,8 @@ from pgsr.synthesis import (
 )
 
 if TYPE_CHECKING:
-    from experiments.engine.experiment import Trial
-    from experiments.engine.release_record import Record
+    from pgsr.experiments.engine.experiment import Trial
+    from pgsr.experiments.engine.release_record import Record
 
 Method = Family | IndependentMarginals | PersonsAlone
 

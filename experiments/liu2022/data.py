@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from experiments.engine.population_data import PopulationData
 from pgsr.datasets.nhts2001 import nhts2001
+from pgsr.experiments.engine.population_data import PopulationData
 from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.simulators import households, referrals, related_households

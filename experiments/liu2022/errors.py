@@ -5,11 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Parameters, Profile, Scale
-from experiments.engine.summary import LevelErrors
-from experiments.engine.verdicts import Verdict, separated
-from experiments.liu2022 import published as liu
-from experiments.liu2022.arms import (
+from pgsr.experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from pgsr.experiments.engine.summary import LevelErrors
+from pgsr.experiments.engine.verdicts import Verdict, separated
+from pgsr.experiments.liu2022 import published as liu
+from pgsr.experiments.liu2022.arms import (
     HPD_FIXED,
     HPD_GEN,
     MARGINALS,
@@ -18,8 +18,8 @@ from experiments.liu2022.arms import (
     synthesis_memory,
     synthesis_record,
 )
-from experiments.liu2022.data import NHTS, NHTS_REDUCED, REFERRALS, SMALL_REDUCED
-from experiments.liu2022.error_figures import LARGEST, MEAN, close, error_figure, errors_of, share, smaller_than
+from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, REFERRALS, SMALL_REDUCED
+from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, close, error_figure, errors_of, share, smaller_than
 
 if TYPE_CHECKING:
     import pandas as pd

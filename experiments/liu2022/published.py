@@ -1,6 +1,6 @@
 """What Liu and Wu 2022 say in words. Their figures print no numbers."""
 
-from experiments.engine.printed import Paper
+from pgsr.experiments.engine.printed import Paper
 
 CLAIMS = {
     "figure 2a": "HPD-Fixed has a smaller largest error than HPD-Gen",

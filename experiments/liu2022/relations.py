@@ -4,13 +4,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from experiments.engine.experiment import Experiment, Parameters, Profile, Scale
-from experiments.engine.summary import LevelErrors
-from experiments.engine.verdicts import Verdict
-from experiments.liu2022 import published as liu
-from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, synthesis_memory, synthesis_record
-from experiments.liu2022.data import RELATED, SMALL_RELATED
-from experiments.liu2022.error_figures import LARGEST, MEAN, close, error_figure, errors_of, queries_of, smaller_than
+from pgsr.experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from pgsr.experiments.engine.summary import LevelErrors
+from pgsr.experiments.engine.verdicts import Verdict
+from pgsr.experiments.liu2022 import published as liu
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, synthesis_memory, synthesis_record
+from pgsr.experiments.liu2022.data import RELATED, SMALL_RELATED
+from pgsr.experiments.liu2022.error_figures import (
+    LARGEST,
+    MEAN,
+    close,
+    error_figure,
+    errors_of,
+    queries_of,
+    smaller_than,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

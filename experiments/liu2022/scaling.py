@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.engine.experiment import Arm, DataSet, Experiment, ExperimentError, Parameters, Profile, Scale, Trial
-from experiments.engine.figures import error_axis
-from experiments.engine.looks import arm_looks
-from experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
-from experiments.liu2022 import published as liu
-from experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
-from experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
 from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.errors import MemoryNeededError
+from pgsr.experiments.engine.experiment import (
+    Arm,
+    DataSet,
+    Experiment,
+    ExperimentError,
+    Parameters,
+    Profile,
+    Scale,
+    Trial,
+)
+from pgsr.experiments.engine.figures import error_axis
+from pgsr.experiments.engine.looks import arm_looks
+from pgsr.experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
+from pgsr.experiments.liu2022 import published as liu
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MULTIPLICATIVE, Competitor
+from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, only, up_to
 from pgsr.synthesis import (
     AdaptiveBudget,
     Domain,
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.engine.release_record import Record
+    from pgsr.experiments.engine.release_record import Record
 
 ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN)
 SIZE, ATTRIBUTES = "largest size M", "number of attributes"

@@ -13,13 +13,16 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from experiments.engine.figures import wrapped
-from experiments.engine.summary import LevelErrors, level_errors
-from experiments.engine.verdicts import Verdict, compared, in_every_replicate
-from experiments.engine.words import number, relation, with_error
-from experiments.fioretto2019.arms import M_C_DP, M_H_DP, cumulative
-from experiments.fioretto2019.data import (
+from pgsr import Geometric, Problem, Totals, View
+from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
+from pgsr.drawing import LEVELS, finish, head, legend_below, level_name, log_labels, new_figure
+from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate
+from pgsr.experiments.engine.words import number, relation, with_error
+from pgsr.experiments.fioretto2019.arms import M_C_DP, M_H_DP, cumulative
+from pgsr.experiments.fioretto2019.data import (
     CENSUS_2000,
     CENSUS_SMALL,
     FLIGHTS,
@@ -28,10 +31,7 @@ from experiments.fioretto2019.data import (
     KUO_TAXI,
     TAXI,
 )
-from models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
-from pgsr import Geometric, Problem, Totals, View
-from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
-from pgsr.drawing import LEVELS, finish, head, legend_below, level_name, log_labels, new_figure
+from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.engine.experiment import Experiment, Profile
-from experiments.engine.store import Store
-from experiments.report import html, markdown
-from experiments.report.content import report_blocks
-from experiments.report.sections import collect
+from pgsr.experiments.engine.experiment import Experiment, Profile
+from pgsr.experiments.engine.store import Store
+from pgsr.experiments.report import html, markdown
+from pgsr.experiments.report.content import report_blocks
+from pgsr.experiments.report.sections import collect
 
 
 def write_report(experiments: Sequence[Experiment], profile: Profile, store: Store, folder: Path) -> tuple[Path, Path]:

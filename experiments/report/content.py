@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from experiments.engine.experiment import Profile
-from experiments.engine.printed import Printed
-from experiments.engine.runner import Condition
-from experiments.engine.store import Entry
-from experiments.engine.verdicts import FEWEST, Finding, by
-from experiments.report.blocks import (
+from pgsr.comparison import ANSWERED
+from pgsr.drawing import level_name
+from pgsr.experiments.engine.experiment import Profile
+from pgsr.experiments.engine.printed import Printed
+from pgsr.experiments.engine.runner import Condition
+from pgsr.experiments.engine.store import Entry
+from pgsr.experiments.engine.verdicts import FEWEST, Finding, by
+from pgsr.experiments.report.blocks import (
     Block,
     Bullets,
     Cell,
@@ -25,14 +27,12 @@ from experiments.report.blocks import (
     table,
     text,
 )  # fmt: skip
-from experiments.report.environment import environment
-from experiments.report.means import Mean
-from experiments.report.sections import Section
-from pgsr.comparison import ANSWERED
-from pgsr.drawing import level_name
+from pgsr.experiments.report.environment import environment
+from pgsr.experiments.report.means import Mean
+from pgsr.experiments.report.sections import Section
 
 SHOWN_KEYS = 5
-"""Keys of cells in a note; `python -m experiments status` has the rest."""
+"""Keys of cells in a note; `python -m pgsr.experiments status` has the rest."""
 
 LONG = 30
 """Rows of a table above which it is folded."""
@@ -93,16 +93,16 @@ def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
     left = [section for section in sections if section.unfinished]
     if left:
         names = " ".join(section.experiment.called for section in left)
-        command = Code(f"python -m experiments run {names} --profile {profile}")
+        command = Code(f"python -m pgsr.experiments run {names} --profile {profile}")
         items.append(("To compute what this report lacks: ", command))
     larger = {Profile.SMOKE: Profile.QUICK, Profile.QUICK: Profile.PAPER}.get(profile)
     next_ones = [s.experiment.called for s in sections if s.done and larger in s.experiment.profiles]
     if larger is not None and next_ones:
         takes = "minutes each" if larger is Profile.QUICK else "hours; the papers' sizes and replicates"
         real = "" if os.environ.get("PGSR_DATA") else "PGSR_DATA=folder-of-the-real-data "
-        command = Code(f"{real}python -m experiments run {' '.join(next_ones)} --profile {larger}")
+        command = Code(f"{real}python -m pgsr.experiments run {' '.join(next_ones)} --profile {larger}")
         items.append((f"Next, profile {larger} ({takes}): ", command))
-        again = Code(f"python -m experiments report {' '.join(next_ones)} --profile {larger}")
+        again = Code(f"python -m pgsr.experiments report {' '.join(next_ones)} --profile {larger}")
         items.append(("and then its report: ", again))
     if items:
         yield Heading(2, "What to run next", "next")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.engine.digest import ROOT
-from experiments.engine.store import Entry, host, versions
+from pgsr.experiments.engine.digest import ROOT
+from pgsr.experiments.engine.store import Entry, host, versions
 
 
 def environment(entries: Iterable[Entry]) -> list[tuple[str, str]]:

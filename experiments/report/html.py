@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from experiments.report.blocks import (
+from pgsr.experiments.report.blocks import (
     Block,
     Bullets,
     Cell,
@@ -18,7 +18,7 @@ from experiments.report.blocks import (
     Text,
     parts_of,
 )
-from experiments.report.style import STYLE
+from pgsr.experiments.report.style import STYLE
 
 SCALE = 0.625
 """Pixels on the page per pixel of a picture, so that text is as large in small figures as in wide ones."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from experiments.report.blocks import (
+from pgsr.experiments.report.blocks import (
     Block,
     Bullets,
     Cell,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import fmean, stdev
 
-from experiments.engine.experiment import Parameters
-from experiments.engine.printed import Beside, Printed
-from experiments.engine.store import Entry, plain
-from experiments.engine.verdicts import FEWEST, half_width
+from pgsr.experiments.engine.experiment import Parameters
+from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.store import Entry, plain
+from pgsr.experiments.engine.verdicts import FEWEST, half_width
 
 
 @dataclass(frozen=True)

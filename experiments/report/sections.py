@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from experiments.engine.digest import code_digest
-from experiments.engine.experiment import DataSet, Experiment, Profile
-from experiments.engine.printed import Beside, Printed
-from experiments.engine.runner import Condition, conditions
-from experiments.engine.store import Entry, State, Store, Torn, to_frame
-from experiments.engine.verdicts import Verdict
-from experiments.report.means import Mean, beside, means
 from pgsr.errors import DataError
+from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
+from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.runner import Condition, conditions
+from pgsr.experiments.engine.store import Entry, State, Store, Torn, to_frame
+from pgsr.experiments.engine.verdicts import Verdict
+from pgsr.experiments.report.means import Mean, beside, means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ class Section:
     def command(self) -> str:
         """The command that runs it, or what is left of it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
-        return f"python -m experiments run {self.experiment.called} --profile {profile}"
+        return f"python -m pgsr.experiments run {self.experiment.called} --profile {profile}"
 
 
 def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:

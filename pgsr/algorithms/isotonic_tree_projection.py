@@ -25,7 +25,7 @@ class IsotonicTreeProjection:
     2. their first differences are counts; `projection` makes them consistent (M_H).
 
     With `totals` REGIONS every region has a G of its own, which its last cell is; `projection` then has to solve M_H
-    with every region's total, such as `models.Flow(around=RegionTotalsProjection())`.
+    with every region's total, such as `pgsr.models.Flow(around=RegionTotalsProjection())`.
 
     The result is feasible for M_c but not its optimum, so its certificate gives the objective of M_c without a bound.
 

@@ -55,7 +55,7 @@ def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Mult
     Raises:
         TooLargeError: weights times differences exceed 64-bit arithmetic.
 
-    Shown against exhaustive search by `tests/test_certificate_bounds.py::test_potentials_equal_brute_force`.
+    Shown against exhaustive search by `tests/test_certificates_lagrangian.py::test_potentials_equal_brute_force`.
     """
     if estimate.values.dtype.kind != "i":
         return False

@@ -24,7 +24,7 @@ def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.nd
     The objective is separable and convex over a laminar family, so x is optimal if and only if at every inner region
     max L(children) <= min R(children), and across sizes max L(root) <= min R(root), or without a total
     max L(root) <= 0 <= min R(root). Shown against exhaustive search by
-    `tests/test_certificate.py::test_exchange_test_equals_brute_force`.
+    `tests/test_certificates_certificate.py::test_exchange_test_equals_brute_force`.
 
     Args:
         w: weights, shape (regions,).

@@ -8,6 +8,7 @@ import numpy as np
 import psutil
 
 from pgsr import memory
+from pgsr.errors import MemoryNeededError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.release.errors import ReleaseError
@@ -81,8 +82,18 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
     cells, what = tree.n_regions * n_sizes, f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes"
     filled = 0 if truth is None else _filled(truth)
     here = psutil.Process().memory_info().rss
-    memory.require(max(0, peak_bytes(terms.kind, tree.n_regions, n_sizes, filled) - here), what)
-    free, needed = shutil.disk_usage(folder.parent).free, 32 * cells + 2**20
+    needed = max(0, peak_bytes(terms.kind, tree.n_regions, n_sizes, filled) - here)
+    try:
+        memory.require(needed, what)
+    except MemoryNeededError:
+        if truth is None:
+            raise
+        # How much the rows need is private, so no number is told.
+        raise MemoryNeededError(
+            f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
+            "nothing was charged"
+        ) from None
+    free, needed = shutil.disk_usage(folder.parent).free, 64 * cells + 2**20
     if free < needed:
         raise ReleaseError(
             f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "

@@ -217,4 +217,4 @@ CONFIGURATION = Table(
     one_of=(("entities",), ("tuples",)),
     apart=("ledger_total",),
 )
-"""Of `pgsr release`. `tests/test_schema.py` holds names, kinds and defaults equal to those of the reading code."""
+"""Of `pgsr release`. `tests/test_release_schema.py` holds names, kinds and defaults equal to the reading code's."""

@@ -36,7 +36,7 @@ class CostTables(GatedMethod):
         window: D[r, s] is y +- delta within 0..G. "paper": delta = 3 ceil(2 lambda^2), lambda = sensitivity / (epsilon
             of the level); a number: that delta; None: 0..G, nothing is cut off. How windows that leave no feasible
             point are widened is said in `pgsr.algorithms.cost_tables.windows.domains`.
-        step: how phi is computed: `SlopeMerge()`, `SlopeGreedy()`, or `models.TableConstraints()` (M_dp^OP).
+        step: how phi is computed: `SlopeMerge()`, `SlopeGreedy()`, or `pgsr.models.TableConstraints()` (M_dp^OP).
 
     Shapes: any depth, any number of sizes. Complexity: O(entries log children), where entries = regions x sizes x
     (2 delta + 1); delta grows with 1 / epsilon^2. Memory: one size's tables and one byte or two per entry of an inner

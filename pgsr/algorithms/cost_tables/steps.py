@@ -81,7 +81,7 @@ class Combined:
 
 @runtime_checkable
 class Step(Protocol):
-    """How phi is computed. A new one is any object with these two methods; see `models.TableConstraints`."""
+    """How phi is computed. A new one is any object with these two methods; see `pgsr.models.TableConstraints`."""
 
     def unavailable(self) -> Result | None:
         """None, or the result of every solve because a package is missing."""

@@ -68,7 +68,7 @@ class CumulativeProjection(GatedMethod):
         6.000000
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8. Shown equal to an interior-point solver by
-    `tests/test_cumulative_projection.py::test_equals_clarabel`.
+    `tests/test_m_c_projection.py::test_equals_clarabel`.
     """
 
     gap: float = PROVED_GAP

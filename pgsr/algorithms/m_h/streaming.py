@@ -171,7 +171,7 @@ class StreamedTreeProjection:
         >>> result.optimal, result.objective, result.roots
         (True, 7, array([3, 1, 2, 0, 0]))
 
-    Shown equal to `TreeProjection` by `tests/test_streaming.py::test_equals_tree_projection`.
+    Shown equal to `TreeProjection` by `tests/test_m_h_streaming.py::test_equals_tree_projection`.
     """
 
     block: int | None = None

@@ -30,7 +30,7 @@ class EntityTotalsProjection(GatedMethod):
     following exactly, see `entities_dual`. So the answer is feasible up to rounding.
 
     What is exact: the relaxation, at any scale. In integers the conditions are no network, so nothing like
-    `TreeProjection` is known. Branch and bound (`models.MathOpt("GSCIP")`, `Gurobi`) is exact on tiny problems,
+    `TreeProjection` is known. Branch and bound (`pgsr.models.MathOpt("GSCIP")`, `Gurobi`) is exact on tiny problems,
     of tens of unknowns; at 671 it had no integer point after 15 seconds. Here an integer problem gets its relaxation
     rounded to the nearest integers: RELAXED, because totals, entities and sums are then off by the roundings, and the
     certificate counts where.
@@ -54,7 +54,7 @@ class EntityTotalsProjection(GatedMethod):
 
     Source: M_H of Fioretto and Van Hentenryck 2019, section 5; numbers of groups and of entities side by side as in
     Kuo et al. 2018, section 2. Shown equal to an interior-point solver by
-    `tests/test_entities.py::test_relaxation_equals_clarabel`.
+    `tests/test_m_h_regions_entities.py::test_relaxation_equals_clarabel`.
     """
 
     def supports(self, problem: Problem) -> str | None:
@@ -68,7 +68,7 @@ class EntityTotalsProjection(GatedMethod):
         if problem.totals is not Totals.REGIONS or len(problem.entities) != problem.hierarchy.n_regions:
             return (
                 "EntityTotalsProjection needs every region's total and number of entities; with the root's alone use "
-                "a solver of quadratic programs such as models.Cvxpy('CLARABEL')"
+                "a solver of quadratic programs such as pgsr.models.Cvxpy('CLARABEL')"
             )
         return None
 

@@ -57,7 +57,7 @@ class RegionTotalsProjection(GatedMethod):
         array([6., 3., 3.])
 
     Source: the problem, M_H of Fioretto and Van Hentenryck 2019, section 5, under the totals that Kuo et al. 2018
-    publish. Shown equal to an interior-point solver by `tests/test_region_totals.py::test_equals_clarabel`.
+    publish. Shown equal to an interior-point solver by `tests/test_m_h_regions_projection.py::test_equals_clarabel`.
     """
 
     def supports(self, problem: Problem) -> str | None:

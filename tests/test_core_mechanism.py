@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from models import Cvxpy
 from pgsr import Geometric, Ledger, Mechanism, PgsrError, Problem, Secure, Seeded, Status, View, certify
 from pgsr.algorithms import (
     BottomUp,
@@ -18,6 +17,7 @@ from pgsr.algorithms import (
     TreeProjection,
     isotonic_l2,
 )
+from pgsr.models import Cvxpy
 
 
 def test_isotonic_tree_projection_is_its_two_steps():

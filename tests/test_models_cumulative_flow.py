@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from models import CumulativeFlow, Cvxpy, Scipy
-from models.top_down import integers_top_down
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection
 from pgsr.errors import ArgumentError
+from pgsr.models import CumulativeFlow, Cvxpy, Scipy
+from pgsr.models.top_down import integers_top_down
 from pgsr.solving import Deadline, Stopped
 
 pytest.importorskip("ortools")

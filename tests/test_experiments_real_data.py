@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from instances import scale
 
-from experiments.kuo2018.bottom_up import SharedSeed
-from experiments.kuo2018.data import two_levels
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
@@ -21,6 +19,8 @@ from pgsr.algorithms import (
     TreeProjection,
 )
 from pgsr.datasets import kuo_taxi
+from pgsr.experiments.kuo2018.bottom_up import SharedSeed
+from pgsr.experiments.kuo2018.data import two_levels
 
 FILE = "kuo2018_taxi_nyc2013.parquet"
 

@@ -13,9 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import Cvxpy, Flow, Gurobi
-from models.adapter import SolverModel
-from models.program import Kind
 from pgsr import (
     Certificate,
     Comparison,
@@ -39,6 +36,9 @@ from pgsr.comparison_row import Row
 from pgsr.entities import entity_totals
 from pgsr.isolation import run_isolated
 from pgsr.method import Seconds
+from pgsr.models import Cvxpy, Flow, Gurobi
+from pgsr.models.adapter import SolverModel
+from pgsr.models.program import Kind
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
@@ -283,7 +283,7 @@ class Wrong(SolverModel):
         return None
 
     def run(self, program, time_limit):
-        from models.adapter import Run
+        from pgsr.models.adapter import Run
 
         array = np.zeros(program.n)
         return {"array": array, "nothing": None, "run of an array": Run(array, 0.0, 0.0)}[self.returned]

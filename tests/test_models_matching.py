@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from models import Assignment, TransportFlow, TransportLp
 from pgsr import (
     CountOfCounts,
     Geometric,
@@ -25,6 +24,7 @@ from pgsr.algorithms import Matching, Merge, match_groups
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching import Matcher, NoMatchError, SortedMatching
 from pgsr.errors import ArgumentError, MethodError, ProblemError
+from pgsr.models import Assignment, TransportFlow, TransportLp
 
 MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), TransportLp()]
 
@@ -192,7 +192,7 @@ def test_limits_are_sentences(monkeypatch):
         ("LARGEST_FLOW", TransportFlow(), r"3 sizes by 3 runs of the children are 9 arcs.*SortedMatching"),
         ("LARGEST_LP", TransportLp(), r"9 variables.*SortedMatching"),
     ]:
-        monkeypatch.setattr(f"models.matching_.{constant}", 2)
+        monkeypatch.setattr(f"pgsr.models.matching_.{constant}", 2)
         with pytest.raises(NoMatchError, match=word) as caught:
             model.match(parent, children)
         assert caught.value.status is Status.TOO_LARGE
@@ -212,7 +212,7 @@ def test_limits_are_sentences(monkeypatch):
 
 @pytest.mark.parametrize("model", [Assignment(solver="ortools"), TransportFlow()], ids=repr)
 def test_missing_packages_are_sentences(model, monkeypatch):
-    monkeypatch.setattr("models.matching_.load", lambda module: None)
+    monkeypatch.setattr("pgsr.models.matching_.load", lambda module: None)
     with pytest.raises(PgsrError, match="ortools is missing; pip install ortools") as caught:
         model.match(groups([1]), [groups([2])])
     assert caught.value.status is Status.NOT_INSTALLED

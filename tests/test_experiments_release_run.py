@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from experiments.benchmarks import release_run
 from pgsr.errors import DataError
+from pgsr.experiments.benchmarks import release_run
 from pgsr.release import ReleaseConfig
 
 

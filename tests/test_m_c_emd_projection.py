@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
-from test_cumulative_projection import TOTALS, random_problem
+from test_m_c_projection import TOTALS, random_problem
 
-from models import Scipy
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeProjection, EmdProjection
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
 from pgsr.errors import MethodError
+from pgsr.models import Scipy
 from pgsr.solving import NO_LIMIT
 
 

@@ -1,9 +1,9 @@
-"""Every method on every problem it supports: the matrix that `python -m experiments agreement` prints in full."""
+"""Every method on every problem it supports: the matrix that `python -m pgsr.experiments agreement` prints in full."""
 
 import pytest
 from instances import scale
 
-from experiments.benchmarks.agreement import PROBLEMS, agreement, table
+from pgsr.experiments.benchmarks.agreement import PROBLEMS, agreement, table
 
 UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
 

@@ -10,10 +10,6 @@ from counting import Counting
 from instances import random_tree, random_truth, scale
 from scipy.optimize import linprog
 
-from models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
-from models.availability import capabilities
-from models.formulate import formulate
-from models.latex import latex
 from pgsr import (
     CountOfCounts,
     Estimate,
@@ -42,6 +38,10 @@ from pgsr.algorithms import (
 from pgsr.certificates import Multipliers, is_decided, lagrangian_bound, violations
 from pgsr.entities import entity_totals, noisy_entities
 from pgsr.group_totals import nearest_consistent, noisy_numbers
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
+from pgsr.models.availability import capabilities
+from pgsr.models.formulate import formulate
+from pgsr.models.latex import latex
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

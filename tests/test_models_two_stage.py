@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from models import MidpointBottomUp, TwoStage
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
 from pgsr.algorithms import BottomUp, CumulativeProjection, Matching, Optimum, isotonic_l1
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, ProblemError
+from pgsr.models import MidpointBottomUp, TwoStage
 
 pytest.importorskip("ortools")
 

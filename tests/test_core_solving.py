@@ -6,7 +6,6 @@ import naive
 import numpy as np
 import pytest
 
-from models import CumulativeFlow, Cvxpy, Flow
 from pgsr import CountOfCounts, Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, memory
 from pgsr.algorithms import (
     CostTables,
@@ -21,6 +20,7 @@ from pgsr.algorithms import (
 )
 from pgsr.entities import entity_totals
 from pgsr.errors import MemoryNeededError
+from pgsr.models import CumulativeFlow, Cvxpy, Flow
 from pgsr.solving import Deadline, Stopped
 
 TREE = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0])

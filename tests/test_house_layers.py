@@ -17,7 +17,7 @@ def run(*command: str, **options) -> subprocess.CompletedProcess:
 
 def test_import_is_light():
     heavy = ("numba", "cvxpy", "gurobipy", "ortools", "highspy", "pandas", "matplotlib", "pyarrow")
-    done = run("-c", f"import sys, pgsr, models; print([name for name in {heavy} if name in sys.modules])")
+    done = run("-c", f"import sys, pgsr, pgsr.models; print([name for name in {heavy} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -48,7 +48,8 @@ def test_the_readme_snippet_runs_word_for_word(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [("-m", "models"), ("-m", "experiments", "--help"), ("-m", "experiments", "compare", "--help")]
+    "command",
+    [("-m", "pgsr.models"), ("-m", "pgsr.experiments", "--help"), ("-m", "pgsr.experiments", "compare", "--help")],
 )
 def test_commands_answer(command):
     done = run(*command)
@@ -57,7 +58,7 @@ def test_commands_answer(command):
 
 
 def test_compare_end_to_end(tmp_path):
-    done = run("-m", "experiments", "compare", "--data", "flights", "--time-limit", "3", "--out", str(tmp_path))
+    done = run("-m", "pgsr.experiments", "compare", "--data", "flights", "--time-limit", "3", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "OPTIMAL" in done.stdout
     assert "TOO_LARGE" in done.stdout
@@ -71,7 +72,7 @@ def test_errors_at_the_command_line_are_sentences(tmp_path):
         (["--out", "/proc/nowhere"], "choose another folder"),
     ]:
         environment = {name: value for name, value in os.environ.items() if name != "PGSR_DATA"}
-        done = run("-m", "experiments", "compare", "--out", str(tmp_path), *arguments, env=environment)
+        done = run("-m", "pgsr.experiments", "compare", "--out", str(tmp_path), *arguments, env=environment)
         assert done.returncode == 2
         assert word in done.stderr
         assert "Traceback" not in done.stderr

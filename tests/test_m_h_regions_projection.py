@@ -134,7 +134,7 @@ def test_an_integer_problem_is_relaxed_and_rounded():
 def test_integers_equal_brute_force():
     """R10 for M_H with every region's total: the flow around the continuous optimum."""
     pytest.importorskip("ortools")
-    from models import Flow
+    from pgsr.models import Flow
 
     rng = np.random.default_rng(50)
     checked = 0
@@ -156,7 +156,7 @@ def test_integers_equal_brute_force():
 def test_m_c_dp_keeps_every_total():
     """A lone region gets the nearest non-decreasing integers; a hierarchy an answer that is feasible for M_c."""
     pytest.importorskip("ortools")
-    from models import Flow
+    from pgsr.models import Flow
 
     rng, post = np.random.default_rng(52), IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), "regions")
     for n_levels in (1, 2, 3):
@@ -178,7 +178,7 @@ def test_m_c_dp_keeps_every_total():
 def test_certificate_survives_no_perturbation():
     """R11 with every region's total: any change of an optimum that raises the cost must lose the proof."""
     pytest.importorskip("ortools")
-    from models import Flow
+    from pgsr.models import Flow
 
     rng = np.random.default_rng(51)
     tree = random_tree(rng, max_regions=40, n_levels=3)

@@ -5,14 +5,14 @@ import pytest
 from instances import random_tree, scale
 from scipy.optimize import linprog
 
-from experiments.benchmarks.agreement import PROBLEMS, random_problem
-from models.formulate import formulate, multipliers
-from models.latex import latex
-from models.program import Kind, quadratic
-from models.unit_steps import absolute_values, unit_steps
 from pgsr import Estimate, Geometric, Problem, Seeded, View
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import violations
+from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
+from pgsr.models.formulate import formulate, multipliers
+from pgsr.models.latex import latex
+from pgsr.models.program import Kind, quadratic
+from pgsr.models.unit_steps import absolute_values, unit_steps
 
 
 def random_problems(count, seed=0):
@@ -112,7 +112,7 @@ def test_steps_are_never_above_the_squares():
 
 def test_duals_become_prices():
     """The multipliers of an independent solver close the gap of our own bound."""
-    from models import Cvxpy
+    from pgsr.models import Cvxpy
 
     for name in ("M_H^r", "M_H^r, regions", "M_c^r", "M_c^r, regions", "naive^r", "mean consistency"):
         for instance in range(scale(4, 60)):

@@ -1,0 +1,161 @@
+"""The pages of docs/ and README.md: their examples run and print what they show, and all that they name exists."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+LINKED = [*PAGES, ROOT / "README.md"]
+
+FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
+DOTTED = re.compile(r"(?:pgsr|models|experiments)(?:\.\w+)+")
+RUNNABLE = ("python", "sh", "toml")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block that is run, or written to `file` where its first line names one.
+
+    `shown` is the block of text that follows it at once: what it prints.
+    """
+
+    language: str
+    file: str | None
+    source: str
+    shown: str | None
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """The blocks of Python, shell and configuration of a page, in order."""
+    found = list(FENCE.finditer(page))
+    out = []
+    for fence, after in zip_longest(found, found[1:]):
+        language, file, source = fence.groups()
+        if language not in RUNNABLE:
+            continue
+        is_output = after is not None and after[1] == "text" and not page[fence.end() : after.start()].strip()
+        line = page.count("\n", 0, fence.start()) + 1
+        out.append(Block(language, file, source, after[3] if after is not None and is_output else None, line))
+    return out
+
+
+def printed(block: Block, namespace: ModuleType, page: Path) -> str:
+    """Run a block; what it prints."""
+    if block.file is not None:
+        Path(block.file).write_text(block.source, "utf-8")
+        return ""
+    if block.language == "python":
+        out = StringIO()
+        code = compile("\n" * block.line + block.source, str(page), "exec")
+        with redirect_stdout(out):
+            exec(code, namespace.__dict__)
+        return out.getvalue()
+    commands = "".join(f'{name}() {{ "{sys.executable}" {how} "$@"; }}\n' for name, how in COMMANDS.items())
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    done = subprocess.run(
+        ["bash", "-euc", commands + block.source],
+        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{page.name}, line {block.line}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+COMMANDS = {"pgsr": "-m pgsr", "python": ""}
+"""What the commands of shell blocks call: this interpreter on this checkout."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
+    """All blocks of Python share one namespace, and all blocks one empty folder."""
+    monkeypatch.chdir(tmp_path)
+    namespace = ModuleType(f"page_{page.stem}")
+    monkeypatch.setitem(sys.modules, namespace.__name__, namespace)
+    for block in blocks(page.read_text("utf-8")):
+        found = printed(block, namespace, page)
+        if block.shown is not None:
+            assert found.split() == block.shown.split(), f"{page.name}, line {block.line} prints\n{found}"
+
+
+def test_pages_have_blocks():
+    """The pattern finds the blocks that there are: as many fences are opened as closed, and derivations have Python."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(FENCE.findall(text)), page.name
+        if page.stem not in ("README", "glossary"):
+            assert any(block.language == "python" for block in blocks(text)), page.name
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        assert there.exists(), f"{page.name} links to {target}"
+        assert there.is_relative_to(ROOT), f"{page.name} links out of the repository: {target}"
+        if anchor:
+            assert anchor in anchors(there.read_text("utf-8")), f"{page.name} links to {target}"
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", FENCE.sub("", page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_files_and_names_exist(page):
+    """Files are named from the root of the repository, with a test after two colons; modules and names with dots."""
+    text = page.read_text("utf-8")
+    for code in CODE.findall(FENCE.sub("", text)):
+        if FILE.fullmatch(code):
+            path, _, test = code.partition("::")
+            assert (ROOT / path).is_file(), f"{page.name} names {code}"
+            assert not test or f"def {test}(" in (ROOT / path).read_text("utf-8"), f"{page.name} names {code}"
+        elif DOTTED.fullmatch(code):
+            assert resolves(code), f"{page.name} names {code}"
+
+
+def resolves(dotted: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    parts = dotted.split(".")
+    for n in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:n]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[n:]:
+            if not hasattr(value, name) and name not in getattr(value, "__dataclass_fields__", {}):
+                return False
+            value = getattr(value, name, None)
+        return True
+    return False
+
+
+def test_what_does_not_exist_is_found():
+    assert not resolves("pgsr.nearest_tree.nowhere")
+    assert not resolves("pgsr.no_room.x")
+    assert resolves("pgsr.nearest_tree.nearest_integers")
+    assert resolves("pgsr.problem.Problem.m_h")
+    assert anchors("# A *title*, two\n") == {"a-title-two"}
+    page = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\n2\n```\n"
+    assert [(block.shown, block.line) for block in blocks(page)] == [("1\n", 1), (None, 9)]
