@@ -127,6 +127,8 @@ class SolverModel(GatedMethod):
             lines = str(error).splitlines() or [""]
             what = f"{self.name} stopped with an error: {type(error).__name__}: {lines[0]}"
             raise Stopped(Status.FAILED, what) from error
+        if not isinstance(run, Run) or not isinstance(run.answer, Answer):
+            raise Stopped(Status.FAILED, f"{self.name}: {_not_a_run(run)}")
         clock.add(run)
         return _checked(self.name, run.answer, program, unit)
 
@@ -176,6 +178,16 @@ class _Clock:
     @property
     def expired(self) -> bool:
         return self.deadline.passed
+
+
+def _not_a_run(given: object) -> str:
+    """What to return instead of what `run` returned, for the author of a new solver."""
+    what = given.answer if isinstance(given, Run) else given
+    where = "Run.answer" if isinstance(given, Run) else "run"
+    return (
+        f"{where} is of type {type(what).__name__}; let run return Run(Answer(Claim.OPTIMAL, values=v), seconds to "
+        "formulate, seconds to solve), from pgsr.models.adapter and pgsr.models.judge"
+    )
 
 
 def _checked(name: str, answer: Answer, program: SolverProgram, unit: float) -> Answer:

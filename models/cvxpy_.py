@@ -43,6 +43,9 @@ SOLVERS: Mapping[str, _Known] = {
 }
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
 
+OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
+"""Within which OSQP's answers pass our checks; within the 1e-5 that CVXPY asks for most of them do not."""
+
 
 @dataclass(frozen=True)
 class Cvxpy(SolverModel):
@@ -52,9 +55,10 @@ class Cvxpy(SolverModel):
 
     Args:
         solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, GUROBI, SCIPY, GLOP, PDLP, or any other that
-        it
-            finds installed.
-        options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`.
+            it finds installed.
+        options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`. OSQP gets `OSQP_TOLERANCES` where they say nothing.
+        own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
+            our checks.
 
     Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
     the solver's "solved"; NOT_INSTALLED, UNSUPPORTED, TIMED_OUT.
@@ -66,6 +70,7 @@ class Cvxpy(SolverModel):
 
     solver: str = "CLARABEL"
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    own_tolerances: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, Mapping):
@@ -103,6 +108,8 @@ class Cvxpy(SolverModel):
         options = dict(self.options)
         if self.solver == "OSQP":
             options.setdefault("polishing", False)  # its own default; with it OSQP prints lines that nobody asked for
+            for name, value in ({} if self.own_tolerances else OSQP_TOLERANCES).items():
+                options.setdefault(name, value)
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
             options.setdefault(limit, time_limit)
@@ -135,7 +142,8 @@ class Cvxpy(SolverModel):
 
     def __repr__(self) -> str:
         options = f", {dict(self.options)!r}" if self.options else ""
-        return f"Cvxpy({self.solver!r}{options})"
+        own = ", own_tolerances=True" if self.own_tolerances else ""
+        return f"Cvxpy({self.solver!r}{options}{own})"
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:

@@ -102,9 +102,14 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         prices = multipliers(problem, answer.duals)
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
     residuals = _residuals(program, answer, certificate)
+
+    def refuse(reason: str, z: np.ndarray = z) -> Result:
+        estimate = _estimate(relaxed, program, z)
+        return Result(Status.FAILED, reason, None, certificate, residuals=residuals, refused=estimate)
+
     if residuals.gap is None and residuals.primal <= RESIDUAL:
         reason = f"{solver} gave no duals{_noted(answer)}, and without them nothing can be proved of its answer"
-        return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
+        return refuse(reason)
     feasible = certificate is None or certificate.feasible or problem.integer
     if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > ACCEPTED_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
@@ -113,7 +118,7 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
             f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
             f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); tighten its tolerances"
         )
-        return Result(Status.FAILED, reason, None, certificate, residuals=residuals)
+        return refuse(reason)
     if not problem.integer:
         return Result(Status.OPTIMAL, "", _estimate(problem, program, z), certificate, residuals=residuals)
     if problem.monotone:
@@ -141,24 +146,26 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     prices = None if answer.duals is None or problem.view is View.RANKED else multipliers(problem, answer.duals)
     certificate = certify(problem, estimate, prices)
     if fractional and answer.duals is None:
-        return Result(Status.FAILED, f"{solver} returned {fractional:,} counts that are not whole numbers")
+        reason = f"{solver} returned {fractional:,} counts that are not whole numbers"
+        return Result(Status.FAILED, reason, refused=_estimate(problem, program, z))
     if fractional:
         reason = f"the linear program of unit steps has {fractional:,} fractional cells, rounded to the nearest integer"
         return Result(Status.RELAXED, reason, estimate, certificate)
     if not certificate.feasible:
-        return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate)
+        return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate, refused=estimate)
     if certificate.optimal:
         reason = "" if proved else f"{solver} stopped before proving it; our exact test proves it"
         return Result(Status.OPTIMAL, reason, estimate, certificate)
     if proved and is_decided(problem):
         reason = f"{solver} claims an optimum that our exact test refutes"
-        return Result(Status.FAILED, reason, None, certificate)
+        return Result(Status.FAILED, reason, None, certificate, refused=estimate)
     own = answer.bound
     if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
         own = math.ceil(own - min(0.5, ACCEPTED_GAP + 1e-9 * abs(own)))
     if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
         if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
-            return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)
+            reason = f"{solver} gives a bound above its own answer"
+            return Result(Status.FAILED, reason, None, certificate, refused=estimate)
         certificate = certificate.with_bound(min(own, certificate.objective), f"{solver}'s word")  # pyright: ignore
     if not proved:
         return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)

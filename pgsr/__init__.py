@@ -9,6 +9,7 @@ from pgsr.errors import PgsrError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.looking import overlay
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess, Result, Status
@@ -46,4 +47,5 @@ __all__ = [
     "certify",
     "compare",
     "metrics",
+    "overlay",
 ]

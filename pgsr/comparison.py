@@ -1,5 +1,7 @@
 """Methods side by side on the same noisy hierarchy."""
 
+import re
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -10,13 +12,14 @@ from tqdm import tqdm
 from pgsr import metrics
 from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
-from pgsr.comparison_view import Comparison, Row
+from pgsr.comparison_row import Row
+from pgsr.comparison_view import Comparison
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.isolation import run_isolated
+from pgsr.isolation import Outcome, run_isolated
 from pgsr.measurement import Measurement
-from pgsr.method import ANSWERED, Method, PostProcess, Result, Status
+from pgsr.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.random import Seeded
@@ -70,12 +73,12 @@ def compare(
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
     for label, target, solver in bar:
         bar.set_postfix_str(label)
-        result, peak = _run(target, solver, time_limit)
+        result, outcome = _run(target, solver, time_limit)
         errors = errors_by_level(truth, result) if truth is not None else {}
         name = target.label if isinstance(target, Problem) else f"{target.label} view"
         if result.certificate is not None:
             name = result.certificate.problem
-        rows.append(Row(label, name, result, peak, errors))
+        rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
     return Comparison(rows, f"{problem!r}, {problem.measurement!r}")
 
 
@@ -95,26 +98,40 @@ def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Met
         raise ArgumentError(f"an arm is the class {arm.__name__}; write {arm.__name__}(...)")
     if not isinstance(arm, Method):
         raise ProblemError(f"{arm!r} is not a method; give post-processes as (label, measurement, post-process)")
-    return repr(arm), problem, arm
+    return label_of(arm), problem, arm
 
 
-def _run(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> tuple[Result, int]:
+def label_of(method: object) -> str:
+    """The `repr` of a method, with the name of the class wherever an object has no `repr` of its own.
+
+    Example:
+        >>> class Toy: pass
+        >>> label_of([Toy(), 3])
+        '[Toy, 3]'
+    """
+    without = re.sub(r"<[^<>]*?(?:<\w+>[^<>]*?)*?(\w+) object at 0x[0-9a-fA-F]+>", r"\1", repr(method))
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", without)
+
+
+def _run(
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None
+) -> tuple[Result, Outcome]:
     if isinstance(solver, Method) and isinstance(target, Problem):
         reason = solver.supports(target)
         if reason is not None:
-            return Result(Status.UNSUPPORTED, reason), 0
+            return Result(Status.UNSUPPORTED, reason), Outcome()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     outcome = run_isolated(
         partial(_answer, target, solver, limit), partial(_answer, _toy(target), solver, limit), time_limit
     )
     if not outcome.started:
         reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
-        return Result(Status.TIMED_OUT, reason), outcome.peak_bytes
+        return Result(Status.TIMED_OUT, reason), Outcome()
     if outcome.timed_out:
-        return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome.peak_bytes
+        return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome
     if outcome.error:
-        return Result(Status.FAILED, outcome.error), outcome.peak_bytes
-    return judged(target, outcome.value), outcome.peak_bytes
+        return Result(Status.FAILED, outcome.error), outcome
+    return judged(target, outcome.value), outcome
 
 
 def judged(target: Measurement | Problem, value: object) -> Result:
@@ -124,16 +141,21 @@ def judged(target: Measurement | Problem, value: object) -> Result:
     if not isinstance(target, Problem) or value.answer is None or value.status not in ANSWERED:
         return value
     ours = certify(target, value.answer)
+
+    def refuse(reason: str) -> Result:
+        says = f"says {value.status.name}, but {reason}"
+        return Result(Status.FAILED, says, None, ours, value.seconds, refused=value.answer)
+
     if not ours.feasible and value.status is not Status.RELAXED:
         broken = ", ".join(f"{n:,} {kind}" for kind, n in ours.violations.items() if n)
-        return Result(Status.FAILED, f"says {value.status.name}, but violates {broken}", None, ours, value.seconds)
+        return refuse(f"violates {broken}")
     if value.status is Status.OPTIMAL and is_decided(target) and not ours.optimal:
-        return Result(Status.FAILED, "says OPTIMAL, but our exact test refutes it", None, ours, value.seconds)
+        return refuse("our exact test refutes it")
     theirs = value.certificate
     if theirs is not None and theirs.bound is not None and not ours.optimal:
         ours = ours.with_bound(theirs.bound, theirs.bound_by)  # a bound stays under the name of who gave it
     if value.status is Status.OPTIMAL and (ours.gap is None or ours.gap > ACCEPTED_GAP):
-        return Result(Status.FAILED, f"says OPTIMAL, but its relative gap is {ours.gap}", None, ours, value.seconds)
+        return refuse(f"its relative gap is {ours.gap}")
     return replace(value, certificate=ours)
 
 
@@ -146,11 +168,19 @@ def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Probl
 
 
 def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
+    """The answer; one that reports no time gets ours, of the whole call."""
+    start = time.perf_counter()
     if isinstance(target, Problem):
         assert isinstance(solver, Method)
-        return solver.solve(target, time_limit)
-    assert isinstance(solver, PostProcess)
-    return solver.apply(target, time_limit)
+        result = solver.solve(target, time_limit)
+    else:
+        assert isinstance(solver, PostProcess)
+        result = solver.apply(target, time_limit)
+    spent = time.perf_counter() - start
+    # What is no Result is reported by `judged`, in the caller's process.
+    if isinstance(result, Result) and result.status in ANSWERED and result.seconds.total == 0:
+        return replace(result, seconds=Seconds(solve=spent))
+    return result
 
 
 def _toy(target: Measurement | Problem) -> Measurement | Problem:

@@ -1,63 +1,16 @@
-"""The rows of a comparison, and how they look as data frame, text, HTML and figure."""
+"""The rows of a comparison as data frame, text and HTML; the figure is in `pgsr.comparison_figure`."""
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgsr.method import ANSWERED, Result, Status
+from pgsr.comparison_figure import figure
+from pgsr.comparison_row import Row
+from pgsr.method import ANSWERED
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
-"""Of conditions, in the order of columns."""
-
-# Okabe and Ito's palette, distinguishable with any colour vision, and a marker each for print in black and white.
-_LOOKS: dict[Status | None, tuple[str, str, str]] = {
-    Status.OPTIMAL: ("#009E73", "o", "proved optimal"),
-    Status.FEASIBLE: ("#0072B2", "s", "feasible, not proved"),
-    Status.RELAXED: ("#E69F00", "D", "conditions relaxed"),
-    None: ("#999999", "x", "no accepted answer"),
-}
-_LEVEL_LOOKS = (
-    ("#0072B2", "o"),
-    ("#E69F00", "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("#56B4E9", "v"),
-    ("#D55E00", "P"),
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One arm of a comparison.
-
-    Attributes:
-        method: label of the method.
-        problem: label of the problem or view it worked on; objectives compare only within one problem.
-        result: its result; failures are results too.
-        peak_bytes: most memory its process held.
-        errors: per kind ("l1", "emd", "cumulative_l1", "total_error") one number per level, root first; empty without
-            a truth or an estimate. "l1" and "total_error" are sums of magnitudes over a level's regions, the others
-            means; "emd" is there only if every region's total is right.
-    """
-
-    method: str
-    problem: str
-    result: Result
-    peak_bytes: int
-    errors: dict[str, list[float]] = field(default_factory=dict)
-
-    @property
-    def status(self) -> Status:
-        return self.result.status
-
-    @property
-    def reason(self) -> str:
-        return self.result.reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +29,7 @@ class Comparison:
 
     def plot(self) -> "Figure":
         """Time by method, and error by level if a truth was given."""
-        return plot(self)
+        return figure(self.rows, self.title)
 
     def __str__(self) -> str:
         return text(self)
@@ -126,12 +79,24 @@ def error_frame(table: Comparison) -> "pd.DataFrame":
 
 
 def notes(table: Comparison) -> list[str]:
-    """The reasons of arms that have one, and how to read the errors."""
+    """The reasons of arms that have one, and how to read objectives, memory and errors."""
     lines = [f"{row.method}: {row.reason}" for row in table.rows if row.reason]
+    below = [row.method for row in table.rows if _is_below_bound(row)]
+    if below:
+        lines.append(f"{BELOW_BOUND} ({', '.join(below)})")
+    if any(row.solve_bytes is not None for row in table.rows):
+        lines.append(MEMORY)
     if any(row.errors for row in table.rows):
         lines.append(READING)
     return lines
 
+
+BELOW_BOUND = (
+    "objective below bound: no point that satisfies all conditions exactly is below the bound. An answer that violates "
+    "some, or satisfies them to our tolerance only (1e-6 of the noise), can be, so it is no better for it"
+)
+
+MEMORY = "memory: beyond what a process holds once it has imported the arm's packages and solved a toy"
 
 READING = (
     "L1: groups counted at the wrong size, summed over the regions of a level. EMD: entities to add or remove to reach "
@@ -159,107 +124,14 @@ def html(table: Comparison) -> str:
     return "".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in notes(table))
 
 
-def plot(table: Comparison) -> "Figure":
-    scored = [row for row in table.rows if row.errors]
-    panels = 2 if scored else 1
-    figure = new_figure(6.4 * panels, 1.9 + 0.36 * len(table.rows))
-    axes = figure.subplots(1, panels, squeeze=False, sharey=True)[0]
-    _plot_times(axes[0], table.rows)
-    if scored:
-        _plot_errors(axes[1], table.rows)
-    figure.suptitle("\n".join(textwrap.wrap(table.title, 65 * panels)), fontsize="medium")
-    return figure
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """A figure of this size in inches that notebooks display and that no global state keeps alive."""
-    from matplotlib import pyplot
-    from matplotlib.figure import Figure
-
-    pyplot.get_backend()  # makes a notebook register how figures are displayed
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _plot_times(axes: "Axes", rows: list[Row]) -> None:
-    for place, row in enumerate(rows):
-        seconds = row.result.seconds.total
-        if seconds > 0:
-            colour, marker, _ = _LOOKS[row.status if row.status in _LOOKS else None]
-            axes.plot(seconds, place, marker, color=colour, markersize=8)
-            axes.annotate(_seconds(seconds), (seconds, place), (8, 0), textcoords="offset points", va="center")
-        else:
-            where = (0.02, place)
-            axes.annotate(row.status.name, where, xycoords=("axes fraction", "data"), va="center", color="#555555")
-    axes.set_yticks(range(len(rows)), [row.method for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    _finish(axes, "time to formulate, solve and round (s)")
-    axes.margins(x=0.3)
-    shown = {row.status if row.status in _LOOKS else None for row in rows if row.result.seconds.total > 0}
-    _legend(axes, [(look[0], look[1], look[2]) for status, look in _LOOKS.items() if status in shown])
-
-
-def _plot_errors(axes: "Axes", rows: list[Row]) -> None:
-    from matplotlib.ticker import LogFormatter, LogLocator
-
-    n_levels = max(len(row.errors.get("l1", ())) for row in rows)
-    looks = [(*_LEVEL_LOOKS[level % len(_LEVEL_LOOKS)], _level_name(level, n_levels)) for level in range(n_levels)]
-    for place, row in enumerate(rows):
-        for level, error in enumerate(row.errors.get("l1", ())):
-            axes.plot(error, place, looks[level][1], color=looks[level][0], markersize=8)
-    _finish(axes, "L1 error against the truth, summed over a level (groups)")
-    axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))  # few enough labels not to touch
-    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.4)))
-    _legend(axes, looks)
-
-
-def _level_name(level: int, n_levels: int) -> str:
-    return "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
-
-
-def _finish(axes: "Axes", label: str) -> None:
-    axes.set_xscale("log")
-    axes.set_xlabel(f"{label}, log scale")
-    axes.grid(axis="both", color="#e5e5e5")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _legend(axes: "Axes", looks: list[tuple[str, str, str]]) -> None:
-    """Above the panel, where it hides nothing."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=c, marker=m, linestyle="", markersize=8, label=name) for c, m, name in looks]
-    axes.legend(handles=handles, ncols=2 if len(handles) == 4 else 3, fontsize="small", frameon=False, loc="lower left",
-                bbox_to_anchor=(0, 1))  # fmt: skip
-
-
 def _record(row: Row) -> dict[str, object]:
-    certificate, seconds = row.result.certificate, row.result.seconds
-    objective = None if certificate is None else certificate.objective
-    record: dict[str, object] = {
-        "method": row.method,
-        "problem": row.problem,
-        "status": row.status.name,
-        "objective": None if objective is None else float(objective),
-        "objective_exact": None if objective is None else str(objective),
-        "bound": None if certificate is None or certificate.bound is None else float(certificate.bound),
-        "bound_by": "" if certificate is None else certificate.bound_by,
-        "gap": None if certificate is None else certificate.gap,
-    }
-    for kind in KINDS:
-        record[f"violations_{kind}"] = None if certificate is None else certificate.violations.get(kind, 0)
+    facts = row.result.facts()
+    reason = facts.pop("reason")
+    record = {"method": row.method, **facts, "problem": row.problem}
     record |= {
-        "formulate_s": seconds.formulate,
-        "solve_s": seconds.solve,
-        "round_s": seconds.round,
-        "peak_mb": row.peak_bytes / 1e6 if row.peak_bytes else None,
-        "reason": row.reason,
-    }
-    residuals = row.result.residuals
-    record |= {
-        "primal_residual": None if residuals is None else residuals.primal,
-        "dual_residual": None if residuals is None else residuals.dual,
-        "relaxed_gap": None if residuals is None else residuals.gap,
+        "memory_mb": None if row.solve_bytes is None else row.solve_bytes / 1e6,
+        "baseline_mb": row.baseline_bytes / 1e6 if row.baseline_bytes else None,
+        "reason": reason,
     }
     for kind, values in row.errors.items():
         record |= {f"{kind}_level{level}": value for level, value in enumerate(values)}
@@ -281,8 +153,15 @@ def _outcome(row: Row) -> dict[str, str]:
         "formulate": _seconds(seconds.formulate),
         "solve": _seconds(seconds.solve),
         "round": _seconds(seconds.round),
-        "memory": f"{row.peak_bytes / 1e6:,.0f} MB" if row.peak_bytes else "",
+        "memory": "" if row.solve_bytes is None else f"{row.solve_bytes / 1e6:,.0f} MB",
     }
+
+
+def _is_below_bound(row: Row) -> bool:
+    certificate = row.result.certificate
+    if certificate is None or certificate.objective is None or certificate.bound is None:
+        return False
+    return row.status in ANSWERED and certificate.objective < certificate.bound
 
 
 def _number(value: float) -> str:

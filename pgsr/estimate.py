@@ -1,13 +1,24 @@
 """The estimate that post-processing returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
 
 from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.html import facts_table
+from pgsr.long_form import long_cells, long_frame
+from pgsr.region_figure import ESTIMATED, Curve, sizes_figure
 from pgsr.views import View, counts_of_cumulative
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +52,25 @@ class Estimate:
         """The values as counts per size, whatever they are; shape (regions, K + 1)."""
         return self.values if self.view is View.COUNTS else counts_of_cumulative(self.values)
 
+    def row(self, region: int) -> np.ndarray:
+        """The counts of one region, dense; shape (K + 1,)."""
+        values = self.values[[region]]
+        row = values.toarray()[0] if sparse.issparse(values) else values[0]
+        return row if self.view is View.COUNTS else counts_of_cumulative(row)
+
+    def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains."""
+        tree = self.hierarchy
+        cells = long_cells(self.row, tree.listed, self.max_size + 1, zeros)
+        return long_frame(tree.region_columns(level_names), cells, "n_groups")
+
+    def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool | None = None) -> "Figure":
+        """Draw one region by size, by its path or index; the root if None. The view is the estimate's own if None."""
+        place = self.hierarchy.find(region)
+        cumulative = self.view is View.CUMULATIVE if cumulative is None else cumulative
+        values = self.row(place).cumsum() if cumulative else self.row(place)
+        return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("estimate", values, ESTIMATED)], cumulative)
+
     def counts(self) -> CountOfCounts:
         """The finished answer.
 
@@ -55,3 +85,14 @@ class Estimate:
     def __repr__(self) -> str:
         kind = "integer" if self.values.dtype.kind == "i" else "real"
         return f"Estimate({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {kind})"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Estimate",
+            {
+                "view": self.view.value,
+                "values": "integers" if self.values.dtype.kind == "i" else "real numbers",
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+            },
+        )

@@ -4,12 +4,18 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from pgsr.errors import HierarchyError
+from pgsr.html import facts_table
+from pgsr.long_form import checked_level_names, region_columns
+from pgsr.region_ids import region_id
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Path = tuple[str, ...]
 
@@ -159,6 +165,59 @@ class Hierarchy:
             shown = _show(tuple(path)) if isinstance(path, tuple | list) else repr(path)
             raise HierarchyError(f"no region {shown}; regions are named by their path from the root") from None
 
+    def find(self, region: int | Sequence[str] | None) -> int:
+        """The region with this path or this index; the root if None.
+
+        Raises:
+            HierarchyError: there is none.
+        """
+        if region is None:
+            return 0
+        if _is_index(region):
+            if not 0 <= int(region) < self.n_regions:  # pyright: ignore[reportArgumentType]
+                raise HierarchyError(f"region {region!r} does not exist; regions run 0..{self.n_regions - 1}")
+            return int(region)  # pyright: ignore[reportArgumentType]
+        return self.index(region)  # pyright: ignore[reportArgumentType]
+
+    @cached_property
+    def real_paths(self) -> tuple[Path, ...]:
+        """The path of every region without the names that padding repeats."""
+        paths: list[Path] = []
+        for region, parent in enumerate(self.parent):
+            paths.append(paths[parent] if parent >= 0 and self.padded[parent] else self.paths[region])
+        return tuple(paths)
+
+    @cached_property
+    def listed(self) -> np.ndarray:
+        """The regions without those that padding put above a copy of themselves; shape (at most regions,)."""
+        return np.flatnonzero(~self.padded)
+
+    def region_columns(self, level_names: Sequence[str] | None = None) -> dict[str, Any]:
+        """What describes the regions in a table, by column: `region_id`, `level`, `is_leaf`, a name per level.
+
+        Every column has one entry per region; those of a padded region are those of its copies. Levels are called
+        level_0, level_1, ... if no names are given.
+        """
+        leaves = self.padded | (np.arange(self.n_regions) >= self.n_inner)
+        return region_columns(self.real_paths, leaves, checked_level_names(self.n_levels, level_names))
+
+    def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The regions as a data frame, one row each: `region_columns` and the `parent_id`, None at the root.
+
+        A region that padding repeats has one row, that of a leaf.
+
+        Example:
+            >>> Hierarchy.from_parents(["US", "GA"], [-1, 0]).to_frame()[["region_id", "level", "is_leaf"]]
+              region_id  level  is_leaf
+            0        US      0    False
+            1     US/GA      1     True
+        """
+        import pandas as pd
+
+        above = [region_id(path[:-1]) if path[1:] else None for path in self.real_paths]
+        frame = pd.DataFrame({**self.region_columns(level_names), "parent_id": above})
+        return frame.take(self.listed).reset_index(drop=True)
+
     @cached_property
     def level_of(self) -> np.ndarray:
         """The level of every region; shape (regions,)."""
@@ -193,9 +252,25 @@ class Hierarchy:
     def _index(self) -> dict[Path, int]:
         return {path: region for region, path in enumerate(self.paths)}
 
+    @property
+    def levels_text(self) -> str:
+        """Numbers of regions from the root down, such as 1 / 9 / 51."""
+        return " / ".join(f"{n:,}" for n in np.diff(self.level_start))
+
     def __repr__(self) -> str:
-        levels = " / ".join(f"{n:,}" for n in np.diff(self.level_start))
-        return f"Hierarchy({self.n_regions:,} regions, levels {levels})"
+        return f"Hierarchy({self.n_regions:,} regions, levels {self.levels_text})"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "Hierarchy",
+            {
+                "regions": self.n_regions,
+                "regions by level, root first": self.levels_text,
+                "root": self.name(0),
+                "first leaf": " / ".join(self.paths[self.n_inner]),
+                "padded": int(self.padded.sum()) or None,
+            },
+        )
 
 
 def _is_index(value: object) -> bool:

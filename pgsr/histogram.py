@@ -1,8 +1,8 @@
 """The counts of groups by region and size: the truth, or a finished release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,13 @@ from pgsr import memory
 from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
+from pgsr.html import facts_table
+from pgsr.long_form import long_cells, long_frame
+from pgsr.region_figure import COUNTED, Curve, sizes_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 LARGEST_TOTAL = 2**62
 """Most groups a hierarchy may hold, so that no sum of counts can wrap in 64 bits."""
@@ -121,6 +128,31 @@ class CountOfCounts:
         block = self._table[start:stop]
         return block if isinstance(block, np.ndarray) else block.toarray()
 
+    def row(self, region: int) -> np.ndarray:
+        """Dense counts of one region; shape (K + 1,)."""
+        return self.rows(region, region + 1)[0]
+
+    def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The counts in long form, one row per region and size, as `pgsr.tables.to_long` explains.
+
+        Example:
+            >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA"], [-1, 0]), [[0, 2, 1]])
+            >>> truth.to_frame()[["region_id", "group_size", "n_groups"]].tail(3)
+              region_id  group_size  n_groups
+            3     US/GA           0         0
+            4     US/GA           1         2
+            5     US/GA           2         1
+        """
+        tree = self.hierarchy
+        cells = long_cells(self.row, tree.listed, self.max_size + 1, zeros)
+        return long_frame(tree.region_columns(level_names), cells, "n_groups")
+
+    def plot(self, region: int | Sequence[str] | None = None, *, cumulative: bool = False) -> "Figure":
+        """Draw the counts of one region by size, by its path or index; the root's if None."""
+        place = self.hierarchy.find(region)
+        values = self.row(place).cumsum() if cumulative else self.row(place)
+        return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("counts", values, COUNTED)], cumulative)
+
     @cached_property
     def totals(self) -> np.ndarray:
         """The number of groups of every region; shape (regions,)."""
@@ -129,6 +161,18 @@ class CountOfCounts:
     def __repr__(self) -> str:
         name = f"{self.name}: " if self.name else ""
         return f"CountOfCounts({name}{self.hierarchy!r}, sizes 0..{self.max_size:,}, {int(self.totals[0]):,} groups)"
+
+    def _repr_html_(self) -> str:
+        return facts_table(
+            "CountOfCounts",
+            {
+                "name": self.name or None,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+                "groups": int(self.totals[0]),
+                "kept as": "a sparse table" if self.is_sparse else "a dense table",
+            },
+        )
 
 
 def _checked_dense(hierarchy: Hierarchy, counts: object) -> np.ndarray:

@@ -30,7 +30,9 @@ class Outcome:
         error: a sentence if it raised or died, else "".
         timed_out: whether it was killed at its limit.
         started: whether it came as far as the task; False if imports and warm-up took longer than `START_LIMIT`.
-        peak_bytes: most memory the child held, 0 if unknown.
+        peak_bytes: most memory the child held during the task, or from its start where the kernel cannot tell; 0 if
+            unknown.
+        baseline_bytes: what it held just before the task: imports, compiled code and what the warm-up left.
     """
 
     value: Any = None
@@ -38,6 +40,7 @@ class Outcome:
     timed_out: bool = False
     started: bool = True
     peak_bytes: int = 0
+    baseline_bytes: int = 0
 
 
 def run_isolated(
@@ -63,14 +66,15 @@ def run_isolated(
             with contextlib.suppress(BrokenPipeError):
                 child.stdin.write(payload)
                 child.stdin.close()
-            started = False
+            started, baseline = False, 0
             try:
                 outcome = messages.get(timeout=START_LIMIT)
-                if outcome == "ready":
-                    started = True
+                if isinstance(outcome, _Ready):
+                    started, baseline = True, outcome.baseline_bytes
                     outcome = messages.get(timeout=time_limit)
             except queue.Empty:
-                outcome = Outcome(timed_out=True, started=started, peak_bytes=peak_memory(child.pid))
+                peak = peak_memory(child.pid)
+                outcome = Outcome(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
             finally:
                 child.kill()
         if isinstance(outcome, Outcome):
@@ -96,7 +100,27 @@ def peak_memory(pid: int | None = None) -> int:
         return 0
 
 
+def forget_peak() -> bool:
+    """Start this process's peak memory anew; False where the kernel refuses, so that an earlier peak stays."""
+    if not sys.platform.startswith("linux"):
+        return True  # `peak_memory` tells what is held now
+    try:
+        _FORGET.write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """The child is about to start the task and holds this much."""
+
+    baseline_bytes: int
+
+
 _ROOT = Path(__file__).resolve().parent.parent
+_FORGET = Path("/proc/self/clear_refs")
+"""Linux: writing 5 makes the peak memory what is held now."""
 
 
 def _listen(pipe: IO[bytes], messages: queue.Queue) -> None:
@@ -118,13 +142,15 @@ def _child() -> None:
         # Whatever is wrong will be wrong again in the task, and is reported there.
         with contextlib.suppress(Exception):
             warm_up()
-    _send(pipe, "ready")
+    forget_peak()
+    baseline = psutil.Process().memory_info().rss
+    _send(pipe, _Ready(baseline))
     try:
         outcome = Outcome(value=task())
     except Exception as error:
         text = str(error).strip().splitlines()
         outcome = Outcome(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
-    _send(pipe, Outcome(outcome.value, outcome.error, peak_bytes=peak_memory()))
+    _send(pipe, Outcome(outcome.value, outcome.error, peak_bytes=peak_memory(), baseline_bytes=baseline))
 
 
 def _send(pipe: IO[bytes], message: Any) -> None:

@@ -1,8 +1,10 @@
 """The measurement, all that post-processing may see: noisy values and public facts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +12,14 @@ from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
+from pgsr.html import facts_table
+from pgsr.long_form import long_cells, long_frame
+from pgsr.region_figure import NOISY, Curve, ranks_figure, sizes_figure
 from pgsr.views import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 class Totals(StrEnum):
@@ -120,9 +129,70 @@ class Measurement:
             raise ProblemError(f"{self.view!r} has one vector per region, of different lengths, not a matrix")
         return self.values
 
+    def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
+        """The noisy values in long form, one row per measured region and size, zeros included.
+
+        The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
+        ranked sizes `rank`, from 0, and `noisy_group_size`. Where levels differ in view, columns of the others are
+        empty.
+        """
+        import pandas as pd
+
+        columns, frames = self.hierarchy.region_columns(level_names), []
+        view_of = np.array([list(View).index(self.view_of(level)) for level in self.hierarchy.level_of])
+        for place, view in enumerate(View):
+            regions = np.flatnonzero(self.measured & (view_of == place))
+            if len(regions):
+                longest = max(len(self.values[region]) for region in regions)
+                cells = long_cells(self.values.__getitem__, regions, longest, zeros=True)
+                value, cell = _COLUMNS[view]
+                frames.append(long_frame(columns, cells, value, cell))
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
+
+    def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
+        """Draw the noisy values of one region, by its path or index; the root's if None.
+
+        Raises:
+            ProblemError: the region was not measured.
+        """
+        place = self.hierarchy.find(region)
+        title = " / ".join(self.hierarchy.paths[place])
+        if not self.measured[place]:
+            raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
+        view, curve = self.view_of(int(self.hierarchy.level_of[place])), Curve("noisy", self.values[place], NOISY)
+        return (
+            ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
+        )
+
     def __repr__(self) -> str:
         total = sum(self.epsilon, self.totals_epsilon)
         return f"Measurement({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
+
+    def _repr_html_(self) -> str:
+        total = sum(self.epsilon, self.totals_epsilon)
+        return facts_table(
+            "Measurement",
+            {
+                "view": self.label,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.max_size:,}",
+                "epsilon": f"{total}, by level {' / '.join(map(str, self.epsilon))}",
+                "epsilon of noisy totals": str(self.totals_epsilon) if self.totals_epsilon else None,
+                "public numbers of groups": {"root": "the root's", "regions": "every region's"}.get(
+                    self.public, "none; noisy ones instead"
+                ),
+                "noise": "secure" if self.secure else "research: repeats, no privacy claim",
+                "data set": self.data_set or None,
+            },
+        )
+
+
+_COLUMNS = {
+    View.COUNTS: ("noisy_count", "group_size"),
+    View.CUMULATIVE: ("noisy_cumulative_count", "group_size"),
+    View.RANKED: ("noisy_group_size", "rank"),
+}
+"""The columns of a view's values, and of what they belong to."""
 
 
 def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.ndarray:

@@ -2,13 +2,20 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.errors import NoEstimateError
 from pgsr.estimate import Estimate
+from pgsr.html import facts_table
 from pgsr.measurement import Measurement
 from pgsr.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
+"""Of conditions that an answer may violate, in the order of columns."""
 
 
 class Status(Enum):
@@ -71,6 +78,8 @@ class Result:
         measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
         residuals: of a solver's continuous answer, before any rounding; None for exact methods.
         multipliers: the prices behind the bound, where there are some; another method may start from them.
+        refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
+            estimate, `estimate` raises beside it, and nothing that publishes reads it.
     """
 
     status: Status
@@ -81,6 +90,7 @@ class Result:
     measurement: Measurement | None = None
     residuals: Residuals | None = None
     multipliers: Multipliers | None = None
+    refused: Estimate | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -92,6 +102,53 @@ class Result:
         if self.answer is None:
             raise NoEstimateError(f"no estimate, {self.status.value}: {self.reason}")
         return self.answer
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of the result, name by name: numbers as numbers, None where there is none.
+
+        `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column. Violations
+        are counts by kind, times are seconds, residuals are relative.
+        """
+        known, residuals, seconds = self.certificate, self.residuals, self.seconds
+        objective = None if known is None else known.objective
+        return {
+            "problem": None if known is None else known.problem,
+            "status": self.status.name,
+            "objective": None if objective is None else float(objective),
+            "objective_exact": None if objective is None else str(objective),
+            "bound": None if known is None or known.bound is None else float(known.bound),
+            "bound_by": "" if known is None else known.bound_by,
+            "gap": None if known is None else known.gap,
+            **{f"violations_{kind}": None if known is None else known.violations.get(kind, 0) for kind in KINDS},
+            "formulate_s": seconds.formulate,
+            "solve_s": seconds.solve,
+            "round_s": seconds.round,
+            "primal_residual": None if residuals is None else residuals.primal,
+            "dual_residual": None if residuals is None else residuals.dual,
+            "relaxed_gap": None if residuals is None else residuals.gap,
+            "reason": self.reason,
+        }
+
+    def to_frame(self) -> "pd.DataFrame":
+        """`facts` as a data frame of one row, so that results can be put below each other."""
+        import pandas as pd
+
+        return pd.DataFrame([self.facts()])
+
+    def _repr_html_(self) -> str:
+        measured = self.measurement
+        return facts_table(
+            "Result",
+            {
+                "status": f"{self.status.name}: {self.status.value}",
+                "reason": self.reason or None,
+                "certificate": self.certificate,
+                "answer": self.answer,
+                "refused answer": self.refused,
+                "time": f"{self.seconds.total:.3g} s",
+                "noise": None if measured is None else "secure" if measured.secure else "research: no privacy claim",
+            },
+        )
 
     def __repr__(self) -> str:
         parts = [self.status.name]

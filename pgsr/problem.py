@@ -11,6 +11,7 @@ from pgsr.checks import as_array, require_kind
 from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
+from pgsr.html import facts_table
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
@@ -193,6 +194,26 @@ class Problem:
 
     def __repr__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        stated = ("integer", "nonnegative", "monotone", "consistent")
+        totals = {None: None, Totals.ROOT: "the root's", Totals.REGIONS: "every region's"}[self.totals]
+        return facts_table(
+            "Problem",
+            {
+                "label": self.label,
+                "distance": "sum of squares" if self.norm == 2 else "sum of magnitudes",
+                "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
+                "public numbers of groups that hold": totals,
+                "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
+                "measured view": self.measurement.label,
+                "regions by level, root first": self.hierarchy.levels_text,
+                "sizes": f"0..{self.measurement.max_size:,}",
+                "unknowns": self.n_unknowns,
+                "epsilon": str(sum(self.measurement.epsilon, self.measurement.totals_epsilon)),
+                "no point satisfies it": self.contradiction,
+            },
+        )
 
 
 def precision_weights(measurement: Measurement) -> np.ndarray:

@@ -1,8 +1,13 @@
 """Comparisons: every arm runs in a process of its own, failures are rows, and no arm sees the truth."""
 
+import ast
 import os
+import re
+import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +15,7 @@ import pytest
 
 from pgsr import (
     Certificate,
+    Comparison,
     CountOfCounts,
     Estimate,
     Geometric,
@@ -25,8 +31,14 @@ from pgsr import (
     compare,
 )
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+from pgsr.comparison import label_of
+from pgsr.comparison_row import Row
+from pgsr.entities import entity_totals
 from pgsr.isolation import run_isolated
+from pgsr.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
+from pgsr.models.adapter import SolverModel
+from pgsr.models.program import Kind
 
 pytestmark = pytest.mark.slow
 
@@ -231,3 +243,173 @@ def test_a_result_without_an_answer_says_so():
     row = compare(PROBLEM, [Doing("raise", lambda: 1 / 0)], progress=False).rows[0]
     assert isinstance(row.result, Result)
     assert row.result.answer is None
+
+
+class Toy:
+    """A method of a newcomer: no `repr`, no times."""
+
+    def supports(self, problem):
+        return None
+
+    def solve(self, problem, time_limit=None):
+        time.sleep(0.2)
+        estimate = TreeProjection().solve(problem).estimate
+        return Result(Status.FEASIBLE, "", estimate, certify(problem, estimate))
+
+
+def test_a_toy_is_called_by_its_class_and_timed_by_us():
+    row = compare(PROBLEM, [Toy()], progress=False).rows[0]
+    assert row.method == "Toy"
+    assert 0.2 <= row.result.seconds.total < 20
+    assert len(Comparison([row], "a toy").plot().axes[0].get_lines()[1].get_xdata()) == 1
+
+    class Inner:
+        pass
+
+    assert label_of((Inner(), TreeProjection())) == "(Inner, TreeProjection())"
+    assert "0x" not in label_of(lambda: 1)
+
+
+@dataclass(frozen=True)
+class Wrong(SolverModel):
+    """A solver model whose `run` returns something else than a `Run`."""
+
+    returned: object
+
+    def __repr__(self):
+        return "Wrong()"
+
+    takes = frozenset({Kind.QP})
+
+    def unavailable(self):
+        return None
+
+    def run(self, program, time_limit):
+        from pgsr.models.adapter import Run
+
+        array = np.zeros(program.n)
+        return {"array": array, "nothing": None, "run of an array": Run(array, 0.0, 0.0)}[self.returned]
+
+
+@pytest.mark.parametrize("returned", ["array", "nothing", "run of an array"])
+def test_a_run_that_is_none_is_a_row_with_the_remedy(returned):
+    result = Wrong(returned).solve(PROBLEM.relaxed())
+    assert result.status is Status.FAILED
+    assert "let run return Run(Answer(Claim.OPTIMAL, values=v)" in result.reason
+    assert ("ndarray" in result.reason) == ("array" in returned)
+
+
+def test_violated_entities_are_in_the_tables():
+    problem = Problem.m_h(NOISY, entities=entity_totals(TRUTH))
+    rows = [Row("off", problem.label, _judged(problem), 10**8, {}, 6 * 10**7)]
+    table = Comparison(rows, "entities")
+    assert table.to_frame().loc[0, "violations_entities"] == 3
+    assert "3 entities" in str(table)
+    assert "3 entities" in table._repr_html_()
+
+
+def _judged(problem):
+    estimate = Estimate(problem.hierarchy, problem.view, np.zeros(problem.target.shape))
+    return Result(Status.RELAXED, "", estimate, certify(problem, estimate))
+
+
+def test_memory_is_beyond_imports():
+    outcome = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
+    assert outcome.baseline_bytes > 2 * 10**7
+    assert 230e6 < outcome.peak_bytes - outcome.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
+    row = compare(PROBLEM, [TreeProjection()], progress=False).rows[0]
+    assert row.solve_bytes < 20e6 < row.baseline_bytes
+    frame = Comparison([row], "memory").to_frame()
+    assert frame.loc[0, "memory_mb"] == row.solve_bytes / 1e6
+    assert Row("x", "M_H", row.result, 0).solve_bytes is None
+
+
+def test_an_objective_below_its_bound_is_explained():
+    table = compare(PROBLEM, [Cvxpy("CLARABEL"), TreeProjection()], progress=False)
+    first = table.rows[0].result.certificate
+    below = first.objective < first.bound
+    assert below, "cells rounded one by one do not add up, and come nearer than any that do"
+    assert re.search(r"objective below bound: .*\(Cvxpy\('CLARABEL'\)\)", " ".join(str(table).split()))
+    assert "objective below bound" not in str(compare(PROBLEM, [TreeProjection()], progress=False))
+
+
+def _row(name, status, seconds, errors=()):
+    return Row(
+        name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds)), 0, {"l1": list(errors)} if errors else {}
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [_row("one", Status.OPTIMAL, 0.0105, (3.0, 4.0))],
+        [_row("a", Status.OPTIMAL, 0.01, (0.0, 4.0)), _row("b", Status.RELAXED, 0.011, (0.0, 4.1))],
+        [_row("no", Status.FAILED, 1e-9), _row("none", Status.TIMED_OUT, 9.0)],
+        [_row("exact", Status.OPTIMAL, 0.5, (0.0, 0.0))],
+        [_row(f"deep {i}", Status.FEASIBLE, 10.0**i, [10.0**j for j in range(6)]) for i in range(4)],
+    ],
+    ids=lambda rows: rows[0].method,
+)
+def test_axes_have_labels_and_a_colour_means_one_thing(rows):
+    figure = Comparison(rows, "a title").plot()
+    figure.draw_without_rendering()
+    colours = []
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        assert sum(0.999 * low <= place <= 1.001 * high for place in axes.get_xticks()) >= 3
+        colours.append({line.get_color() for line in axes.get_lines() if len(line.get_xdata())})
+        marked = {y for line in axes.get_lines() for y in line.get_ydata()}
+        said = {text.get_position()[1] for text in axes.texts if text.get_text().startswith("no ")}
+        assert marked | said == set(range(len(rows))), "an arm is a mark, or words"
+        for place, row in enumerate(rows):
+            if row.result.status in (Status.FAILED, Status.TIMED_OUT):
+                assert place not in marked
+    assert len(colours) == 1 or not colours[0] & colours[1]
+
+
+def test_a_comparison_is_a_picture_in_notebooks_with_and_without_pyplot():
+    """In processes of their own: pyplot changes how figures are displayed."""
+    code = """
+from IPython.core.interactiveshell import InteractiveShell
+from pgsr import Comparison
+shell = InteractiveShell.instance()
+if {first}:
+    import matplotlib; matplotlib.use("agg"); from matplotlib import pyplot
+from pgsr.comparison_row import Row
+from pgsr.method import Result, Seconds, Status
+data, _ = shell.display_formatter.format(Comparison([Row("a", "M_H", Result(Status.OPTIMAL), 0)], "t").plot())
+print(sorted(data))
+"""
+
+    for first in (True, False):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(first=first)], capture_output=True, text=True, check=False
+        )
+        assert "image/png" in done.stdout, done.stderr
+
+
+def test_what_was_refused_stays_for_study_and_is_no_estimate():
+    loose = Cvxpy("OSQP", {"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(PROBLEM)
+    row = compare(PROBLEM, [Liar(Status.OPTIMAL)], progress=False).rows[0]
+    for result in (loose, row.result):
+        assert result.status is Status.FAILED
+        assert result.refused.values.shape == PROBLEM.target.shape
+        assert result.answer is None
+        with pytest.raises(PgsrError, match="no estimate"):
+            _ = result.estimate
+    assert (row.result.refused.values == PROBLEM.target).all()
+    assert TreeProjection().solve(PROBLEM).refused is None
+
+
+def _reads_what_was_refused(text):
+    """Whether code reads `.refused` of something, other than of an object of a class that has its own."""
+    attributes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    return any(node.attr == "refused" and ast.unparse(node.value) != "self" for node in attributes)
+
+
+def test_nothing_that_publishes_reads_what_was_refused():
+    assert _reads_what_was_refused("publish(mechanism.run(truth).refused)")
+    root = Path(__file__).parent.parent / "pgsr"
+    files = [*(root / "release").glob("*.py"), *(root / "synthesis").rglob("*.py"), root / "mechanism.py"]
+    assert len(files) > 50
+    assert not [path.name for path in files if _reads_what_was_refused(path.read_text())]

@@ -7,10 +7,10 @@ import pytest
 
 from pgsr import Comparison, Result, Status
 from pgsr.comparison import Row
-from pgsr.experiments.benchmarks.compare_figure import figure as comparison_figure
+from pgsr.drawing import LEVELS, log_labels, log_places, new_figure
 from pgsr.experiments.engine.experiment import Profile
-from pgsr.experiments.engine.figures import error_axis, log_labels, log_places, new_figure
-from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, LEVELS, arm_looks
+from pgsr.experiments.engine.figures import error_axis
+from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
 from pgsr.experiments.engine.store import Entry, State, to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
@@ -93,7 +93,7 @@ def test_an_arm_without_an_answer_is_words_and_no_mark():
         row("refused", Status.UNLICENSED, 0.0),
         row("late", Status.TIMED_OUT, 0.1),
     ]
-    axes = comparison_figure(Comparison(rows, "three arms")).axes[0]
+    axes = Comparison(rows, "three arms").plot().axes[0]
     marks = np.concatenate([np.asarray(line.get_ydata()) for line in axes.get_lines()])
     assert marks.tolist() == [0]
     words = {text.get_position()[1]: text for text in axes.texts}

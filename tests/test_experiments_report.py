@@ -14,14 +14,15 @@ import sweeps
 from rich.console import Console
 from typer.testing import CliRunner
 
+from pgsr.drawing import new_figure
 from pgsr.errors import DataError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.engine.digest import code_digest, covered
 from pgsr.experiments.engine.experiment import Cell, Profile
-from pgsr.experiments.engine.figures import new_figure
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.runner import Summary
 from pgsr.experiments.engine.store import Entry, State, Store
+from pgsr.experiments.engine.summary import level_errors
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import (
     Finding,
@@ -521,3 +522,16 @@ def test_columns_of_numbers_stand_to_the_right():
         [*map(str, line.strip("│").split("│"))] for line in console.export_text().splitlines() if line.startswith("│")
     ]
     assert rows == [["Error   ", " 1.5 ms ", " 20/20 r ", "  3"], ["Time, 2 ", "        ", "       - ", " 44"]]
+
+
+def test_means_come_as_a_frame():
+    rows = [
+        {"data": "d", "real": False, "epsilon": 1.0, "arm": arm, "replicate": r, "emd_level0": 10.0 * r + len(arm)}
+        for arm in ("a", "bb")
+        for r in range(3)
+    ]
+    frame = level_errors(pd.DataFrame(rows), "emd").to_frame()
+    assert frame["arm"].tolist() == ["a", "bb"]
+    assert frame["mean"].tolist() == [11.0, 12.0]
+    assert frame["standard_error"].tolist() == pytest.approx([10 / 3**0.5] * 2)
+    assert frame["replicates"].tolist() == [3, 3]

@@ -15,10 +15,10 @@ import sweeps
 
 from pgsr import PgsrError
 from pgsr.experiments.engine import digest
-from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.digest import DRAWING, code_digest, covered
 from pgsr.experiments.engine.experiment import Cell, ExperimentError, Profile
 from pgsr.experiments.engine.store import Entry, State, Store, StoreError, Torn
-from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.registry import EXPERIMENTS, find
 
 SMOKE = Profile.SMOKE
 CELL = Cell("T1", "small", Fraction(1, 10), 3, "M_H, wide", (("N", 5), ("norm", "L1")))
@@ -229,6 +229,13 @@ def test_the_digest_follows_numbers_and_not_looks(tmp_path, monkeypatch, old, ne
         monkeypatch.syspath_prepend(tmp_path)
         digests.append(_digest_as("mod", name))
     assert (digests[0] == digests[1]) is same
+
+
+def test_what_only_draws_is_in_no_digest():
+    modules = covered(find("K8").owner.plot.__module__, "K8")
+    assert {"pgsr.histogram", "pgsr.long_form"} <= set(modules), "they import what draws, and count"
+    assert not [name for name in modules if name.removeprefix("pgsr.") in DRAWING]
+    assert all(Path(f"pgsr/{name}.py").is_file() for name in DRAWING)
 
 
 def _digest_as(shown: str, module: str) -> str:

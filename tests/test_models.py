@@ -22,7 +22,7 @@ from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.program import Kind
 
-RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP", {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000})]
+RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
 
 
 def states_problem(epsilon="1", max_size=10):
@@ -105,6 +105,18 @@ def test_a_false_solved_is_a_failed_row():
     assert "OSQP says it solved" in result.reason
     with pytest.raises(PgsrError, match="no estimate"):
         _ = result.estimate
+
+
+def test_osqp_passes_our_checks_unless_it_keeps_its_own_tolerances():
+    steps = noisy_steps(census_like("divisions", 10, 1_000_000))
+    problems = [states_problem("0.1"), states_problem(), states_problem(max_size=30), Problem.m_c(steps)]
+    for problem in [*problems, Problem.m_c(steps, norm=1), Problem.m_h(problems[1].measurement, totals="regions")]:
+        assert Cvxpy("OSQP").solve(problem.relaxed()).status is Status.OPTIMAL
+        own = Cvxpy("OSQP", own_tolerances=True).solve(problem.relaxed())
+        assert own.status is Status.FAILED
+        assert "tighten its tolerances" in own.reason
+        assert own.refused.values.shape == problem.target.shape
+    assert eval(repr(Cvxpy("OSQP", own_tolerances=True))) == Cvxpy("OSQP", own_tolerances=True)
 
 
 def test_answers_that_are_wrong_are_refused():

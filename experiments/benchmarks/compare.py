@@ -3,17 +3,16 @@
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, compare
+from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.comparison import Arm
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import DataError
-from pgsr.experiments.benchmarks.compare_figure import figure
 from pgsr.models import Cvxpy, Flow, Gurobi, MathOpt
 
 
@@ -87,28 +86,8 @@ class CompareExperiment:
         ]
 
     def run(self, truth: CountOfCounts) -> Comparison:
-        """Compare; the memory of an arm is what it takes beyond a process that solves a toy in the same way."""
-        table = compare(Problem.m_h(self.measure(truth, View.COUNTS)), self.arms(truth), self.limit, truth)
-        before = self._baselines()
-        rows = [
-            replace(row, peak_bytes=max(1, row.peak_bytes - before.get(_package(arm), 0)) if row.peak_bytes else 0)
-            for row, arm in zip(table.rows, self.arms(truth), strict=True)
-        ]
-        return Comparison(rows, table.title)
-
-    def _baselines(self) -> dict[str, int]:
-        """Peak bytes of a process with imports and compiled code, one per package that arms import."""
-        toy = CountOfCounts(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]], "toy")
-        one_each = {_package(arm): arm for arm in reversed(self.arms(toy))}
-        problem = Problem.m_h(self.measure(toy, View.COUNTS))
-        table = compare(problem, one_each.values(), self.limit, progress=False)
-        return {package: row.peak_bytes for package, row in zip(one_each, table.rows, strict=True)}
-
-
-def _package(arm: Arm) -> str:
-    """Where the method of an arm is defined: a file per solver in models, and all of pgsr."""
-    module = type(arm[2] if isinstance(arm, tuple) else arm).__module__
-    return module if module.startswith("pgsr.models.") else "pgsr"
+        """Compare all arms on the same noise."""
+        return compare(Problem.m_h(self.measure(truth, View.COUNTS)), self.arms(truth), self.limit, truth)
 
 
 def writable(folder: Path) -> Path:
@@ -129,7 +108,7 @@ def write(table: Comparison, folder: Path, name: str) -> tuple[Path, Path]:
     """Write the table as Parquet and its figure as PNG; returns their paths."""
     parquet, png = folder / f"{name}.parquet", folder / f"{name}.png"
     table.to_frame().to_parquet(parquet, index=False)
-    figure(table).savefig(png, dpi=150)
+    table.plot().savefig(png, dpi=150)
     return parquet, png
 
 

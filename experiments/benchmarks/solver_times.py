@@ -10,7 +10,7 @@ import pandas as pd
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.comparison import ANSWERED
 from pgsr.datasets import census_like
-from pgsr.experiments.engine.figures import new_figure
+from pgsr.drawing import new_figure
 from pgsr.method import Method, Status
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
 apart, and every file of pgsr, models and experiments included, that this imports, at any depth: with the packages that
-lie on the way, and imports inside functions. Comments, docstrings, layout and imports for type checkers do not count.
-Editing a figure therefore leaves results fresh, as does a package that the experiment does not use; editing an arm does
-not. Not covered: versions of libraries, which every result lists, and the data files.
+lie on the way, and imports inside functions, but not what only draws. Comments, docstrings, layout and imports for type
+checkers do not count. Editing a figure therefore leaves results fresh, as does a package that the experiment does not
+use; editing an arm does not. Not covered: versions of libraries, which every result lists, and the data files.
 """
 
 import ast
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(pgsr.__file__).resolve().parents[1]
 LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
+DRAWING = ("drawing", "html", "notebook_figure", "region_figure", "looking", "comparison_figure")
+"""Modules of pgsr that only show what others computed."""
 
 _PARSING = threading.Lock()  # Python 3.11 counts the parser's depth once for all threads (SystemError)
 
@@ -54,7 +56,7 @@ def covered(module: str, identity: str) -> dict[str, str]:
     while waiting:
         name = waiting.pop()
         found = _source(name)
-        if found is not None and name not in texts:
+        if found is not None and name not in texts and name not in {f"pgsr.{drawing}" for drawing in DRAWING}:
             texts[name], imported = _whole(name, found)
             waiting += imported
     return texts

@@ -1,41 +1,15 @@
 """The colour and the marker of every arm, in one place, so that a colour means the same in all figures of a paper.
 
-Colours are those of Okabe and Ito 2008, which everybody can tell apart; markers tell arms apart in black and white. An
-open marker is another way to run the same mechanism. Levels, conditions and kinds of data are no arms and have colours
-of their own, so that no colour means two things in one figure.
+Colours are those of `pgsr.drawing`; markers tell arms apart in black and white. An open marker is another way to run
+the same mechanism. Levels, conditions and kinds of data are no arms and have colours of their own, so that no colour
+means two things in one figure.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle
-from typing import Any
 
-BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-SKY, VERMILION, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#777777"
-
-
-@dataclass(frozen=True)
-class Look:
-    """The way one arm is drawn.
-
-    Attributes:
-        colour, marker: as Matplotlib names them; no marker for lines.
-        open: whether the marker is not filled.
-    """
-
-    colour: str
-    marker: str
-    open: bool = False
-
-    @property
-    def marks(self) -> dict[str, Any]:
-        """The keywords for `plot` and `errorbar`."""
-        return {
-            "color": self.colour,
-            "marker": self.marker or None,
-            "markerfacecolor": "white" if self.open else self.colour,
-        }
-
+from pgsr.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILION, Look
 
 _HC, _HG, _BOTTOM_UP = Look(BLUE, "o"), Look(ORANGE, "s"), Look(GREEN, "^")
 _M_H_R, _M_H_DP, _M_C_R, _M_C_DP = Look(PINK, "D"), Look(GREEN, "^"), Look(SKY, "v"), Look(VERMILION, "P")
@@ -106,9 +80,6 @@ _OTHERS = [
 
 PRINTED = Look(BLACK, "_")
 """Numbers printed in a paper."""
-
-LEVELS = (Look("#00204D", "o"), Look("#7C7B78", "s"), Look("#C9A227", "^"), Look("#414D6B", "D"))
-"""Levels of a hierarchy, root first, from dark to light."""
 
 CONDITIONS = (Look("#332288", "o"), Look("#44AA99", "s"), Look("#AA4499", "^"), Look("#999933", "D"))
 """Conditions that a release may violate."""

@@ -53,6 +53,14 @@ class LevelErrors:
         kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return LevelErrors(kept)
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Put means and standard errors into a data frame, one row per data set, epsilon, arm and level."""
+        import pandas as pd
+
+        names = ("data", "epsilon", "arm", "level", "mean", "standard_error")
+        rows = [{name: getattr(row, name) for name in names} | {"replicates": len(row.values)} for row in self.rows]
+        return pd.DataFrame(rows)
+
     def one(self, **wanted: object) -> LevelError | None:
         """Find the only one with these attributes, or None."""
         rows = self.where(**wanted).rows

@@ -17,16 +17,13 @@ _NUMBER = re.compile(r"-?|(< )?[-+]?[\d,.]+(e[-+]?\d+)?( (s|ms|MB)|/\d+( r)?)?")
 """A number, with its unit or what it is out of, or what stands for none."""
 
 
-MEMORY = "memory: beyond what a process holds once it has imported the arm's packages and solved a toy"
-
-
 def print_comparison(console: Console, table: Comparison) -> None:
     """Print answers, errors against the truth, and the notes below."""
     print_frame(console, outcome_frame(table), "Answers")
     errors = error_frame(table)
     if len(errors):
         print_frame(console, errors, "Errors against the truth")
-    for note in (*notes(table), MEMORY):
+    for note in notes(table):
         head, _, rest = note.partition(": ")
         console.print(f"[bold]{head}[/bold]: {rest}", highlight=False, soft_wrap=False)
 

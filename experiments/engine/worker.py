@@ -24,7 +24,7 @@ import psutil
 
 import pgsr
 from pgsr.experiments.engine.experiment import Task
-from pgsr.isolation import START_LIMIT, peak_memory
+from pgsr.isolation import START_LIMIT, forget_peak, peak_memory
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
@@ -139,7 +139,7 @@ def serve() -> None:
             with contextlib.suppress(Exception):
                 task.warm_up()
             warm = True
-        reusable, baseline = _forget_peak(), psutil.Process().memory_info().rss
+        reusable, baseline = forget_peak(), psutil.Process().memory_info().rss
         _write(pipe, cloudpickle.dumps("ready"))
         value, error, start = None, "", time.perf_counter()
         try:
@@ -153,19 +153,6 @@ def serve() -> None:
 
 
 _ROOT = Path(pgsr.__file__).resolve().parents[1]
-_FORGET = Path("/proc/self/clear_refs")
-"""Linux: writing 5 makes the peak memory what is held now."""
-
-
-def _forget_peak() -> bool:
-    """Start the peak memory anew; False where the kernel refuses, so that it would be an earlier cell's."""
-    if not sys.platform.startswith("linux"):
-        return True  # `peak_memory` tells what is held now
-    try:
-        _FORGET.write_text("5")
-    except OSError:
-        return False
-    return True
 
 
 def _end_with(parent: int) -> None:

@@ -5,8 +5,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
+from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

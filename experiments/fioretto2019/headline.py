@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Problem
+from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from pgsr.experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
-from pgsr.experiments.engine.looks import PRINTED, Look, arm_looks
+from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

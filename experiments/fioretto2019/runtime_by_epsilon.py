@@ -18,8 +18,9 @@ import numpy as np
 from pgsr import CountOfCounts, Problem, Result
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from pgsr.experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.release_record import Record, released
 from pgsr.experiments.engine.verdicts import Verdict, compared

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from pgsr import CountOfCounts, Problem
 from pgsr.algorithms import CostTables
 from pgsr.comparison import ANSWERED, SOLVER_SHARE
+from pgsr.drawing import Look, finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from pgsr.experiments.engine.figures import finish, head, legend_below, log_labels, new_figure
-from pgsr.experiments.engine.looks import Look, arm_looks
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.release_record import Record, released
 from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
 from pgsr.experiments.engine.words import number

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import Beside, stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from pgsr import CountOfCounts, Estimate, PostProcess, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import finish, legend_below, new_figure, short_number
 from pgsr.experiments.engine.looks import CONDITIONS as CONDITION_LOOKS
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.verdicts import Verdict, in_every_replicate

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import finish, head, legend_below, log_labels, new_figure, wrapped
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import GENERATED, PRINTED, REAL
 from pgsr.experiments.engine.printed import Beside, stand_beside
 from pgsr.experiments.engine.release_record import Record

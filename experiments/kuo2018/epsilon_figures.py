@@ -5,17 +5,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.figures import (
-    epsilon_axis,
-    error_axis,
-    finish,
-    head,
-    legend_below,
-    level_name,
-    new_figure,
-    wrapped,
-)
-from pgsr.experiments.engine.looks import Look
+from pgsr.drawing import Look, finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.figures import epsilon_axis, error_axis, wrapped
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.summary import LevelError, LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, agrees, not_judged

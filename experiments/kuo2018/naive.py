@@ -14,8 +14,9 @@ import numpy as np
 
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
+from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from pgsr import PostProcess, View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import error_axis, finish, head, legend_below, new_figure, wrapped
+from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.release_record import Record

@@ -12,8 +12,9 @@ import numpy as np
 
 from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
+from pgsr.drawing import finish, head, new_figure, plain_number, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import finish, head, new_figure, plain_number, short_number, wrapped
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

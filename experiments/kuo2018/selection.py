@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
+from pgsr.drawing import LEVELS as LEVEL_LOOKS
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from pgsr.experiments.engine.figures import finish, head, legend_below, level_name, new_figure, wrapped
-from pgsr.experiments.engine.looks import LEVELS as LEVEL_LOOKS
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, exactly

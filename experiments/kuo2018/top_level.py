@@ -5,8 +5,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pgsr.algorithms import NoConsistency
+from pgsr.drawing import finish, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, finish, legend_below, new_figure, wrapped
+from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import Beside, stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors

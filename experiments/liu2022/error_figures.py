@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.experiments.engine.experiment import Arm
-from pgsr.experiments.engine.figures import epsilon_axis, error_axis, finish, head, legend_below, new_figure
+from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared

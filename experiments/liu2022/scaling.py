@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.errors import MemoryNeededError
 from pgsr.experiments.engine.experiment import (
     Arm,
@@ -24,7 +25,7 @@ from pgsr.experiments.engine.experiment import (
     Scale,
     Trial,
 )
-from pgsr.experiments.engine.figures import error_axis, finish, head, legend_below, new_figure
+from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.verdicts import Finding, Verdict, exactly, in_every_replicate
 from pgsr.experiments.liu2022 import published as liu

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import Geometric, Problem, Totals, View
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
+from pgsr.drawing import LEVELS, finish, head, legend_below, level_name, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import finish, head, legend_below, level_name, log_labels, new_figure, wrapped
-from pgsr.experiments.engine.looks import LEVELS
+from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate
 from pgsr.experiments.engine.words import number, relation, with_error

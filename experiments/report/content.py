@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from pgsr.comparison import ANSWERED
+from pgsr.drawing import level_name
 from pgsr.experiments.engine.experiment import Profile
-from pgsr.experiments.engine.figures import level_name
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry

@@ -23,7 +23,6 @@ from pgsr.release.errors import ReleaseError
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import region_columns
-from pgsr.tables.regions import real_paths
 from pgsr.views import View
 
 _BLOCK_ROWS = 1 << 20
@@ -222,7 +221,7 @@ def _require_schema(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
 
 def _listed(tree: Hierarchy) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Every region that is no copy made by padding. The topmost of its copies stands for it, to keep the order."""
-    paths = real_paths(tree)
+    paths = tree.real_paths
     for region, parent in enumerate(tree.parent):
         if parent < 0 or not tree.padded[parent]:
             yield region, paths[region]

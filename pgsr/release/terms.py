@@ -10,13 +10,13 @@ import numpy as np
 from pgsr.algorithms import BottomUp, IsotonicFit, IsotonicTreeProjection, Matching, Merge, TreeProjection
 from pgsr.budget import Budget, exact
 from pgsr.hierarchy import Hierarchy
+from pgsr.long_form import OTHER_COLUMNS
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess
 from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
-from pgsr.tables.long import OTHER_COLUMNS
 from pgsr.views import View
 
 M_C_RENAMED = (

@@ -1,9 +1,9 @@
 """The papers' own tables (entities, groups, regions) into counts, and counts out as long tables, by DuckDB."""
 
+from pgsr.region_ids import path_of_id, region_id
 from pgsr.tables.group_counts import count_groups
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities
 from pgsr.tables.long import read_long, to_long, write_long
-from pgsr.tables.region_ids import path_of_id, region_id
 from pgsr.tables.regions import Levels, Parents
 from pgsr.tables.session import Limits
 from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, source

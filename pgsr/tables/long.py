@@ -18,18 +18,15 @@ from pgsr.errors import ArgumentError, TableError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_DENSE, CountOfCounts
+from pgsr.long_form import long_cells
+from pgsr.region_ids import path_of_id
 from pgsr.tables.ids import IdKind, id_kind, id_sql
-from pgsr.tables.region_ids import path_of_id, region_id
-from pgsr.tables.regions import real_paths
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
 from pgsr.tables.sql import name
 from pgsr.views import View
 
 WHAT = "the long table"
-
-OTHER_COLUMNS = ("region_id", "level", "is_leaf", "group_size", "n_groups", "noisy_count", "noisy_cumulative_count")
-"""Columns besides those of names, here and in the tables of a release."""
 
 
 def to_long(
@@ -68,50 +65,17 @@ def to_long(
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
     tree = table.hierarchy
-    listed = np.flatnonzero(~tree.padded)
-    if zeros:
-        memory.require(48 * len(listed) * (table.max_size + 1), f"{len(listed) * (table.max_size + 1):,} rows")
-    region, size, count = _listed_cells(table, listed, zeros)
-    keys = region_columns(tree, checked_level_names(tree.n_levels, level_names))
+    region, size, count = long_cells(table.row, tree.listed, table.max_size + 1, zeros)
+    keys = region_columns(tree, level_names)
     taken = {name: column.take(pa.array(region)) for name, column in keys.items()}
     return pa.table({**taken, "group_size": size, "n_groups": count})
 
 
-def region_columns(tree: Hierarchy, level_names: Sequence[str]) -> dict[str, pa.Array]:
-    """What describes a region in a table, by column: `region_id`, `level`, `is_leaf`, a name per level.
-
-    Each array has one entry per region; those of a padded region are those of its copies.
-    """
-    paths = real_paths(tree)
-    columns: dict[str, pa.Array] = {
-        "region_id": pa.array([region_id(path) for path in paths], pa.string()),
-        "level": pa.array([len(path) - 1 for path in paths], pa.int64()),
-        "is_leaf": pa.array(tree.padded | (np.arange(tree.n_regions) >= tree.n_inner)),
-    }
-    for level, column in enumerate(level_names):
-        columns[column] = pa.array([path[level] if level < len(path) else None for path in paths], pa.string())
-    return columns
-
-
-def checked_level_names(n_levels: int, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the levels, root first; level_0, level_1, ... if None is given.
-
-    Raises:
-        ArgumentError: there is not one per level, or a name is empty, repeated or that of another column.
-    """
-    if names is None:
-        return tuple(f"level_{level}" for level in range(n_levels))
-    names = tuple(names)
-    if len(names) != n_levels:
-        raise ArgumentError(f"there are {len(names)} names of levels and {n_levels} levels; give one each, root first")
-    for given in names:
-        if not isinstance(given, str) or not given or not given.isprintable() or names.count(given) > 1:
-            raise ArgumentError(f"the name of a level is {given!r}; give different, printable names")
-        if given in OTHER_COLUMNS:
-            raise ArgumentError(
-                f"a level is called {given!r}, which is the name of another column; choose another name"
-            )
-    return names
+def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[str, pa.Array]:
+    """`Hierarchy.region_columns` as Arrow arrays."""
+    columns = tree.region_columns(level_names)
+    types = {"level": pa.int64(), "is_leaf": pa.bool_()}
+    return {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
 
 
 def write_long(
@@ -194,23 +158,6 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
             WHAT,
         )
     return Estimate(tree, View.COUNTS, _values(tree, found, len(paths), int(n_sizes)))
-
-
-def _listed_cells(table: CountOfCounts | Estimate, listed: np.ndarray, zeros: bool) -> tuple[Any, Any, Any]:
-    values = None if isinstance(table, CountOfCounts) else table.as_counts
-    blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for region in map(int, listed):
-        if isinstance(table, CountOfCounts):
-            row = table.rows(region, region + 1)[0]
-        else:
-            row = values[[region]].toarray()[0] if sparse.issparse(values) else np.asarray(values)[region]  # pyright: ignore
-        keep = np.ones(len(row), bool) if zeros else row != 0
-        keep[0] = True
-        keep[-1] |= len(blocks) == 0
-        size = np.flatnonzero(keep)
-        blocks.append((np.full(len(size), region), size, row[size]))
-    region, size, count = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return region, size, count
 
 
 def _number(types: dict[str, str], column: str, kind: str) -> str:

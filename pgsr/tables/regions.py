@@ -133,14 +133,6 @@ def path_of(key: Key) -> Path:
     return path
 
 
-def real_paths(tree: Hierarchy) -> list[Path]:
-    """The path of every region without the names that padding repeats; shape (regions,)."""
-    paths: list[Path] = []
-    for region, parent in enumerate(tree.parent):
-        paths.append(paths[parent] if parent >= 0 and tree.padded[parent] else tree.paths[region])
-    return paths
-
-
 def column_tuple(columns: object) -> tuple[str, ...]:
     """Several column names, root first."""
     if isinstance(columns, str) or not isinstance(columns, tuple | list) or not columns:
@@ -150,7 +142,7 @@ def column_tuple(columns: object) -> tuple[str, ...]:
 
 def _located(tree: Hierarchy, kinds: tuple[IdKind, ...], by_path: bool) -> Located:
     leaf: dict[Key, int] = {}
-    for region, path in enumerate(real_paths(tree)):
+    for region, path in enumerate(tree.real_paths):
         key = (*path, *(None,) * (len(kinds) - len(path))) if by_path else path[-1:]
         copy = key in leaf and bool(tree.padded[tree.parent[region]])
         if key in leaf and not copy:

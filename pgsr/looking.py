@@ -1,0 +1,93 @@
+"""The truth, the noisy values and the release of one region in one figure."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgsr.checks import require_kind
+from pgsr.errors import ArgumentError
+from pgsr.estimate import Estimate
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement
+from pgsr.method import Result
+from pgsr.region_figure import COUNTED, ESTIMATED, NOISY, Curve, sizes_figure
+from pgsr.views import View, counts_of_cumulative, cumulative
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def overlay(
+    truth: CountOfCounts | None = None,
+    noisy: Measurement | None = None,
+    released: CountOfCounts | Estimate | Result | None = None,
+    *,
+    region: int | Sequence[str] | None = None,
+    view: View | None = None,
+) -> "Figure":
+    """Draw what is given of one region over each other: black the truth, orange the noise, blue the release.
+
+    With a truth there is a second panel with the distances from it, because noise is small beside counts. Such a figure
+    is private, as the truth is.
+
+    Args:
+        truth: true counts.
+        noisy: of counts or cumulative counts.
+        released: what was made of them: a result, its estimate, or finished counts.
+        region: its path, `("US", "GA")`, or its index; the root if None.
+        view: `View.COUNTS` or `View.CUMULATIVE`; that of `noisy` if None, else counts. Noisy counts are summed up, or
+            noisy cumulative counts subtracted from each other, where the view is the other one.
+
+    Raises:
+        ArgumentError: nothing is given, something is of another kind, or the regions or sizes differ.
+        HierarchyError: there is no such region.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> noisy = Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
+        >>> overlay(truth, noisy, region=("US", "GA")).get_suptitle()
+        'US / GA'
+    """
+    released = released.estimate if isinstance(released, Result) else released
+    for given, kind, what in (
+        (truth, CountOfCounts, "truth"),
+        (noisy, Measurement, "noisy"),
+        (released, (CountOfCounts, Estimate), "released"),
+    ):
+        if given is not None:
+            require_kind(given, kind, what, "the order is truth, noisy, released; leave out what you do not have")
+    tables = [table for table in (truth, noisy, released) if table is not None]
+    if not tables:
+        raise ArgumentError("there is nothing to draw; give a truth, noisy values or what was released")
+    tree, largest = tables[0].hierarchy, tables[0].max_size
+    if any(table.hierarchy.paths != tree.paths or table.max_size != largest for table in tables):
+        raise ArgumentError("the tables are of different regions or sizes; give those of one data set")
+    place = tree.find(region)
+    measured = None if noisy is None else noisy.view_of(int(tree.level_of[place]))
+    if measured is View.RANKED:
+        raise ArgumentError("ranked sizes do not lie over counts; draw them alone, by measurement.plot()")
+    shown = view or measured or View.COUNTS
+    if shown is View.RANKED:
+        raise ArgumentError("view=View.RANKED; give View.COUNTS or View.CUMULATIVE")
+    curves = []
+    if noisy is not None and measured is not None and noisy.measured[place]:
+        how = {View.COUNTS: "noisy, subtracted", View.CUMULATIVE: "noisy, summed up"}
+        label = "noisy" if measured is shown else how[shown]
+        curves.append(Curve(label, _as(shown, noisy.values[place], measured), NOISY))
+    base = None
+    if truth is not None:
+        base = Curve("truth", _as(shown, truth.row(place), View.COUNTS), COUNTED)
+        curves.append(base)
+    if released is not None:
+        curves.append(Curve("released", _as(shown, released.row(place), View.COUNTS), ESTIMATED))
+    if not curves:
+        raise ArgumentError(f"{' / '.join(tree.paths[place])} was not measured, so there is nothing to draw")
+    return sizes_figure(" / ".join(tree.paths[place]), curves, shown is View.CUMULATIVE, base)
+
+
+def _as(view: View, values: np.ndarray, given: View) -> np.ndarray:
+    if view is given:
+        return values
+    return cumulative(values) if view is View.CUMULATIVE else counts_of_cumulative(values)
