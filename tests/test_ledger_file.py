@@ -269,7 +269,7 @@ def test_what_may_have_been_charged_is_no_unfinished_init(tmp_path):
     (tmp_path / "ledger.jsonl.head").unlink()
     for text in (header + charge, header + charge[:1], charge, b"{}\n"):
         ledger.path.write_bytes(text)
-        with pytest.raises(BrokenLedgerError, match="cannot be read.*restore"):
+        with pytest.raises(BrokenLedgerError, match=r"cannot be read.*restore"):
             ledger.read()
         with pytest.raises(LedgerError, match="second budget"):
             new(tmp_path)

@@ -49,12 +49,16 @@ class OperatorLog:
     def close(self) -> None:
         """Append what was noted."""
         numbers = (
-            f"{self.rows.entities} rows of entities",
-            f"{self.rows.clipped_groups} groups above max_size",
-            f"{self.rows.clipped_quantities} quantities above max_quantity",
-            *getattr(self.rows, "faults", ()),
+            _number(self.rows.entities, "rows of entities"),
+            _number(self.rows.clipped_groups, "groups above max_size"),
+            _number(self.rows.clipped_quantities, "quantities above max_quantity"),
+            *self.rows.faults,
         )
         text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(text)
+
+
+def _number(n: int | None, of: str) -> str:
+    return f"{of}: not counted" if n is None else f"{n} {of}"
