@@ -1,6 +1,7 @@
 """`pgsr synthesize`: from two tables to a folder, sizes of a release, a saved model again, refusals in a sentence."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,10 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
-from pgsr.release.errors import ConfigError
+from pgsr.release.errors import ConfigError, ReleaseError
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.publish import load_model
+from pgsr.synthesis.publish import load_model, synthesize
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
 
@@ -215,6 +216,73 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
     told = json.loads((place / "synthetic" / "transcript.json").read_text())
     assert told["charged"] == {"rho": str(budget.rho), "relation": "add_remove", "unit": "entity"}
     assert told["persons"] == 600, "the exact number of persons is private"
+
+
+def test_two_processes_do_not_both_pay_for_one_output(place, monkeypatch):
+    """The second is refused while the first holds the name, by whatever way it names the folder."""
+    (place / "link").symlink_to(place)
+    read, refused = SynthesisConfig.population, []
+
+    def second(config):
+        if not refused:
+            refused.append(config)
+            with pytest.raises(ReleaseError, match=r"another process is making 'synthetic'.*nothing was charged"):
+                invoke(configured(place), "--output", place / "link" / "synthetic")
+        return read(config)
+
+    monkeypatch.setattr(SynthesisConfig, "population", second)
+    assert invoke(configured(place)).exit_code == 0
+    assert refused
+    assert len(LedgerFile(place / "ledger.jsonl").entries) == 1
+
+
+def test_an_output_that_appears_meanwhile_is_not_paid_for(place, monkeypatch):
+    read = SynthesisConfig.population
+
+    def taken(config):
+        (place / "synthetic").mkdir()
+        (place / "synthetic" / "notes.txt").write_text("")
+        return read(config)
+
+    monkeypatch.setattr(SynthesisConfig, "population", taken)
+    with pytest.raises(SynthesisError, match="is there already"):
+        invoke(configured(place))
+    assert not LedgerFile(place / "ledger.jsonl").entries
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+def test_files_have_one_time_and_are_on_the_disk(place, monkeypatch):
+    """Times between the files would tell how long the fit took."""
+    sync, synced = os.fsync, set()
+
+    def watch(descriptor):
+        synced.add(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    assert invoke(configured(place)).exit_code == 0
+    folder = place / "synthetic"
+    paths = [folder, *folder.iterdir()]
+    assert len({path.stat().st_mtime_ns for path in paths}) == 1
+    assert {path.stat().st_ino for path in [*paths, place]} <= synced
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), SystemExit(1)])
+def test_a_listener_who_hangs_up_loses_nothing(place, error):
+    """`pgsr synthesize ... | head -1` closes the pipe; after every number of lines."""
+    for heard in range(5):
+        said = []
+
+        def say(line, said=said, heard=heard):
+            said.append(line)
+            if len(said) > heard:
+                raise error
+
+        config = SynthesisConfig.read(configured(place), {"output": str(place / f"heard-{heard}"), "epsilon": "1/9"})
+        assert synthesize(config, say=say) == place / f"heard-{heard}"
+        assert any("charging" in line for line in said)
+        assert "transcript.json" in {p.name for p in (place / f"heard-{heard}").iterdir()}
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
 
 
 def test_two_fits_share_one_ledger(place):
