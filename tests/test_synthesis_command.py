@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
+from pgsr.release.artefact import digest
 from pgsr.release.errors import ConfigError, ReleaseError
+from pgsr.release.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
+from pgsr.synthesis.given_sizes import read_sizes
 from pgsr.synthesis.publish import load_model, synthesize
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
@@ -379,6 +383,48 @@ def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released
         assert not LedgerFile(ledger).entries
     with pytest.raises(SynthesisError, match="those of a rehearsal"):
         invoke("--model", place / "x.npz", "--sizes", released / "release-rehearsal", "--output", place / "x")
+
+
+def test_a_rehearsal_does_not_pass_for_a_release_in_another_form(place, released):
+    """Its CSV file tells no claim, and its Parquet file may lie beside another manifest."""
+    rehearsal, real = released / "release-rehearsal", released / "release"
+    shutil.copytree(real, released / "mixed")
+    shutil.copy(rehearsal / "counts.parquet", released / "mixed" / "counts.parquet")
+    shutil.copytree(real, released / "mixed-csv")
+    shutil.copy(rehearsal / "counts.csv", released / "mixed-csv" / "counts.csv")
+    shutil.copytree(real, released / "relabelled")
+    shutil.copy(rehearsal / "counts.parquet", released / "relabelled" / "counts.parquet")
+    manifest = json.loads((real / "manifest.json").read_text())
+    manifest["files"]["counts.parquet"] = digest(rehearsal / "counts.parquet")
+    (released / "relabelled" / "manifest.json").write_text(written(manifest))
+    shutil.copy(rehearsal / "counts.csv", rehearsal / "mine.csv")
+    (place / "link.csv").symlink_to(rehearsal / "counts.csv")
+    for sizes, words in [
+        (rehearsal / "counts.csv", "those of a rehearsal"),
+        (place / "link.csv", "those of a rehearsal"),
+        (rehearsal / "mine.csv", "is not the counts of that release"),
+        (released / "mixed", r"counts\.parquet .*is not the table of this release's manifest"),
+        (released / "mixed" / "counts.parquet", "is not the table of this release's manifest"),
+        (released / "mixed-csv" / "counts.csv", r"counts\.csv .*is not the table of this release's manifest"),
+        (released / "relabelled", "another privacy claim than the manifest"),
+        (place, r"has no manifest\.json"),
+    ]:
+        with pytest.raises(SynthesisError, match=words):
+            invoke(configured(place, "hpd-fixed"), "--sizes", sizes)
+        with pytest.raises(SynthesisError, match=words):
+            invoke("--model", place / "x.npz", "--sizes", sizes, "--output", place / "x")
+        assert not LedgerFile(place / "ledger.jsonl").entries
+
+
+def test_a_table_in_a_release_is_that_release(released):
+    whole = read_sizes(released / "release")
+    for name in ("counts.csv", "counts.parquet"):
+        found = read_sizes(released / "release" / name)
+        assert (found.source, found.relation, found.secure) == (whole.source, whole.relation, True)
+        assert (found.counts.counts == whole.counts.counts).all()
+        shutil.copy(released / "release" / name, released / name)
+        alone = read_sizes(released / name)
+        assert set(alone.source) == {"table", "privacy_claim"}
 
 
 def test_sizes_of_a_release_stand_in_the_transcript(place, released):
