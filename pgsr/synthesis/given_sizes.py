@@ -72,8 +72,8 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
             )
     if _claim(folder / artefact.COUNTS) != fields["privacy_claim"]:
         raise SynthesisError(
-            f"{artefact.COUNTS} in {str(folder)!r} makes another privacy claim than the manifest; give the whole folder "
-            "of one release, as it was published"
+            f"{artefact.COUNTS} in {str(folder)!r} makes another privacy claim than the manifest; give the whole "
+            "folder of one release, as it was published"
         )
     terms, secure = manifest.terms_of(fields)
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
@@ -20,8 +21,8 @@ from pgsr.release.places import only_one, settle, sync
 from pgsr.release.saying import unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
-from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
 from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
 from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.linked_tables import to_tables
@@ -104,10 +105,11 @@ def resample(
     given = None if sizes is None else read_sizes(sizes)
     if given is not None and given.secure is False:
         raise SynthesisError("the sizes are those of a rehearsal, whose noise anybody can take off; give a release")
-    tables = sampled(load_model(model), groups or 0, seed, None if given is None else given.counts)
+    found = load_model(model)
+    tables = sampled(found, groups or 0, seed, None if given is None else given.counts)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        _write(hidden, tables)
+        _write(hidden, tables, found.domain, _levels(given))
         _publish(hidden, folder)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -149,7 +151,6 @@ def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts 
 
 def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes | None, sample: int) -> dict[str, Any]:
     """Everything that was learned from the data, and what it cost. It may be published with the model."""
-    torch = () if config.method is SynthesisMethod.MWEM else ("torch",)
     return {
         **files.derived_fields(fitted.transcript, config.neighbours),
         "data_set": config.data_set,
@@ -159,7 +160,7 @@ def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes
         "seed": config.seed,
         "sampled": sample,
         "sizes_from": None if given is None else given.source,
-        "versions": files.versions((*files.PACKAGES, *torch)),
+        "versions": files.versions(files.packages_of(config.method)),
     }
 
 
@@ -213,7 +214,8 @@ def _make(
         )
         say("sampling and writing")
         model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
-        _write(hidden, sampled(model, groups, config.seed, None if given is None else given.counts))
+        tables = sampled(model, groups, config.seed, None if given is None else given.counts)
+        _write(hidden, tables, model.domain, _levels(given))
         _publish(hidden, folder, files.FILES)
     except BaseException as error:
         keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
@@ -256,9 +258,13 @@ def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.Data
     return pd.concat([homes, pd.DataFrame(empty)], ignore_index=True) if n else homes
 
 
-def _write(folder: Path, tables: Tables) -> None:
-    for frame, name in zip(tables, (HOUSEHOLDS, PERSONS), strict=True):
-        frame.to_parquet(folder / name, index=False)
+def _write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
+    for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
+        pq.write_table(files.table_of(frame, schema), folder / name)
+
+
+def _levels(given: GivenSizes | None) -> int:
+    return 0 if given is None else given.counts.hierarchy.n_levels
 
 
 def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
