@@ -210,6 +210,71 @@ def test_a_line_whose_head_was_not_noted_is_spent(tmp_path):
     assert left(tmp_path) == Fraction(1, 4)
 
 
+def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
+    """Both between a line and its head: the second charge notes the head of the first one before its own line."""
+    ledger = new(tmp_path)
+    code = f"""
+import os, signal, unittest.mock
+from pgsr.ledger import Charge, LedgerFile, Loss
+append = LedgerFile._append
+def killed(ledger, line, head):
+    with unittest.mock.patch.object(LedgerFile, "_note", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
+        append(ledger, line, head)
+LedgerFile._append = killed
+LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "killed"), "demo")
+"""
+    for kills in (1, 2, 3):
+        done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert left(tmp_path) == 1 - Fraction(kills, 4)
+    spend(ledger, "1/4")
+    assert len(ledger.entries) == 4
+
+
+def test_a_head_that_cannot_be_noted_charges_nothing(tmp_path, monkeypatch):
+    ledger = new(tmp_path)
+    head = (tmp_path / "ledger.jsonl.head").read_bytes()
+    spend(ledger, "1/4")
+    (tmp_path / "ledger.jsonl.head").write_bytes(head)
+    before = files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", failing_once(os.replace))
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            spend(ledger, "1/4")
+    after = files(tmp_path)
+    after.pop("ledger.jsonl.head.new", None)
+    assert after == before
+
+
+@pytest.mark.parametrize("kept", [0, 1, 40, None])
+def test_a_killed_init_can_be_done_again(tmp_path, kept):
+    """It ended before it noted the head, with nothing, a part of the header, or all of it on the disk."""
+    ledger = new(tmp_path)
+    (tmp_path / "ledger.jsonl.head").unlink()
+    ledger.path.write_bytes(ledger.path.read_bytes()[:kept])
+    remedy = "unfinished init without any charge: remove it and call `pgsr ledger init` again"
+    for use in (ledger.read, lambda: spend(ledger, "1/4"), lambda: new(tmp_path)):
+        with pytest.raises(LedgerError, match=remedy):
+            use()
+    ledger.path.unlink()
+    new(tmp_path)
+    assert left(tmp_path) == 1
+
+
+def test_what_may_have_been_charged_is_no_unfinished_init(tmp_path):
+    """A charge, a line that is no header, or a head: nobody is told to remove that."""
+    ledger = new(tmp_path)
+    spend(ledger, "1/4")
+    header, charge = ledger.path.read_bytes().splitlines(keepends=True)
+    (tmp_path / "ledger.jsonl.head").unlink()
+    for text in (header + charge, header + charge[:1], charge, b"{}\n"):
+        ledger.path.write_bytes(text)
+        with pytest.raises(BrokenLedgerError, match=r"cannot be read.*restore"):
+            ledger.read()
+        with pytest.raises(LedgerError, match="second budget"):
+            new(tmp_path)
+
+
 @pytest.mark.parametrize(
     "line",
     [b"nonsense\n", b"{}\n", b"[]\n", b"\n", b"1\n", b"\xff\n", b'{"loss": {"epsilon": "-1"}}\n', b"[" * 9999 + b"\n"],

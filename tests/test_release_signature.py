@@ -21,7 +21,8 @@ from pgsr.release import (
     new_key,
     publish,
 )
-from pgsr.release.making import UNFINISHED, _only_one
+from pgsr.release.making import UNFINISHED
+from pgsr.release.places import only_one
 from pgsr.release.signature import load_private, sign
 
 
@@ -185,8 +186,8 @@ def test_a_signed_rehearsal_does_not_pass(place):
 
 def test_two_names_of_one_output_share_one_lock(place):
     (place / "link").symlink_to(place)
-    with _only_one(place / "release"), pytest.raises(ReleaseError, match="another process"):  # noqa: SIM117
-        with _only_one(place / "link" / "release"):
+    with only_one(place / "release"), pytest.raises(ReleaseError, match="another process"):  # noqa: SIM117
+        with only_one(place / "link" / "release"):
             pass
 
 

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from test_synthesis_command import configured, invoke, place  # noqa: F401
 from typer.testing import CliRunner
@@ -13,9 +16,10 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
 from pgsr.release import Outcome, digest_of
 from pgsr.release.artefact import sums_text
-from pgsr.synthesis import Mixture
+from pgsr.synthesis import Mixture, SynthesisError
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.folder import FIELDS, FILES
+from pgsr.synthesis.given_sizes import require_source
 from pgsr.tables import write_long
 
 
@@ -90,7 +94,7 @@ def test_given_sizes(place):  # noqa: F811
     assert "not drawn again" in repr(report)
     homes = pd.read_parquet(folder / "households.parquet")
     homes.loc[homes["COUNT"] == 0, "tenure"] = "owned"
-    homes.to_parquet(folder / "households.parquet", index=False)
+    keep(homes, folder / "households.parquet")
     assert "have no attributes" in failed(signed(folder))["tables"]
 
 
@@ -160,8 +164,79 @@ def test_every_field_is_compared(made, name):
 
 
 def test_fields_that_are_not_compared_are_labels():
-    """The name of the data set and the versions follow from nothing."""
+    """The name of the data set and the versions follow from nothing, but versions have a form."""
     assert set(FIELDS) - set(CHANGED) == {"data_set", "versions", "domain"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pgsr", "the 3rd household is rich"), ("numpy", 1), ("numpy", "9" * 41), ("numpy", ""), ("note", "1.0")],
+)
+def test_versions_are_those_of_the_packages(made, name, value):
+    versions = json.loads((made / "transcript.json").read_text())["versions"]
+    told(made, versions=versions | {name: value})
+    assert "version" in failed(made)["transcript"]
+    told(made, versions={name: value for name, value in versions.items() if name != "numpy"})
+    assert "versions of transcript.json are not those of python, pgsr" in failed(made)["transcript"]
+
+
+TABLE_SAID = {"table": "of counts by region and size", "privacy_claim": None}
+RELEASE_SAID = {"data_set": "made", "privacy_claim": "none", "epsilon": "1", "neighbours": "n", "digest": "0" * 64}
+
+
+@pytest.mark.parametrize("said", [TABLE_SAID, TABLE_SAID | {"privacy_claim": "none"}, RELEASE_SAID])
+def test_what_is_said_of_given_sizes_has_a_form(said):
+    require_source(said)
+    wrong: list[object] = [{}, [], "release", said | {"note": "1"}, dict(reversed(said.items()))]
+    wrong += [said | {name: value} for name in said for value in (1, {}, ["a"])]
+    wrong += [said | ({"digest": "0" * 63} if "digest" in said else {"table": "of incomes"})]
+    for source in wrong:
+        with pytest.raises(SynthesisError, match="sizes_from of the transcript"):
+            require_source(source)
+
+
+def test_given_sizes_that_say_more_are_found(made):
+    told(made, sizes_from=TABLE_SAID | {"note": "the 3rd household is rich"})
+    assert "sizes_from" in failed(made)["transcript"]
+
+
+@pytest.mark.parametrize("name", ["households.parquet", "persons.parquet"])
+def test_tables_have_no_metadata_and_no_other_types(made, name):
+    table, whole = pq.read_table(made / name), (made / name).read_bytes()
+    assert table.schema.metadata is None
+    first = table.schema.field(0)
+    for changed in (
+        table.replace_schema_metadata({"note": "the 3rd household is rich"}),
+        table.cast(table.schema.set(0, first.with_metadata({"note": "rich"}))),
+        table.cast(table.schema.set(0, first.with_type(pa.int32()))),
+    ):
+        pq.write_table(changed, made / name)
+        assert "metadata" in failed(signed(made))["tables"]
+    with pq.ParquetWriter(made / name, table.schema, store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"note": "rich"})
+    assert "metadata" in failed(signed(made))["tables"]
+    (made / name).write_bytes(whole)
+    assert not failed(signed(made))
+
+
+def test_a_model_holds_nothing_more(made):
+    path = made / "model.npz"
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("note.npy", "rich")
+    assert "note.npy" in failed(signed(made))["model"]
+    path.write_bytes(whole)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"rich"
+    assert "comments" in failed(signed(made))["model"]
+    with np.load(made / "model.npz") as file:
+        arrays = dict(file)
+    described = json.loads(arrays.pop("domain").tobytes()) | {"note": "rich"}
+    np.savez_compressed(path, domain=np.frombuffer(json.dumps(described).encode(), np.uint8), **arrays)
+    assert "domain.npy in model.npz is not written" in failed(signed(made))["model"]
+    path.write_bytes(whole)
+    assert not failed(signed(made))
 
 
 def test_no_field_more_or_less(made):
@@ -207,13 +282,18 @@ def test_every_answer_is_compared(made, change, word):
     assert after != before
 
 
+def keep(frame: pd.DataFrame, path: Path) -> None:
+    """In the columns and types of the file, which is replaced."""
+    pq.write_table(pa.Table.from_pandas(frame, pq.read_schema(path)).replace_schema_metadata(None), path)
+
+
 def spoiled(folder: Path, name: str, column: str, row: int, value: object) -> Path:
     frame = pd.read_parquet(folder / name)
     frame[column] = frame[column].astype(object)
     frame.loc[row, column] = value
     if isinstance(value, int):
         frame[column] = frame[column].astype("int64")
-    frame.to_parquet(folder / name, index=False)
+    keep(frame, folder / name)
     return signed(folder)
 
 

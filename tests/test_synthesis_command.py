@@ -1,6 +1,8 @@
 """`pgsr synthesize`: from two tables to a folder, sizes of a release, a saved model again, refusals in a sentence."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,13 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
-from pgsr.release.errors import ConfigError
+from pgsr.release.artefact import digest
+from pgsr.release.errors import ConfigError, ReleaseError
+from pgsr.release.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.publish import load_model
+from pgsr.synthesis.given_sizes import read_sizes
+from pgsr.synthesis.publish import load_model, synthesize
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
 
@@ -217,6 +222,73 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
     assert told["persons"] == 600, "the exact number of persons is private"
 
 
+def test_two_processes_do_not_both_pay_for_one_output(place, monkeypatch):
+    """The second is refused while the first holds the name, by whatever way it names the folder."""
+    (place / "link").symlink_to(place)
+    read, refused = SynthesisConfig.population, []
+
+    def second(config):
+        if not refused:
+            refused.append(config)
+            with pytest.raises(ReleaseError, match=r"another process is making 'synthetic'.*nothing was charged"):
+                invoke(configured(place), "--output", place / "link" / "synthetic")
+        return read(config)
+
+    monkeypatch.setattr(SynthesisConfig, "population", second)
+    assert invoke(configured(place)).exit_code == 0
+    assert refused
+    assert len(LedgerFile(place / "ledger.jsonl").entries) == 1
+
+
+def test_an_output_that_appears_meanwhile_is_not_paid_for(place, monkeypatch):
+    read = SynthesisConfig.population
+
+    def taken(config):
+        (place / "synthetic").mkdir()
+        (place / "synthetic" / "notes.txt").write_text("")
+        return read(config)
+
+    monkeypatch.setattr(SynthesisConfig, "population", taken)
+    with pytest.raises(SynthesisError, match="is there already"):
+        invoke(configured(place))
+    assert not LedgerFile(place / "ledger.jsonl").entries
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+def test_files_have_one_time_and_are_on_the_disk(place, monkeypatch):
+    """Times between the files would tell how long the fit took."""
+    sync, synced = os.fsync, set()
+
+    def watch(descriptor):
+        synced.add(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    assert invoke(configured(place)).exit_code == 0
+    folder = place / "synthetic"
+    paths = [folder, *folder.iterdir()]
+    assert len({path.stat().st_mtime_ns for path in paths}) == 1
+    assert {path.stat().st_ino for path in [*paths, place]} <= synced
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), SystemExit(1)])
+def test_a_listener_who_hangs_up_loses_nothing(place, error):
+    """`pgsr synthesize ... | head -1` closes the pipe; after every number of lines."""
+    for heard in range(5):
+        said = []
+
+        def say(line, said=said, heard=heard):
+            said.append(line)
+            if len(said) > heard:
+                raise error
+
+        config = SynthesisConfig.read(configured(place), {"output": str(place / f"heard-{heard}"), "epsilon": "1/9"})
+        assert synthesize(config, say=say) == place / f"heard-{heard}"
+        assert any("charging" in line for line in said)
+        assert "transcript.json" in {p.name for p in (place / f"heard-{heard}").iterdir()}
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
 def test_two_fits_share_one_ledger(place):
     """rho of both is converted once: epsilon 1 and 1 come to less than 2, and a third one is refused."""
     for name in "ab":
@@ -311,6 +383,48 @@ def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released
         assert not LedgerFile(ledger).entries
     with pytest.raises(SynthesisError, match="those of a rehearsal"):
         invoke("--model", place / "x.npz", "--sizes", released / "release-rehearsal", "--output", place / "x")
+
+
+def test_a_rehearsal_does_not_pass_for_a_release_in_another_form(place, released):
+    """Its CSV file tells no claim, and its Parquet file may lie beside another manifest."""
+    rehearsal, real = released / "release-rehearsal", released / "release"
+    shutil.copytree(real, released / "mixed")
+    shutil.copy(rehearsal / "counts.parquet", released / "mixed" / "counts.parquet")
+    shutil.copytree(real, released / "mixed-csv")
+    shutil.copy(rehearsal / "counts.csv", released / "mixed-csv" / "counts.csv")
+    shutil.copytree(real, released / "relabelled")
+    shutil.copy(rehearsal / "counts.parquet", released / "relabelled" / "counts.parquet")
+    manifest = json.loads((real / "manifest.json").read_text())
+    manifest["files"]["counts.parquet"] = digest(rehearsal / "counts.parquet")
+    (released / "relabelled" / "manifest.json").write_text(written(manifest))
+    shutil.copy(rehearsal / "counts.csv", rehearsal / "mine.csv")
+    (place / "link.csv").symlink_to(rehearsal / "counts.csv")
+    for sizes, words in [
+        (rehearsal / "counts.csv", "those of a rehearsal"),
+        (place / "link.csv", "those of a rehearsal"),
+        (rehearsal / "mine.csv", "is not the counts of that release"),
+        (released / "mixed", r"counts\.parquet .*is not the table of this release's manifest"),
+        (released / "mixed" / "counts.parquet", "is not the table of this release's manifest"),
+        (released / "mixed-csv" / "counts.csv", r"counts\.csv .*is not the table of this release's manifest"),
+        (released / "relabelled", "another privacy claim than the manifest"),
+        (place, r"has no manifest\.json"),
+    ]:
+        with pytest.raises(SynthesisError, match=words):
+            invoke(configured(place, "hpd-fixed"), "--sizes", sizes)
+        with pytest.raises(SynthesisError, match=words):
+            invoke("--model", place / "x.npz", "--sizes", sizes, "--output", place / "x")
+        assert not LedgerFile(place / "ledger.jsonl").entries
+
+
+def test_a_table_in_a_release_is_that_release(released):
+    whole = read_sizes(released / "release")
+    for name in ("counts.csv", "counts.parquet"):
+        found = read_sizes(released / "release" / name)
+        assert (found.source, found.relation, found.secure) == (whole.source, whole.relation, True)
+        assert (found.counts.counts == whole.counts.counts).all()
+        shutil.copy(released / "release" / name, released / name)
+        alone = read_sizes(released / name)
+        assert set(alone.source) == {"table", "privacy_claim"}
 
 
 def test_sizes_of_a_release_stand_in_the_transcript(place, released):

@@ -390,6 +390,7 @@ def test_rows_that_fit_nowhere_or_twice(people: pd.DataFrame, homes: pd.DataFram
     if message.startswith("some"):
         assert not re.search("[0-9]", str(caught.value))
         [fault] = log.faults
+        assert log.entities is None, "a refused table was not counted"
         assert fault.startswith("1 ")
         assert "(first in row 4)" in fault or "more than one row" in fault
     else:
@@ -555,6 +556,27 @@ def test_sizes_above_the_largest_are_clipped_and_the_number_stays_private() -> N
     assert log.clipped_groups == 1
     assert repr(log) == "PrivateLog(not for publication)"
     assert "clipped" not in vars(truth)
+
+
+def test_a_refused_table_is_not_counted_in_the_private_log(tmp_path) -> None:
+    from pgsr.release.private_log import OperatorLog
+
+    log = OperatorLog()
+    log.keep(tmp_path / "refused.log")
+    kept = (tmp_path / "refused.log").read_text()
+    assert "rows of entities: not counted\ngroups above max_size: not counted\n" in kept
+    log = OperatorLog()
+    counted(log=log.rows)
+    log.keep(tmp_path / "read.log")
+    assert f"{len(PEOPLE)} rows of entities\n0 groups above max_size\n" in (tmp_path / "read.log").read_text()
+
+
+def test_ids_of_two_kinds_are_mended_in_python_or_in_a_configuration() -> None:
+    homes = HOMES.assign(group=range(len(HOMES)))
+    with pytest.raises(TableError, match=r"holds text.*holds numbers|holds numbers.*holds text") as caught:
+        counted(PEOPLE, homes)
+    assert "Csv(..., cast={column: 'integer'})" in str(caught.value)
+    assert 'cast = {column = "integer"}' in str(caught.value)
 
 
 def test_more_sizes_than_memory_are_refused_before_anything_is_read() -> None:

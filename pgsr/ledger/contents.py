@@ -99,6 +99,15 @@ def charge_line(charge: Charge, data_set: str, at: str, previous: str) -> bytes:
     return _line({**fields, "data_set": data_set, "at": at, "previous": previous})
 
 
+def is_header(line: bytes) -> bool:
+    """Whether the line, with its end, is the first one of a ledger."""
+    try:
+        _checked(line, 0, "", _header)
+    except BrokenLedgerError:
+        return False
+    return True
+
+
 def hash_of(line: bytes) -> str:
     """SHA-256 of a line with its end, as `tail -n 1 LEDGER | sha256sum` gives it for the last."""
     return hashlib.sha256(line).hexdigest()

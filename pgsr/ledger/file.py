@@ -12,7 +12,7 @@ from typing import IO
 from filelock import FileLock, Timeout
 
 from pgsr.ledger.charge import Charge
-from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, read
+from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.loss import Loss
 from pgsr.ledger.relation import Relation, Unit
@@ -74,6 +74,8 @@ class LedgerFile:
             raise LedgerError("the total of a ledger is 0, which allows nothing; give an amount greater than 0")
         if not data_set or not data_set.isprintable():
             raise LedgerError("a ledger needs the public name of its data set; give a plain text")
+        if ledger._unfinished():
+            raise ledger._unfinished_error()
         for there in (ledger.path, ledger._head_path):
             if there.exists():
                 raise LedgerError(
@@ -131,6 +133,7 @@ class LedgerFile:
         with self._locked():
             before = self._read()
             before.require(charge, data_set, self.path.name)
+            self._catch_up(before.head)
             line = charge_line(charge, data_set, _now(), before.head)
             self._append(line, before.head)
         return hash_of(line)
@@ -145,13 +148,44 @@ class LedgerFile:
         except OSError as error:
             raise self._unreadable(error) from None
         try:
-            head = self._head_path.read_text(encoding="ascii", errors="replace").strip()
+            head = self._noted()
         except OSError as error:
+            if self._unfinished():
+                raise self._unfinished_error() from None
             raise BrokenLedgerError(
                 f"{self._head_path.name} cannot be read ({error.strerror}), and without it nobody knows whether the "
                 f"ledger was shortened; {REMEDY}"
             ) from None
         return read(data, head, self.path.name)
+
+    def _noted(self) -> str:
+        return self._head_path.read_text(encoding="ascii", errors="replace").strip()
+
+    def _unfinished(self) -> bool:
+        """Whether `create` ended between making the file and noting its head: at most a header, and no head."""
+        try:
+            header, end, more = self.path.read_bytes().partition(b"\n")
+        except OSError:
+            return False
+        return not more and not self._head_path.exists() and (not end or is_header(header + end))
+
+    def _unfinished_error(self) -> BrokenLedgerError:
+        return BrokenLedgerError(
+            f"the ledger {self.path.name} has no .head file, as an unfinished init without any charge: remove it and "
+            "call `pgsr ledger init` again; if it was ever charged, restore both files from a copy instead"
+        )
+
+    def _catch_up(self, head: str) -> None:
+        """Note the head of a last line whose process ended before it did, so that the head is never two lines behind.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        try:
+            if self._noted() != head:
+                self._note(head)
+        except OSError as error:
+            raise LedgerError(f"the ledger {self.path.name} cannot be written ({error}); nothing was charged") from None
 
     def _append(self, line: bytes, head: str) -> None:
         """Write the line and its hash; take both back if that fails: what is not safely on the disk is no charge."""

@@ -1,7 +1,5 @@
 """Making a release, so that nothing is charged that fails and nothing is published that was not charged."""
 
-import getpass
-import hashlib
 import json
 import os
 import re
@@ -16,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from filelock import FileLock, Timeout
 
 from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError, TableError
@@ -32,6 +29,7 @@ from pgsr.release.config import ReleaseConfig
 from pgsr.release.datapackage import package_text
 from pgsr.release.errors import ManifestError, ReleaseError
 from pgsr.release.judging import kept, replayed
+from pgsr.release.places import only_one
 from pgsr.release.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.private_log import OperatorLog
 from pgsr.release.readme import readme
@@ -98,7 +96,7 @@ def publish(
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
-    with _only_one(folder):
+    with only_one(folder):
         if not rehearse:
             ledger.require(charge, terms.data_set)
         tell("reading the tables")
@@ -157,7 +155,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
     key = None if sign is None else signature.load_private(sign)
     folder = hidden.with_name(name["name"])
     require_place(folder)
-    with _only_one(folder):
+    with only_one(folder):
         _restore_terms(hidden)
         terms, secure = _kept_terms(hidden)
         if not secure:
@@ -197,25 +195,6 @@ def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
         raise ReleaseError(
             f"{str(hidden)!r} holds no complete noisy values, so nothing can be made of it; a new release costs "
             "epsilon again"
-        ) from None
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Hold a lock on the name of an output, so that two processes do not both pay for it.
-
-    The lock is a file in the temporary folder: processes of one user on one machine see it.
-    """
-    place = folder.parent.resolve() / folder.name  # two names of one folder must share one lock
-    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:24]
-    lock = FileLock(Path(tempfile.gettempdir()) / f"pgsr-{getpass.getuser()}-{name}.lock", timeout=0)
-    try:
-        with lock:
-            yield
-    except Timeout:
-        raise ReleaseError(
-            f"another process is making {folder.name!r} just now; wait for it, or choose another output; nothing was "
-            "charged"
         ) from None
 
 

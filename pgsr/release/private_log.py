@@ -50,10 +50,10 @@ class OperatorLog:
     def close(self, tell: Callable[[str], None] | None = None) -> None:
         """Append what was noted. What cannot be written is told, and hides no other fault."""
         numbers = (
-            f"{self.rows.entities} rows of entities",
-            f"{self.rows.clipped_groups} groups above max_size",
-            f"{self.rows.clipped_quantities} quantities above max_quantity",
-            *getattr(self.rows, "faults", ()),
+            _number(self.rows.entities, "rows of entities"),
+            _number(self.rows.clipped_groups, "groups above max_size"),
+            _number(self.rows.clipped_quantities, "quantities above max_quantity"),
+            *self.rows.faults,
         )
         text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
         if self._path is None:
@@ -64,3 +64,7 @@ class OperatorLog:
         except OSError as error:
             if tell is not None:
                 tell(f"the private log could not be written: {fault_of(error)}")
+
+
+def _number(n: int | None, of: str) -> str:
+    return f"{of}: not counted" if n is None else f"{n} {of}"

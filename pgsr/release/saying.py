@@ -1,6 +1,8 @@
-"""Faults of the machine as sentences."""
+"""What is said to whoever runs the program: faults of the machine as sentences, and words that nobody hears."""
 
 import errno
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 _REMEDIES = {
@@ -26,3 +28,21 @@ def fault_of(error: OSError) -> str:
     shown = f"{name if len(name) < 80 else name[:77] + '...'!r}"
     what = f"{shown} cannot be written or read: " if name else ""
     return what + _REMEDIES.get(error.errno or 0, error.strerror or type(error).__name__)
+
+
+def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
+    """The same words to the same listener; one who hangs up, as `| head` does, ends nothing that was paid for.
+
+    A closed pipe is an OSError, and the console turns it into SystemExit.
+
+    Example:
+        >>> def closed(line: str) -> None:
+        ...     raise BrokenPipeError
+        >>> unfailing(closed)("charging the ledger")
+    """
+
+    def said(line: str) -> None:
+        with suppress(OSError, SystemExit):
+            say(line)
+
+    return said

@@ -19,6 +19,7 @@ from pgsr.errors import ArgumentError
 from pgsr.random import Source
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.curator import Curator
+from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
@@ -41,6 +42,9 @@ __all__ = [
 
 class Distribution(Protocol):
     """What a fit ends with: a model of groups."""
+
+    @property
+    def domain(self) -> Domain: ...
 
     def answers(self, workload: Workload) -> np.ndarray:
         """Shares of all queries of any workload over the domain."""

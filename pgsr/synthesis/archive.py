@@ -1,6 +1,7 @@
 """Files of results: a domain as JSON, and arrays over one in NumPy's .npz. No pickle."""
 
 import json
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +39,25 @@ def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.nda
         return domain_of(described), arrays
 
 
+def require_nothing_more(path: str | PathLike[str], again: str | PathLike[str]) -> None:
+    """Raise `SynthesisError` unless a file holds what another one of the same form does, and nothing besides.
+
+    Entries have the same names and sizes, and the same description of the domain; numbers are not compared.
+    """
+    name = Path(path).name
+    with zipfile.ZipFile(path) as have, zipfile.ZipFile(again) as want:
+        if have.namelist() != want.namelist():
+            raise SynthesisError(f"{name} holds {have.namelist()}; a synthesis writes {want.namelist()}")
+        if have.comment or any(entry.comment or entry.extra for entry in have.infolist()):
+            raise SynthesisError(f"{name} has comments, which no synthesis writes")
+        sizes = zip(have.infolist(), want.infolist(), strict=True)
+        more = [a.filename for a, b in sizes if a.file_size != b.file_size]
+        if not more and have.read(_DOMAIN) != want.read(_DOMAIN):
+            more = [_DOMAIN]
+        if more:
+            raise SynthesisError(f"{more[0]} in {name} is not written as a synthesis writes it")
+
+
 def domain_of(described: Mapping[str, Any]) -> Domain:
     """The domain whose `dataclasses.asdict` went through JSON."""
     group, individual = (tuple(Attribute(**a) for a in described[part]) for part in ("group", "individual"))
@@ -48,6 +68,9 @@ def require_form(described: Mapping[str, Any], form: str) -> None:
     """Raise `ValueError` unless the file says that it holds `form`."""
     if described["format"] != form:
         raise ValueError(f"it holds {described['format']!r}")
+
+
+_DOMAIN = "domain.npy"
 
 
 @contextmanager

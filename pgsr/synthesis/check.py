@@ -1,12 +1,12 @@
 """Checking a synthesis from its folder alone."""
 
+import tempfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgsr.release.checking import Report, _Folder, _SkippedError
@@ -15,6 +15,7 @@ from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay
 from pgsr.synthesis.config import SynthesisMethod, family_of
 from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.given_sizes import require_source
 from pgsr.synthesis.linked_tables import read_population, to_tables
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.optional import TorchMissingError
@@ -25,9 +26,6 @@ from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.zcdp import Conversion
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""
@@ -93,8 +91,11 @@ class _Synthesis(_Folder):
         for name in ("seed", "sampled", "households", "persons", "k"):
             if type(fields[name]) is not int or fields[name] < (name != "seed"):
                 raise SynthesisError(f"{name} of the transcript is {fields[name]!r}, no whole number from 1 up")
-        if not isinstance(fields["data_set"], str) or not isinstance(fields["sizes_from"], dict | None):
-            raise SynthesisError("data_set or sizes_from of the transcript is of another kind")
+        if not isinstance(fields["data_set"], str):
+            raise SynthesisError(f"data_set of the transcript is {fields['data_set']!r}, no text")
+        if fields["sizes_from"] is not None:
+            require_source(fields["sizes_from"])
+        files.require_versions(fields["versions"], files.packages_of(fields["method"]))
         domain = archive.domain_of(fields["domain"])
         self.known |= {"fields": fields, "family": family, "domain": domain}
         self.known["workload"] = files.workload_of(domain, fields["k"])
@@ -144,11 +145,11 @@ class _Synthesis(_Folder):
         import pandas as pd
 
         fields, domain = self._known("fields"), self._known("domain")
+        columns = pq.read_schema(self.path / files.HOUSEHOLDS).names
+        levels = [] if fields["sizes_from"] is None else _levels(columns)
+        for name, schema in zip((files.HOUSEHOLDS, files.PERSONS), files.schemas(domain, len(levels)), strict=True):
+            files.require_schema(self.path / name, schema)
         homes, people = (pd.read_parquet(self.path / name) for name in (files.HOUSEHOLDS, files.PERSONS))
-        levels = [] if fields["sizes_from"] is None else _levels(homes)
-        columns = ["household", *levels, *(a.name for a in domain.group), COUNT]
-        _require_columns(homes, columns, files.HOUSEHOLDS)
-        _require_columns(people, ["household", "person", "role", *(a.name for a in domain.individual)], files.PERSONS)
         if len(homes) != fields["sampled"] or homes["household"].tolist() != list(range(len(homes))):
             raise SynthesisError(f"{files.HOUSEHOLDS} does not hold the households 0 to {fields['sampled'] - 1:,}")
         empty = homes[COUNT].to_numpy() == 0
@@ -175,10 +176,14 @@ class _Synthesis(_Folder):
             raise SynthesisError(
                 f"{files.MODEL} is a {type(found).__name__}, and {fields['method']} makes another kind"
             )
-        if (found.types.domain if isinstance(found, TypeDistribution) else found.domain) != domain:
+        if found.domain != domain:
             raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
         if isinstance(found, Mixture) and found.n_components != fields["settings"]["components"]:
             raise SynthesisError(f"{files.MODEL} has {found.n_components} components, not those of the settings")
+        with tempfile.TemporaryDirectory() as place:
+            again = Path(place) / files.MODEL
+            found.save(again)
+            archive.require_nothing_more(self.path / files.MODEL, again)
         self.known["model"] = found
         return f"{found!r}, of the domain of the transcript"
 
@@ -199,11 +204,10 @@ class _Synthesis(_Folder):
         fields, model = self._known("fields"), self._known("model")
         if fields["sizes_from"] is not None:
             return "not drawn again, for the release of its sizes is not in this folder"
-        for frame, name in zip(
-            to_tables(model.sample(fields["sampled"], fields["seed"])), (files.HOUSEHOLDS, files.PERSONS), strict=True
-        ):
-            expected = pa.Table.from_pandas(frame, preserve_index=False)
-            if not pq.read_table(self.path / name).equals(expected):
+        drawn = to_tables(model.sample(fields["sampled"], fields["seed"]))
+        names, schemas = (files.HOUSEHOLDS, files.PERSONS), files.schemas(model.domain)
+        for frame, name, schema in zip(drawn, names, schemas, strict=True):
+            if not pq.read_table(self.path / name).equals(files.table_of(frame, schema)):
                 raise SynthesisError(f"the model gives another {name}{self._other_versions()}")
         return "the model gives the same households and persons, every one"
 
@@ -227,18 +231,13 @@ def _probabilities(model: Distribution) -> list[np.ndarray]:
     return [*model.group, *model.slots, *model.sizes]
 
 
-def _levels(homes: "pd.DataFrame") -> list[str]:
+def _levels(columns: list[str]) -> list[str]:
     """level_0, level_1, ..., as many as there are."""
-    names = [f"level_{level}" for level in range(len(homes.columns))]
-    found = [name for name in names if name in homes.columns]
+    names = [f"level_{level}" for level in range(len(columns))]
+    found = [name for name in names if name in columns]
     if not found or found != names[: len(found)]:
         raise SynthesisError(f"{files.HOUSEHOLDS} has no columns level_0, level_1, ... of the regions")
     return found
-
-
-def _require_columns(frame: "pd.DataFrame", columns: list[str], name: str) -> None:
-    if list(frame.columns) != columns:
-        raise SynthesisError(f"{name} has the columns {list(frame.columns)}, not {columns}")
 
 
 def _require(fields: dict[str, Any], expected: dict[str, Any]) -> None:

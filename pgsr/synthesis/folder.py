@@ -2,16 +2,25 @@
 
 import json
 import platform
+import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pgsr.ledger import Relation, Unit
 from pgsr.synthesis.adaptive import Family
-from pgsr.synthesis.domain import Domain, SynthesisError
+from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.sensitivity import Neighbours, sensitivity
 from pgsr.synthesis.transcript import Transcript
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HOUSEHOLDS, PERSONS, MODEL, TRANSCRIPT = "households.parquet", "persons.parquet", "model.npz", "transcript.json"
 SUMS = "SHA256SUMS"
@@ -67,6 +76,56 @@ def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
     """Of what computed a synthesis."""
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def require_versions(found: object, packages: tuple[str, ...]) -> None:
+    """Raise `SynthesisError` unless these are versions of Python and these packages, and nothing else."""
+    names = ("python", *packages)
+    if not isinstance(found, dict) or tuple(found) != names:
+        raise SynthesisError(f"versions of {TRANSCRIPT} are not those of {', '.join(names)}")
+    for name, value in found.items():
+        if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
+            raise SynthesisError(f"the version of {name} in {TRANSCRIPT} is {value!r}, no version")
+
+
+def packages_of(method: str) -> tuple[str, ...]:
+    """The packages that compute a synthesis by this method; mixtures are fitted with torch."""
+    return PACKAGES if method == "mwem" else (*PACKAGES, "torch")
+
+
+def schemas(domain: Domain, n_levels: int = 0) -> tuple[pa.Schema, pa.Schema]:
+    """Of both tables, without metadata; with regions, households have a column per level."""
+    levels = [pa.field(f"level_{level}", pa.string()) for level in range(n_levels)]
+    key, size = pa.field("household", pa.int64()), pa.field(COUNT, pa.int64())
+    homes = [key, *levels, *map(_field, domain.group), size]
+    people = [key, pa.field("person", pa.int64()), pa.field("role", pa.string()), *map(_field, domain.individual)]
+    return pa.schema(homes), pa.schema(people)
+
+
+def table_of(frame: "pd.DataFrame", schema: pa.Schema) -> pa.Table:
+    """The frame as it is written: what pandas notes of itself is left out."""
+    return pa.Table.from_pandas(frame, schema, preserve_index=False).replace_schema_metadata(None)
+
+
+def require_schema(path: Path, schema: pa.Schema) -> None:
+    """Raise `SynthesisError` unless the Parquet file has these columns, their types, and no metadata."""
+    found = pq.ParquetFile(path)
+    plain = pa.schema([f.with_metadata(_without(f.metadata)) for f in found.schema_arrow], found.schema_arrow.metadata)
+    if plain.names != schema.names:
+        raise SynthesisError(f"{path.name} has the columns {plain.names}, not {schema.names}")
+    # What Arrow itself notes is the schema, which is compared.
+    if not plain.equals(schema, check_metadata=True) or set(found.metadata.metadata or ()) - {b"ARROW:schema"}:
+        raise SynthesisError(f"{path.name} has other types of columns, or metadata, than a synthesis writes")
+
+
+def _field(attribute: Attribute) -> pa.Field:
+    whole = all(isinstance(value, int) for value in attribute.values)
+    return pa.field(attribute.name, pa.int64() if whole else pa.string())
+
+
+def _without(metadata: Mapping[bytes, bytes] | None) -> dict[bytes, bytes] | None:
+    """Parquet numbers its fields in their metadata."""
+    return {k: v for k, v in (metadata or {}).items() if k != b"PARQUET:field_id"} or None
 
 
 def written(fields: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Sizes that a synthesis is tied to: households by region and size, of a release or a table, and what they protect."""
 
+import re
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -45,24 +46,92 @@ class GivenSizes:
 def read_sizes(path: str | PathLike[str]) -> GivenSizes:
     """Of the folder of a release, or a long table of counts (Parquet or CSV).
 
+    A table that lies in the folder of a release is read as that release: a CSV file says nothing of its privacy.
+
     Raises:
         TableError: a file that is no table of counts, or is not consistent over regions.
         ManifestError: the folder's manifest is none of a release.
+        SynthesisError: the folder holds no release, other counts than its manifest says, or another table was named.
     """
     from pgsr.release import artefact, manifest
     from pgsr.release.making import charge_for
     from pgsr.tables import read_long
 
     place = Path(path)
-    if not place.is_dir():
+    folder = _folder_of(place)
+    if folder is None:
         claim = _claim(place)
-        source = {"table": "of counts by region and size", "privacy_claim": claim}
+        source = {"table": TABLE, "privacy_claim": claim}
         return GivenSizes(read_long(place).counts(), source, secure=None if claim is None else claim != manifest.SEEDED)
-    fields = manifest.read((place / artefact.MANIFEST).read_text(encoding="utf-8"))
+    fields = _fields(folder)
+    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
+        if not (folder / name).is_file() or artefact.digest(folder / name) != fields["files"].get(name):
+            raise SynthesisError(
+                f"{name} in {str(folder)!r} is not the table of this release's manifest; give the whole folder of one "
+                "release, as it was published"
+            )
+    if _claim(folder / artefact.COUNTS) != fields["privacy_claim"]:
+        raise SynthesisError(
+            f"{artefact.COUNTS} in {str(folder)!r} makes another privacy claim than the manifest; give the whole "
+            "folder of one release, as it was published"
+        )
     terms, secure = manifest.terms_of(fields)
-    source = {name: fields[name] for name in ("data_set", "privacy_claim", "epsilon", "neighbours")}
-    source["digest"] = artefact.digest_of(place)
-    return GivenSizes(read_long(place / artefact.COUNTS).counts(), source, charge_for(terms, place).relation, secure)
+    source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
+    source["digest"] = artefact.digest_of(folder)
+    return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge_for(terms, folder).relation, secure)
+
+
+TABLE = "of counts by region and size"
+"""What a transcript calls a table without a release."""
+
+TABLE_FIELDS = ("table", "privacy_claim")
+RELEASE_FIELDS = ("data_set", "privacy_claim", "epsilon", "neighbours", "digest")
+"""What a transcript says of given sizes: those of a table on its own, and those of a release."""
+
+
+def require_source(source: object) -> None:
+    """Raise `SynthesisError` unless this is what `read_sizes` says of a table or a release."""
+    if not isinstance(source, dict) or tuple(source) not in (TABLE_FIELDS, RELEASE_FIELDS):
+        raise SynthesisError(f"sizes_from of the transcript is neither {TABLE_FIELDS} nor {RELEASE_FIELDS}")
+    alone = tuple(source) == TABLE_FIELDS
+    for name, value in source.items():
+        if not isinstance(value, str) and not (alone and name == "privacy_claim" and value is None):
+            raise SynthesisError(f"{name} in sizes_from of the transcript is {value!r}, no text")
+    if alone and source["table"] != TABLE:
+        raise SynthesisError(f"table in sizes_from of the transcript is not {TABLE!r}")
+    if not alone and re.fullmatch("[0-9a-f]{64}", source["digest"]) is None:
+        raise SynthesisError("digest in sizes_from of the transcript is no SHA-256")
+
+
+def _folder_of(place: Path) -> Path | None:
+    """The folder of the release that is meant; None for a table without one."""
+    from pgsr.release import artefact
+
+    if place.is_dir():
+        return place
+    folder = place.resolve().parent
+    if not (folder / artefact.MANIFEST).exists():
+        return None
+    if place.resolve().name not in (artefact.COUNTS, artefact.COUNTS_CSV):
+        raise SynthesisError(
+            f"{place.name} lies beside a {artefact.MANIFEST} and is not the counts of that release; give the folder, "
+            "or put the table elsewhere"
+        )
+    return folder
+
+
+def _fields(folder: Path) -> dict[str, Any]:
+    from pgsr.release import artefact, manifest
+
+    for name in (artefact.MANIFEST, artefact.SUMS):
+        if not (folder / name).is_file():
+            raise SynthesisError(f"{str(folder)!r} has no {name}; give the folder of a release, or a table of counts")
+    try:
+        return manifest.read((folder / artefact.MANIFEST).read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise SynthesisError(
+            f"the {artefact.MANIFEST} in {str(folder)!r} is no text; give the folder of a release"
+        ) from None
 
 
 def _covers(release: Relation, under: Relation) -> bool:

@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
 from pgsr.random import Secure, Seeded
 from pgsr.release.errors import ConfigError
+from pgsr.release.places import only_one, settle, sync
+from pgsr.release.saying import unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
-from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
 from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
 from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.linked_tables import to_tables
@@ -60,59 +63,13 @@ def synthesize(
 
     Raises:
         PgsrError: the tables, the configuration or the place are not right, or the ledger refuses; nothing was charged.
+        ReleaseError: another process makes this folder just now; nothing was charged.
         SynthesisError: something failed after the charge; the message says so, and where the model lies.
     """
     folder = config.output.with_name(config.output.name + REHEARSAL) if rehearse else config.output
     require_place(folder)
-    pay = _nothing if rehearse else _payment(config, folder, say)
-    given = None if sizes is None else read_sizes(sizes)
-    if given is not None:
-        given.require(config.neighbours, rehearse)
-        _require_fitting(config, given.counts)
-    say("reading the tables")
-    population, workload = config.population(), config.workload()
-    groups = population.n_groups if config.groups is None else config.groups
-    account = _Account(config.budget.rho, pay)
-    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
-        fitted = fit(
-            population,
-            workload,
-            config.family(),
-            config.budget,
-            source=Seeded("rehearsal") if rehearse else Secure(),
-            neighbours=config.neighbours,
-            seed=config.seed,
-            n_persons=config.n_persons,
-            ledger=account,
-            name=config.data_set,
-            progress=progress,
-        )
-        del population
-        fitted.distribution.save(hidden / MODEL)
-        sample = _count(given, groups)
-        (hidden / TRANSCRIPT).write_text(
-            files.written(transcript_fields(config, fitted, given, sample)), encoding="utf-8"
-        )
-        say("sampling and writing")
-        model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
-        _write(hidden, sampled(model, groups, config.seed, None if given is None else given.counts))
-        _publish(hidden, folder, files.FILES)
-    except BaseException as error:
-        keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
-        if not keep:
-            shutil.rmtree(hidden, ignore_errors=True)
-        if not account.spent:
-            raise  # before any noise
-        spent = "nothing was charged" if rehearse else f"epsilon {config.budget.epsilon} is spent"
-        where = f"; what was written lies in {str(hidden)!r}" if keep else ""
-        if not isinstance(error, Exception):  # somebody ends the process
-            say(f"stopped after the noise was drawn, so {spent}{where}")
-            raise
-        known = isinstance(error, PgsrError | OSError | MemoryError)
-        said = str(error) if known else f"{type(error).__name__}, which no synthesis should raise"
-        raise SynthesisError(f"the synthesis failed after noise was drawn, so {spent}{where}: {said}") from error
+    with only_one(folder):
+        _make(config, folder, rehearse, sizes, unfailing(say), progress)
     return folder
 
 
@@ -148,10 +105,11 @@ def resample(
     given = None if sizes is None else read_sizes(sizes)
     if given is not None and given.secure is False:
         raise SynthesisError("the sizes are those of a rehearsal, whose noise anybody can take off; give a release")
-    tables = sampled(load_model(model), groups or 0, seed, None if given is None else given.counts)
+    found = load_model(model)
+    tables = sampled(found, groups or 0, seed, None if given is None else given.counts)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        _write(hidden, tables)
+        _write(hidden, tables, found.domain, _levels(given))
         _publish(hidden, folder)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -193,7 +151,6 @@ def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts 
 
 def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes | None, sample: int) -> dict[str, Any]:
     """Everything that was learned from the data, and what it cost. It may be published with the model."""
-    torch = () if config.method is SynthesisMethod.MWEM else ("torch",)
     return {
         **files.derived_fields(fitted.transcript, config.neighbours),
         "data_set": config.data_set,
@@ -203,7 +160,7 @@ def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes
         "seed": config.seed,
         "sampled": sample,
         "sizes_from": None if given is None else given.source,
-        "versions": files.versions((*files.PACKAGES, *torch)),
+        "versions": files.versions(files.packages_of(config.method)),
     }
 
 
@@ -213,6 +170,67 @@ def require_place(folder: Path) -> None:
         raise SynthesisError(f"the output {str(folder)!r} is there already; choose a folder that does not exist yet")
     if not folder.absolute().parent.is_dir():
         raise SynthesisError(f"the folder {str(folder.parent)!r} of the output does not exist; make it")
+
+
+def _make(
+    config: SynthesisConfig,
+    folder: Path,
+    rehearse: bool,
+    sizes: str | PathLike[str] | None,
+    say: Callable[[str], None],
+    progress: bool,
+) -> None:
+    """`synthesize`, into a folder that no other process makes."""
+    pay = _nothing if rehearse else _payment(config, folder, say)
+    given = None if sizes is None else read_sizes(sizes)
+    if given is not None:
+        given.require(config.neighbours, rehearse)
+        _require_fitting(config, given.counts)
+    say("reading the tables")
+    population, workload = config.population(), config.workload()
+    groups = population.n_groups if config.groups is None else config.groups
+    account = _Account(config.budget.rho, pay)
+    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
+        fitted = fit(
+            population,
+            workload,
+            config.family(),
+            config.budget,
+            source=Seeded("rehearsal") if rehearse else Secure(),
+            neighbours=config.neighbours,
+            seed=config.seed,
+            n_persons=config.n_persons,
+            ledger=account,
+            name=config.data_set,
+            progress=progress,
+        )
+        del population
+        fitted.distribution.save(hidden / MODEL)
+        sample = _count(given, groups)
+        (hidden / TRANSCRIPT).write_text(
+            files.written(transcript_fields(config, fitted, given, sample)), encoding="utf-8"
+        )
+        say("sampling and writing")
+        model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
+        tables = sampled(model, groups, config.seed, None if given is None else given.counts)
+        _write(hidden, tables, model.domain, _levels(given))
+        _publish(hidden, folder, files.FILES)
+    except BaseException as error:
+        keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
+        if not keep:
+            shutil.rmtree(hidden, ignore_errors=True)
+        if not account.spent:
+            raise  # before any noise
+        spent = "nothing was charged" if rehearse else f"epsilon {config.budget.epsilon} is spent"
+        where = f"; what was written lies in {str(hidden)!r}" if keep else ""
+        if not isinstance(error, Exception):  # somebody ends the process
+            say(f"stopped after the noise was drawn, so {spent}{where}")
+            raise
+        known = isinstance(error, PgsrError | OSError | MemoryError)
+        said = str(error) if known else f"{type(error).__name__}, which no synthesis should raise"
+        raise SynthesisError(f"the synthesis failed after noise was drawn, so {spent}{where}: {said}") from error
 
 
 def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:
@@ -240,9 +258,13 @@ def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.Data
     return pd.concat([homes, pd.DataFrame(empty)], ignore_index=True) if n else homes
 
 
-def _write(folder: Path, tables: Tables) -> None:
-    for frame, name in zip(tables, (HOUSEHOLDS, PERSONS), strict=True):
-        frame.to_parquet(folder / name, index=False)
+def _write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
+    for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
+        pq.write_table(files.table_of(frame, schema), folder / name)
+
+
+def _levels(given: GivenSizes | None) -> int:
+    return 0 if given is None else given.counts.hierarchy.n_levels
 
 
 def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
@@ -252,7 +274,9 @@ def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
 
         (hidden / SUMS).write_text(sums_text(hidden, names), encoding="utf-8", newline="")
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
+    settle(hidden)
     hidden.rename(folder)  # replaces an empty folder, and fails on any other
+    sync(folder.parent)
 
 
 def _payment(config: SynthesisConfig, folder: Path, say: Callable[[str], None]) -> Callable[[], None]:
@@ -270,6 +294,7 @@ def _payment(config: SynthesisConfig, folder: Path, say: Callable[[str], None]) 
     ledger.require(charge, config.data_set)
 
     def pay() -> None:
+        require_place(folder)  # somebody may have made it meanwhile
         say("charging the ledger")
         say(f"the ledger's head is now {ledger.charge(charge, config.data_set)}")
 

@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.synthesis import archive
 from pgsr.synthesis.answers import answers
 from pgsr.synthesis.checks import require_whole
-from pgsr.synthesis.domain import SynthesisError
+from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.universe import MOST_TYPES, Universe
@@ -37,6 +37,10 @@ class TypeDistribution:
         if a.shape != (self.types.n_groups,) or not (a >= 0).all() or abs(a.sum() - 1) > 1e-9:
             raise SynthesisError(f"a distribution over {self.types.n_groups:,} types is as many shares that sum to 1")
         object.__setattr__(self, "probabilities", a)
+
+    @property
+    def domain(self) -> Domain:
+        return self.types.domain
 
     def __repr__(self) -> str:
         return f"TypeDistribution({self.types.n_groups:,} types)"

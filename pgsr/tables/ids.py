@@ -38,7 +38,8 @@ def require_one_kind(a: IdKind, what: str, b: IdKind, other: str) -> None:
     if a is not b:
         raise TableError(
             f"{what} holds {a}, {other} holds {b}; read ids as text in both, else '01001' becomes 1001 "
-            "(or cast: Csv(..., cast={column: 'integer'}), and likewise Parquet)"
+            "(or cast: Csv(..., cast={column: 'integer'}), and likewise Parquet; in a TOML file, cast = "
+            '{column = "integer"} in the section of the table)'
         )
 
 

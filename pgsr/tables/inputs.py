@@ -104,6 +104,8 @@ class Groups:
 class PrivateLog:
     """What reading found out about private rows. Not for publication, and not shown by `repr`.
 
+    Numbers are None until they are counted, as in a table that was refused.
+
     Attributes:
         entities: rows.
         clipped_groups: groups larger than K, which count as K.
@@ -111,9 +113,9 @@ class PrivateLog:
         faults: numbers of bad rows, and where the first is, which the message of a refusal leaves out.
     """
 
-    entities: int = 0
-    clipped_groups: int = 0
-    clipped_quantities: int = 0
+    entities: int | None = None
+    clipped_groups: int | None = None
+    clipped_quantities: int | None = None
     faults: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
