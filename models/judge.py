@@ -236,7 +236,7 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     x = program.origin + z
     if problem.view is not View.RANKED:
         return np.maximum.accumulate(x.reshape(problem.target.shape), axis=1).ravel() - program.origin
-    vectors = np.split(x, np.cumsum([len(v) for v in problem.measurement.values])[:-1])
+    vectors = np.split(x, np.cumsum([len(v) for v in problem.values])[:-1])
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
 
@@ -245,8 +245,8 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
     x = program.origin + z
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
-    largest = problem.measurement.max_size
-    ends = np.cumsum([len(vector) for vector in problem.measurement.values])
+    largest = problem.max_size
+    ends = np.cumsum([len(vector) for vector in problem.values])
     rows = [counts_of_ranked(np.clip(part, 0, largest), largest) for part in np.split(x.astype(np.int64), ends[:-1])]
     return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
 

@@ -26,7 +26,7 @@ from experiments.fioretto2019.arms import M_C_DP, M_C_R, M_H_DP, M_H_R, counts, 
 from experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
 from models import Cvxpy
 from models.adapter import SolverModel
-from pgsr import CountOfCounts, Problem, Result
+from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
 
@@ -46,7 +46,9 @@ class NarrowTables:
         return CostTables().supports(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        return CostTables(window=half_width(min(problem.measurement.epsilon))).solve(problem, time_limit)
+        if problem.epsilon is None:
+            return Result(Status.UNSUPPORTED, "windows follow from epsilon; state a problem that says what was spent")
+        return CostTables(window=half_width(min(problem.epsilon))).solve(problem, time_limit)
 
 
 def half_width(level_epsilon: Fraction) -> int:

@@ -24,7 +24,7 @@ from experiments.kuo2018.data import (
     paper_name,
 )
 from experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
-from pgsr import PostProcess, View, metrics
+from pgsr import View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
 
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
 
 def fitted(trial: Trial) -> Record:
     """Error at the root, and the part of the fitted values that are whole before any rounding."""
-    of_arm, post = trial.arm.post, trial.post
+    of_arm = trial.arm.post
     assert isinstance(of_arm, Fitted)
-    assert isinstance(post, PostProcess)
     measurement = trial.noise.measure(trial.truth, trial.source)
-    result = post.apply(measurement, trial.time_limit)
+    result = trial.mechanism.post_process(measurement, trial.time_limit)
     view, row = measurement.view_of(0), measurement.values[0]
     least = trial.data.smallest_size
     if view is HC:

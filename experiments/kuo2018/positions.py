@@ -19,7 +19,6 @@ from experiments.engine.verdicts import Verdict, compared
 from experiments.kuo2018 import published as kuo
 from experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
 from experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
-from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
 from pgsr.views import ranked
 
@@ -41,9 +40,8 @@ def by_position(trial: Trial) -> Record:
     Small sizes are the lower half of the sizes that occur; they hold most groups, in long runs of equal sizes. Ranks of
     bins are those of their middle.
     """
-    post = trial.post
-    assert isinstance(post, PostProcess)
-    result = post.apply(trial.noise.measure(trial.truth, trial.source), trial.time_limit)
+    measurement = trial.noise.measure(trial.truth, trial.source)
+    result = trial.mechanism.post_process(measurement, trial.time_limit)
     true = ranked(trial.truth.rows(0, 1)[0])
     error = np.abs(ranked(result.estimate.counts().rows(0, 1)[0]) - true)
     # Ranks count from the largest group: errors lie there, and a logarithmic axis shows them.

@@ -76,9 +76,9 @@ class EntityDual:
         assert problem.entities is not None
         leaves = problem.hierarchy.leaves
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
-        totals, entities = problem.measurement.region_totals[leaves].copy(), problem.entities[leaves].copy()
+        totals, entities = problem.region_totals[leaves].copy(), problem.entities[leaves].copy()
         if problem.hierarchy.n_levels == 1:
-            totals, entities = problem.measurement.region_totals[:1].copy(), problem.entities[:1].copy()
+            totals, entities = problem.region_totals[:1].copy(), problem.entities[:1].copy()
         return cls(Forest.of(problem), totals, entities, problem.w[leaves].astype(float))
 
     def start(self) -> Point:

@@ -73,7 +73,7 @@ class Dual:
     @classmethod
     def of(cls, problem: Problem) -> "Dual":
         leaves = problem.hierarchy.leaves
-        return cls(Forest.of(problem), problem.measurement.region_totals[leaves], problem.w[leaves].astype(float))
+        return cls(Forest.of(problem), problem.region_totals[leaves], problem.w[leaves].astype(float))
 
     def start(self) -> Point:
         """Every leaf alone, projected onto its total."""
