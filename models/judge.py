@@ -13,11 +13,8 @@ from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.tolerances import ACCEPTED_GAP
+from pgsr.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
 from pgsr.views import View, counts_of_ranked
-
-RESIDUAL = 1e-6
-"""Largest violated condition of a continuous answer, relative to the largest right-hand side of an equality."""
 
 
 class Claim(Enum):
@@ -155,7 +152,7 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         return Result(Status.FAILED, reason, None, certificate)
     own = answer.bound
     if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
-        own = math.ceil(own - min(0.5, ACCEPTED_GAP + 1e-9 * abs(own)))
+        own = math.ceil(own - min(0.5, ACCEPTED_GAP + RELATIVE * abs(own)))
     if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
         if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
             return Result(Status.FAILED, f"{solver} gives a bound above its own answer", None, certificate)

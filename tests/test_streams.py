@@ -281,7 +281,7 @@ def test_nothing_else_asks_for_streams() -> None:
     above = {
         "noise.py",
         "group_totals.py",
-        "algorithms/selection_score.py",
+        "algorithms/choosing/score.py",
         "synthesis/curator.py",
         "synthesis/noisy_histograms.py",
     }
