@@ -96,10 +96,8 @@ class CumulativeFlow(GatedMethod):
             reason = f"no relaxed optimum to start from: {relaxed.reason}"
             return Result(relaxed.status, reason, seconds=relaxed.seconds)
         solved = deadline.spent
-        totals = None if problem.totals is not Totals.REGIONS else problem.measurement.region_totals
-        root = integer_root(
-            relaxed.answer.values[0], None if problem.totals is None else problem.measurement.root_total
-        )
+        totals = None if problem.totals is not Totals.REGIONS else problem.region_totals
+        root = integer_root(relaxed.answer.values[0], None if problem.totals is None else problem.root_total)
         try:
             x = integers_top_down(
                 problem.hierarchy,

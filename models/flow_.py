@@ -133,11 +133,10 @@ class _Network:
         n_leaves = self.leaves.stop - self.leaves.start
         sinks = y.size + 1 + (np.zeros(n_leaves, int) if problem.totals is Totals.ROOT else np.arange(n_leaves))
         self.sinks = np.unique(sinks)
-        measurement = problem.measurement
         self.totals = (
-            np.array([measurement.root_total])
+            np.array([problem.root_total])
             if problem.totals is Totals.ROOT
-            else measurement.region_totals[self.leaves].astype(np.int64)
+            else problem.region_totals[self.leaves].astype(np.int64)
         )
         self.tails = np.full(y.shape, self.source)
         if problem.consistent:

@@ -85,7 +85,8 @@ def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     regions = _regions_with_total(problem)
     if not len(regions):
         return _none(y.size)
-    totals = problem.measurement.totals[regions] if len(problem.measurement.totals) > 1 else problem.measurement.totals
+    totals = problem.stated_totals
+    assert totals is not None, "regions with a total have one"
     n_sizes = y.shape[1]
     if problem.view is View.COUNTS:
         rows, cells = np.repeat(np.arange(len(regions)), n_sizes), np.arange(n_sizes) + n_sizes * regions[:, None]
@@ -94,7 +95,7 @@ def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
         rows, cells = np.arange(len(regions)), n_sizes * regions + n_sizes - 1
         have = y[regions, -1]
     ones = np.ones(cells.size)
-    return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals - have
+    return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals[regions] - have
 
 
 def entities_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
@@ -163,7 +164,7 @@ def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
     """
     tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
-    totals = None if problem.totals is None else problem.measurement.totals
+    totals = problem.stated_totals
     if problem.entities is not None:  # counts, consistent; more than that in a cell is never needed
         largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
         return (-y if problem.nonnegative else -largest - y).ravel(), (largest - y).ravel()
@@ -211,12 +212,12 @@ def _chains(problem: Problem) -> slice:
 
 def _ranked(problem: Problem) -> Program:
     """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
-    y = np.concatenate(problem.measurement.values)
-    lengths = np.array([len(values) for values in problem.measurement.values])
+    y = np.concatenate(problem.values)
+    lengths = np.array([len(values) for values in problem.values])
     ends = np.cumsum(lengths) - 1
     first = np.setdiff1d(np.arange(len(y)), ends[lengths > 0])
     none, nothing = _none(len(y))
-    lower, upper = -y.astype(float), problem.measurement.max_size - y.astype(float)
+    lower, upper = -y.astype(float), problem.max_size - y.astype(float)
     return Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, lengths),
@@ -228,7 +229,7 @@ def _ranked(problem: Problem) -> Program:
         upper=upper,
         integer=problem.integer,
         origin=y,
-        reach=(-y, problem.measurement.max_size - y),
+        reach=(-y, problem.max_size - y),
     )
 
 

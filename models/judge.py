@@ -13,11 +13,8 @@ from pgsr.models.formulate import multipliers
 from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.tolerances import ACCEPTED_GAP
+from pgsr.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
 from pgsr.views import View, counts_of_ranked
-
-RESIDUAL = 1e-6
-"""Largest violated condition of a continuous answer, relative to the largest right-hand side of an equality."""
 
 
 class Claim(Enum):
@@ -161,7 +158,7 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
         return Result(Status.FAILED, reason, None, certificate, refused=estimate)
     own = answer.bound
     if own is not None and math.isfinite(own):  # objectives are integers; solvers stop short of the next one
-        own = math.ceil(own - min(0.5, ACCEPTED_GAP + 1e-9 * abs(own)))
+        own = math.ceil(own - min(0.5, ACCEPTED_GAP + RELATIVE * abs(own)))
     if own is not None and 0 <= own < math.inf and (certificate.bound is None or own > certificate.bound):
         if own > certificate.objective * (1 + ACCEPTED_GAP) + ACCEPTED_GAP:  # pyright: ignore[reportOptionalOperand]
             reason = f"{solver} gives a bound above its own answer"
@@ -243,7 +240,7 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     x = program.origin + z
     if problem.view is not View.RANKED:
         return np.maximum.accumulate(x.reshape(problem.target.shape), axis=1).ravel() - program.origin
-    vectors = np.split(x, np.cumsum([len(v) for v in problem.measurement.values])[:-1])
+    vectors = np.split(x, np.cumsum([len(v) for v in problem.values])[:-1])
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
 
@@ -252,8 +249,8 @@ def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
     x = program.origin + z
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
-    largest = problem.measurement.max_size
-    ends = np.cumsum([len(vector) for vector in problem.measurement.values])
+    largest = problem.max_size
+    ends = np.cumsum([len(vector) for vector in problem.values])
     rows = [counts_of_ranked(np.clip(part, 0, largest), largest) for part in np.split(x.astype(np.int64), ends[:-1])]
     return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
 

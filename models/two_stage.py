@@ -92,9 +92,18 @@ class TwoStage:
             raise ProblemError(reason)
         deadline = Deadline(checked_limit(time_limit))
         tree = measurement.hierarchy
-        doubled = replace(measurement, values=self._twice_alone(measurement), totals=2 * measurement.totals)
         totals = Totals.ROOT if measurement.public is Totals.ROOT else Totals.REGIONS
-        joint = replace(Problem.m_c(doubled, totals=totals), weights=precision_weights(measurement)).relaxed()
+        weights = precision_weights(measurement)
+        joint = Problem.of(  # in halves, so that the fits are integers
+            self._twice_alone(measurement),
+            tree,
+            View.CUMULATIVE,
+            groups=2 * measurement.totals,
+            totals=totals,
+            weights=weights,
+            label="M_c of fitted values",
+            integer=False,
+        )
         try:
             deadline.check("the joint projection reached")
             together = self.projection.solve(joint, deadline.left)

@@ -14,6 +14,7 @@ from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison_row import Row
 from pgsr.comparison_view import Comparison
+from pgsr.entities import entity_totals
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -79,7 +80,12 @@ def compare(
         if result.certificate is not None:
             name = result.certificate.problem
         rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
-    return Comparison(rows, f"{problem!r}, {problem.measurement!r}")
+    return Comparison(rows, _title(problem))
+
+
+def _title(problem: Problem) -> str:
+    spent = "" if problem.epsilon is None else f", epsilon={sum(problem.epsilon)}"
+    return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
 
 
 def _parsed(problem: Problem, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:
@@ -162,9 +168,8 @@ def judged(target: Measurement | Problem, value: object) -> Result:
 def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Problem, Method | PostProcess]]) -> None:
     require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
     for label, target, _ in arms:
-        measurement = target.measurement if isinstance(target, Problem) else target
-        if measurement.hierarchy.paths != truth.hierarchy.paths or measurement.max_size != truth.max_size:
-            raise ArgumentError(f"{label}: the truth has other regions or sizes than {measurement!r}")
+        if target.hierarchy.paths != truth.hierarchy.paths or target.max_size != truth.max_size:
+            raise ArgumentError(f"{label}: the truth has other regions or sizes than {target!r}")
 
 
 def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
@@ -185,15 +190,25 @@ def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_li
 
 def _toy(target: Measurement | Problem) -> Measurement | Problem:
     """The same question about three regions, to import and compile before the clock starts."""
-    measurement = target.measurement if isinstance(target, Problem) else target
-    levels = len(measurement.epsilon)
+    levels = target.hierarchy.n_levels
     paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
     tree = Hierarchy.from_paths(paths)
     counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
-    toy = Geometric(measurement.view, levels, totals=measurement.public).measure(
-        CountOfCounts(tree, counts), Seeded("toy")
+    truth = CountOfCounts(tree, counts)
+    if isinstance(target, Measurement):
+        return Geometric(target.view, levels, totals=target.public).measure(truth, Seeded("toy"))
+    toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
+    known, asked = target.groups, target.entities
+    return replace(
+        target,
+        hierarchy=tree,
+        values=toy.values,
+        max_size=toy.max_size,
+        groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
+        weights=None,
+        entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
+        epsilon=None if target.epsilon is None else toy.epsilon,
     )
-    return replace(target, measurement=toy, weights=None) if isinstance(target, Problem) else toy
 
 
 def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:

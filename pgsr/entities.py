@@ -83,12 +83,12 @@ def noisy_entities(
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(epsilon, "measuring numbers of entities")
     drawn = noisy_numbers(truth, entity_totals(truth), "entities", epsilon, source)
-    found = nearest_consistent(drawn)
+    found = nearest_consistent(truth.hierarchy, drawn)
     tree, largest = truth.hierarchy, noisy.max_size
     if noisy.public is not Totals.ROOT:
         return tree.sum_up(np.minimum(found[tree.leaves], largest * noisy.region_totals[tree.leaves]))
     if found[0] > largest * noisy.root_total:
-        found = nearest_consistent(drawn, largest * noisy.root_total)
+        found = nearest_consistent(truth.hierarchy, drawn, largest * noisy.root_total)
     if _groups_needed(found[tree.leaves], largest) > noisy.root_total:
         found = tree.sum_up(found[tree.leaves] // largest * largest)
     return found

@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr.double_geometric import DoubleGeometric
+from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals
 from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
-from pgsr.views import View
 
 
 def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
@@ -18,19 +17,19 @@ def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.
     One group more or less changes one region's total per level by one, see `noisy_numbers`.
 
     Example:
-        >>> from pgsr import Hierarchy, Seeded
+        >>> from pgsr import Seeded
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), Fraction(1), Seeded("totals"))
         array([29, 14, 15])
 
     Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
     """
-    return nearest_consistent(noisy_numbers(truth, truth.totals, "totals", epsilon, source))
+    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", epsilon, source))
 
 
 def noisy_numbers(
     truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source
-) -> Measurement:
+) -> np.ndarray:
     """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
 
     Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon.
@@ -43,28 +42,27 @@ def noisy_numbers(
         source: of the noise.
 
     Returns:
-        The measurement of a single "size", shape (regions, 1), so that its values are its noisy totals, too.
+        shape (regions,), int64; 0 where a region is a copy on a level above its own.
 
     Example:
-        >>> from pgsr import Hierarchy, Seeded
+        >>> from pgsr import Seeded
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
-        >>> noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals")).totals
+        >>> noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals"))
         array([28, 15, 17])
 
     Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
     law = DoubleGeometric(tree.n_levels / epsilon)
-    noisy = numbers.astype(np.int64, copy=True).reshape(-1, 1)
+    noisy = numbers.astype(np.int64, copy=True)
     for region in np.flatnonzero(~tree.padded):
         identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
-        law.add_to(noisy[region], source.stream(identity))
+        law.add_to(noisy[region : region + 1], source.stream(identity))
     noisy[tree.padded] = 0
-    levels = (epsilon / tree.n_levels,) * tree.n_levels
-    return Measurement(tree, View.COUNTS, noisy, 0, levels, Totals.NOISY, noisy[:, 0], source.secure, truth.name)
+    return noisy
 
 
-def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarray:
+def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
     """The consistent, non-negative integers G nearest to noisy numbers: post-processing, free however often it runs.
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
@@ -72,18 +70,19 @@ def nearest_consistent(noisy: Measurement, root: int | None = None) -> np.ndarra
     exactly, by `nearest_integers` with a single "size".
 
     Args:
-        noisy: what `noisy_numbers` returned.
+        tree: the regions. Copies on levels above their own have no number and follow from the others.
+        noisy: what `noisy_numbers` returned, shape (regions,).
         root: what the root's number has to be, or None.
 
     Returns:
         shape (regions,), int64.
 
     Example:
-        >>> from pgsr import Hierarchy, Seeded
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
-        >>> noisy = noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals"))
-        >>> nearest_consistent(noisy), nearest_consistent(noisy, root=30)
+        >>> from pgsr import Seeded
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> noisy = np.array([28, 15, 17])
+        >>> nearest_consistent(tree, noisy), nearest_consistent(tree, noisy, root=30)
         (array([29, 14, 15]), array([30, 14, 16]))
     """
-    weights = noisy.measured.astype(np.int64)
-    return nearest_integers(noisy.hierarchy, noisy.matrix, weights, root)[:, 0].copy()
+    weights = (~tree.padded).astype(np.int64)
+    return nearest_integers(tree, noisy[:, None], weights, root)[:, 0].copy()

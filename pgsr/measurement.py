@@ -40,6 +40,9 @@ class Totals(StrEnum):
             raise ProblemError(f"totals={value!r} is unknown; use 'root', 'regions' or 'noisy'") from None
 
 
+ROOT_ALONE = "only the root's total is public here; measure with Geometric(..., totals='regions')"
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
@@ -72,25 +75,8 @@ class Measurement:
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
-        n_regions = self.hierarchy.n_regions
-        if not isinstance(self.epsilon, tuple) or not all(isinstance(level, Fraction) for level in self.epsilon):
-            raise ProblemError("the epsilons of a measurement are a tuple of fractions; give Budget.split(...).levels")
-        if not isinstance(self.max_size, int) or self.max_size < 0:
-            raise ProblemError(f"max_size={self.max_size!r} is no size; give K, a public whole number")
-        if len(self.epsilon) != self.hierarchy.n_levels:
-            raise ProblemError(f"{len(self.epsilon)} epsilons for {self.hierarchy.n_levels} levels; give one per level")
-        if isinstance(self.values, tuple):
-            if len(self.values) != n_regions:
-                raise ProblemError(f"{len(self.values)} ranked vectors for {n_regions} regions; give one per region")
-            return
-        values = self.values if isinstance(self.values, np.ndarray) else checked_counts(self.values, "noisy value")
-        if values.shape != (n_regions, self.max_size + 1):
-            raise ProblemError(
-                f"noisy values have shape {values.shape}; {n_regions} regions and sizes 0..{self.max_size} need "
-                f"({n_regions}, {self.max_size + 1})"
-            )
-        if values is not self.values or values.dtype != np.int64:
-            object.__setattr__(self, "values", checked_counts(values, "noisy value"))
+        checked_epsilon(self.epsilon, self.hierarchy.n_levels)
+        object.__setattr__(self, "values", checked_values(self.values, self.hierarchy.n_regions, self.max_size))
 
     @property
     def root_total(self) -> int:
@@ -105,7 +91,7 @@ class Measurement:
             ProblemError: only the root's total is public.
         """
         if self.public is Totals.ROOT:
-            raise ProblemError("only the root's total is public here; measure with Geometric(..., totals='regions')")
+            raise ProblemError(ROOT_ALONE)
         return self.totals
 
     def view_of(self, level: int) -> View:
@@ -125,9 +111,7 @@ class Measurement:
     @property
     def matrix(self) -> np.ndarray:
         """The values of a rectangular view as one array; shape (regions, K + 1)."""
-        if not isinstance(self.values, np.ndarray):
-            raise ProblemError(f"{self.view!r} has one vector per region, of different lengths, not a matrix")
-        return self.values
+        return matrix(self.values, self.view)
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The noisy values in long form, one row per measured region and size, zeros included.
@@ -199,3 +183,43 @@ def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.
     """Tell which regions get noise; shape (regions,), bool."""
     spent = np.array([level > 0 for level in epsilon])
     return spent[hierarchy.level_of] & ~hierarchy.padded
+
+
+def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: object) -> np.ndarray:
+    """The values of a rectangular view as one array; shape (regions, K + 1).
+
+    Raises:
+        ProblemError: they are one vector per region.
+    """
+    if not isinstance(values, np.ndarray):
+        raise ProblemError(f"{view!r} has one vector per region, of different lengths, not a matrix")
+    return values
+
+
+def checked_epsilon(epsilon: object, n_levels: int) -> None:
+    """Raise `ProblemError` unless these are exact epsilons, one per level."""
+    if not isinstance(epsilon, tuple) or not all(isinstance(level, Fraction) for level in epsilon):
+        raise ProblemError("the epsilons of a measurement are a tuple of fractions; give Budget.split(...).levels")
+    if len(epsilon) != n_levels:
+        raise ProblemError(f"{len(epsilon)} epsilons for {n_levels} levels; give one per level")
+
+
+def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
+    """As int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
+
+    Raises:
+        ProblemError, CountError: another shape, or no integers.
+    """
+    if not isinstance(max_size, int) or max_size < 0:
+        raise ProblemError(f"max_size={max_size!r} is no size; give K, a public whole number")
+    if isinstance(values, tuple):
+        if len(values) != n_regions:
+            raise ProblemError(f"{len(values)} ranked vectors for {n_regions} regions; give one per region")
+        return values
+    given = values if isinstance(values, np.ndarray) else checked_counts(values, "noisy value")
+    if given.shape != (n_regions, max_size + 1):
+        raise ProblemError(
+            f"noisy values have shape {given.shape}; {n_regions} regions and sizes 0..{max_size} need "
+            f"({n_regions}, {max_size + 1})"
+        )
+    return given if given.dtype == np.int64 else checked_counts(given, "noisy value")

@@ -76,7 +76,7 @@ class Mechanism:
             ProblemError: the post-process does not work on this measurement.
         """
         if isinstance(self.post, Method):
-            result = self.post.solve(self._stated(measurement), time_limit)
+            result = self.post.solve(self.stated(measurement), time_limit)
         else:
             result = self.post.apply(measurement, time_limit)
         return replace(result, measurement=measurement)
@@ -89,16 +89,23 @@ class Mechanism:
             ProblemError: the method or post-process does not work on this measurement; the message says why.
         """
         self.noise.check(truth, source)
-        blank = self.noise.blank(truth)
-        if isinstance(self.post, Method):
-            reason = self.post.supports(self._stated(blank))
-        else:
-            supports = getattr(self.post, "supports", None)
-            reason = supports(blank) if supports is not None else None
+        reason = self.refusal(self.noise.blank(truth))
         if reason is not None:
             raise ProblemError(reason)
 
-    def _stated(self, measurement: Measurement) -> Problem:
+    def refusal(self, measurement: Measurement) -> str | None:
+        """None, or the reason why post-processing cannot follow this measurement."""
+        if isinstance(self.post, Method):
+            return self.post.supports(self.stated(measurement))
+        supports = getattr(self.post, "supports", None)
+        return supports(measurement) if supports is not None else None
+
+    def stated(self, measurement: Measurement) -> Problem:
+        """The problem of a measurement that the method solves.
+
+        Raises:
+            ProblemError: it is of a view for which `problem` has to be given.
+        """
         if self.problem is not None:
             stated = self.problem(measurement)
             require_kind(stated, Problem, "what problem=... states", "give a constructor such as Problem.m_h")

@@ -11,6 +11,7 @@ from pgsr.checks import require_kind
 from pgsr.errors import CountError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
+from pgsr.tolerances import CONDITION
 
 _BLOCK_CELLS = 4_000_000
 
@@ -58,7 +59,7 @@ def cumulative_l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> n
 def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
     """Subtract the true number of groups from the estimated one; shape (regions,)."""
     error = _per_region(truth, estimate, lambda difference: difference.sum(axis=1))
-    return error if error.dtype.kind == "i" else np.where(np.abs(error) < 1e-6, 0.0, error)
+    return error if error.dtype.kind == "i" else np.where(np.abs(error) < CONDITION, 0.0, error)
 
 
 def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:

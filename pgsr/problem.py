@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.html import facts_table
-from pgsr.measurement import Measurement, Totals
+from pgsr.measurement import (
+    ROOT_ALONE,
+    Measurement,
+    Totals,
+    checked_epsilon,
+    checked_values,
+    matrix,
+    measured_regions,
+)
 from pgsr.views import View
 
 LARGEST_WEIGHT = 2**40
@@ -32,37 +41,69 @@ class Problem:
                                   number of groups
                     entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
 
-    Every variant of the papers is one of the constructors below. Objectives include the constant: they are distances.
+    Every variant of the papers is one of the constructors below, which take a measurement. `of` takes plain values, for
+    instance fitted ones. Objectives include the constant: they are distances.
 
     Attributes:
         label: the papers' name.
-        measurement: y and the public facts.
+        hierarchy: the regions.
+        view: what the values are; it is the same at every level.
+        values: y, any sign, int64 of shape (regions, K + 1); of `View.RANKED` a tuple with one array per region.
+        max_size: K.
+        groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
         norm: 1 or 2.
         integer, nonnegative, monotone, consistent: which conditions hold.
-        totals: whose public total holds, or None.
+        totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
         entities: numbers of entities E of groups truncated at K, int64 of shape (regions,), or (1,) for the root's; or
             None. See `pgsr.entities`.
+        epsilon: exact epsilon that the noise in y cost per level, root first, or None where y is not about noise. A
+            level with epsilon 0 was not measured. `CostTables` derives its windows from it.
     """
 
     label: str
-    measurement: Measurement
+    hierarchy: Hierarchy
+    view: View
+    values: np.ndarray | tuple[np.ndarray, ...]
+    max_size: int
+    groups: np.ndarray | None = None
     norm: int = 2
     integer: bool = True
     nonnegative: bool = True
     monotone: bool = False
     consistent: bool = True
-    totals: Totals | None = Totals.ROOT
+    totals: Totals | None = None
     weights: np.ndarray | None = None
     entities: np.ndarray | None = None
+    epsilon: tuple[Fraction, ...] | None = None
 
     def __post_init__(self) -> None:
-        require_kind(
-            self.measurement, Measurement, f"{self.label} is about", "give what Geometric(...).measure returned"
-        )
+        require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
+        require_kind(self.view, View, "view", "give View.COUNTS, View.CUMULATIVE or View.RANKED")
         if not isinstance(self.norm, int) or self.norm not in (1, 2):
             raise ProblemError(f"norm {self.norm!r} is unknown; use 1 or 2")
-        tree, measured = self.hierarchy, self.measurement.measured
+        tree = self.hierarchy
+        object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
+        if isinstance(self.values, tuple) is not (self.view is View.RANKED):
+            raise ProblemError(f"{self.view!r}: ranked values are one vector per region, others a matrix; give that")
+        if self.epsilon is not None:
+            checked_epsilon(self.epsilon, tree.n_levels)
+        object.__setattr__(self, "weights", self._checked_weights())
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
+        if self.totals is not None:
+            object.__setattr__(self, "totals", Totals.parse(self.totals))
+            _ = self.region_totals if self.totals is Totals.REGIONS else self.root_total
+        if self.totals is Totals.NOISY:
+            raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
+        if self.entities is not None:
+            if self.view is not View.COUNTS or self.monotone or not self.consistent:
+                raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
+            object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
+
+    def _checked_weights(self) -> np.ndarray:
+        tree = self.hierarchy
+        measured = ~tree.padded if self.epsilon is None else measured_regions(tree, self.epsilon)
         weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
         if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
             raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
@@ -71,21 +112,110 @@ class Problem:
         weights = np.where(measured, weights, 0).astype(np.int64)
         if (weights[tree.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
-        object.__setattr__(self, "weights", weights)
-        if self.totals is Totals.NOISY:
-            raise ProblemError("a problem is about the totals of 'root' or 'regions'; noisy ones count as public there")
-        if self.totals is Totals.REGIONS:
-            _ = self.measurement.region_totals
-        if self.entities is not None:
-            if self.measurement.view is not View.COUNTS or self.monotone or not self.consistent:
-                raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
-            object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
+        return weights
+
+    @classmethod
+    def of(
+        cls,
+        values: np.ndarray,
+        hierarchy: Hierarchy,
+        view: View = View.COUNTS,
+        *,
+        groups: np.ndarray | int | None = None,
+        totals: Totals | str | None = None,
+        weights: np.ndarray | None = None,
+        label: str = "problem",
+        norm: int = 2,
+        integer: bool = True,
+        consistent: bool = True,
+        entities: np.ndarray | None = None,
+        epsilon: tuple[Fraction, ...] | None = None,
+    ) -> "Problem":
+        """State the problem of plain values, wherever they come from: M_H of counts, M_c of cumulative counts.
+
+        Args:
+            values: y, integers of shape (regions, K + 1), in the order of the regions of `hierarchy`.
+            view: `View.COUNTS` or `View.CUMULATIVE`; cumulative counts are to be monotone.
+            groups: numbers of groups, shape (regions,), or the root's alone.
+            totals: whose of them is a condition; "root" or "regions" as the shape of `groups` says, if None.
+            weights: as in `Problem`; 1 if None. Copies of regions on levels above their own have none.
+            label, norm, integer, consistent, entities, epsilon: as in `Problem`.
+
+        Raises:
+            ProblemError, CountError: values, groups or weights are of another shape or are no integers.
+
+        Example:
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> problem
+            Problem(M_H, totals='root', 9 unknowns)
+            >>> from pgsr.algorithms import TreeProjection
+            >>> TreeProjection().solve(problem).estimate.values[0]
+            array([1, 3, 1])
+        """
+        y = as_array(values)
+        known = None if groups is None else np.atleast_1d(as_array(groups))
+        if totals is None and known is not None:
+            totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS
+        if view is View.RANKED or y.ndim != 2:
+            raise ProblemError(
+                f"plain values are a matrix of counts or cumulative counts, not {y.ndim} axes of {view!r}"
+            )
+        return cls(
+            label,
+            hierarchy,
+            view,
+            y,
+            y.shape[1] - 1,
+            known,
+            norm=norm,
+            integer=integer,
+            monotone=view is View.CUMULATIVE,
+            consistent=consistent,
+            totals=None if totals is None else Totals.parse(totals),
+            weights=weights,
+            entities=entities,
+            epsilon=epsilon,
+        )
+
+    @classmethod
+    def about(
+        cls, measurement: Measurement, label: str, totals: Totals | str | None = Totals.ROOT, **conditions: Any
+    ) -> "Problem":
+        """State a variant that has no constructor of its own: any conditions on what was measured.
+
+        Args:
+            measurement: of one view.
+            label: names the variant.
+            totals: whose number of groups is a condition, "root" or "regions", or None.
+            conditions: norm, integer, nonnegative, monotone, consistent, weights, entities, as in `Problem`.
+
+        Example:
+            >>> from pgsr import CountOfCounts, Geometric, Seeded
+            >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 1], [0, 1, 1]])
+            >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
+            >>> Problem.about(noisy, "M_H in absolute values", norm=1)
+            Problem(M_H in absolute values, totals='root', 9 unknowns)
+        """
+        _require(measurement, label, *View)
+        assert isinstance(measurement.view, View), "refused just now"
+        return cls(
+            label,
+            measurement.hierarchy,
+            measurement.view,
+            measurement.values,
+            measurement.max_size,
+            measurement.totals[:1] if measurement.public is Totals.ROOT else measurement.totals,
+            totals=None if totals is None else Totals.parse(totals),
+            epsilon=measurement.epsilon,
+            **conditions,
+        )
 
     @classmethod
     def naive(cls, measurement: Measurement) -> "Problem":
         """Every region alone: counts projected onto {x >= 0 integer, sum x = G}. Kuo et al. 2018, section 4.1."""
         _require(measurement, "naive", View.COUNTS)
-        return cls("naive", measurement, consistent=False, totals=Totals.REGIONS)
+        return cls.about(measurement, "naive", Totals.REGIONS, consistent=False)
 
     @classmethod
     def isotonic(cls, measurement: Measurement, norm: int = 2) -> "Problem":
@@ -93,18 +223,18 @@ class Problem:
         _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
         label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
         totals = None if measurement.public is Totals.ROOT else Totals.REGIONS
-        return cls(label, measurement, norm=norm, monotone=True, consistent=False, totals=totals)
+        return cls.about(measurement, label, totals, norm=norm, monotone=True, consistent=False)
 
     @classmethod
     def mean_consistency(cls, measurement: Measurement) -> "Problem":
         """Least squares under consistency alone, weights 1 / variance, signs and fractions free. Hay et al. 2010."""
         _require(measurement, "mean consistency", View.COUNTS, View.CUMULATIVE)
-        return cls(
-            "mean consistency",
+        return cls.about(
             measurement,
+            "mean consistency",
+            None,
             integer=False,
             nonnegative=False,
-            totals=None,
             weights=precision_weights(measurement),
         )
 
@@ -123,32 +253,60 @@ class Problem:
         """
         _require(measurement, "M_H", View.COUNTS)
         label = "M_H" if entities is None else "M_H with entities"
-        return cls(label, measurement, totals=Totals.parse(totals), entities=entities)
+        return cls.about(measurement, label, totals, entities=entities)
 
     @classmethod
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
         """M_c: the nearest consistent monotone cumulative counts. Fioretto and Van Hentenryck 2019, section 8."""
         _require(measurement, "M_c", View.CUMULATIVE)
         label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
-        return cls(label, measurement, norm=norm, monotone=True, totals=Totals.parse(totals))
+        return cls.about(measurement, label, totals, norm=norm, monotone=True)
 
     def relaxed(self) -> "Problem":
         """The same problem without integrality (the papers' M^r before its rounding)."""
         return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
 
     @property
-    def hierarchy(self) -> Hierarchy:
-        return self.measurement.hierarchy
-
-    @property
-    def view(self) -> View:
-        assert isinstance(self.measurement.view, View), "constructors refuse mixed views"
-        return self.measurement.view
-
-    @property
     def target(self) -> np.ndarray:
-        """y; shape (regions, K + 1), int64."""
-        return self.measurement.matrix
+        """y as one array; shape (regions, K + 1), int64.
+
+        Raises:
+            ProblemError: the values are ranked, so of different lengths.
+        """
+        return matrix(self.values, self.view)
+
+    @property
+    def root_total(self) -> int:
+        """The public number of groups of the whole hierarchy.
+
+        Raises:
+            ProblemError: no number of groups is public.
+        """
+        return int(self._known_groups[0])
+
+    @property
+    def region_totals(self) -> np.ndarray:
+        """The public numbers of groups of all regions; shape (regions,).
+
+        Raises:
+            ProblemError: only the root's is public, or none.
+        """
+        if len(self._known_groups) != self.hierarchy.n_regions:
+            raise ProblemError(ROOT_ALONE)
+        return self._known_groups
+
+    @property
+    def stated_totals(self) -> np.ndarray | None:
+        """The numbers of groups that are conditions; shape (regions,), (1,) for the root's alone, or None."""
+        if self.totals is None:
+            return None
+        return self.region_totals if self.totals is Totals.REGIONS else self._known_groups[:1]
+
+    @property
+    def _known_groups(self) -> np.ndarray:
+        if self.groups is None:
+            raise ProblemError(f"{self.label} has no public number of groups; give groups=..., or totals=None")
+        return self.groups
 
     @property
     def w(self) -> np.ndarray:
@@ -158,16 +316,16 @@ class Problem:
 
     @property
     def n_unknowns(self) -> int:
-        if self.measurement.view is View.RANKED:
-            return sum(len(values) for values in self.measurement.values)
-        return self.hierarchy.n_regions * (self.measurement.max_size + 1)
+        if self.view is View.RANKED:
+            return sum(len(values) for values in self.values)
+        return self.hierarchy.n_regions * (self.max_size + 1)
 
     @property
     def exceeds_arithmetic(self) -> str | None:
         """Why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
-        values = [self.target] if isinstance(self.measurement.values, np.ndarray) else list(self.measurement.values)
+        values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
+        values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
-        largest = max(largest, int(np.abs(self.measurement.totals).max(initial=0)))
         if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
             return "counts times weights exceed 2^50; scale the weights down"
         return None
@@ -175,15 +333,15 @@ class Problem:
     @property
     def contradiction(self) -> str | None:
         """Why no point satisfies the conditions, or None if some point does."""
-        if self.nonnegative and self.totals is not None and int(self.measurement.totals.min()) < 0:
+        totals = self.stated_totals
+        if self.nonnegative and totals is not None and int(totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
         if self.consistent and self.totals is Totals.REGIONS:
-            reason = _contradicting_totals(self.hierarchy, self.measurement.region_totals)
+            reason = _contradicting_totals(self.hierarchy, self.region_totals)
             if reason is not None:
                 return reason
         if self.entities is not None:
-            totals = {None: None, Totals.ROOT: self.measurement.totals[:1]}.get(self.totals, self.measurement.totals)
-            conditions = self.measurement.max_size, self.nonnegative, self.integer
+            conditions = self.max_size, self.nonnegative, self.integer
             return contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
         return None
 
@@ -206,11 +364,11 @@ class Problem:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
-                "measured view": self.measurement.label,
+                "view": " x ".join(v.value for v in self.view) if isinstance(self.view, tuple) else self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": f"0..{self.measurement.max_size:,}",
+                "sizes": f"0..{self.max_size:,}",
                 "unknowns": self.n_unknowns,
-                "epsilon": str(sum(self.measurement.epsilon, self.measurement.totals_epsilon)),
+                "epsilon": "not stated" if self.epsilon is None else str(sum(self.epsilon)),
                 "no point satisfies it": self.contradiction,
             },
         )
@@ -226,6 +384,17 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
     if max(weights) > LARGEST_WEIGHT:
         raise ProblemError("the shares need integer weights beyond 2^40; use shares with smaller denominators")
     return np.array(weights, np.int64)[measurement.hierarchy.level_of]
+
+
+def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
+    """As int64 of shape (regions,), or (1,) for the root's number alone."""
+    given = as_array(groups)
+    if given.shape not in ((n_regions,), (1,)) or given.dtype.kind not in "iu":
+        raise ProblemError(
+            f"numbers of groups have shape {given.shape} and type {given.dtype}; give one integer per region, shape "
+            f"({n_regions},), or the root's alone, shape (1,)"
+        )
+    return given.astype(np.int64)
 
 
 def _contradicting_totals(tree: Hierarchy, totals: np.ndarray) -> str | None:

@@ -11,3 +11,6 @@ PROVED_GAP = 1e-9
 
 ACCEPTED_GAP = 1e-6
 """The same for answers of iterative and general solvers. Answers in integers have an exact test, or no gap at all."""
+
+RESIDUAL = 1e-6
+"""Largest violated condition of a general solver's reals, relative to the largest right-hand side of an equality."""

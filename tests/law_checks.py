@@ -32,7 +32,7 @@ def noisy_totals_lose_their_epsilon() -> int:
         return group_totals.noisy_totals(truth, ONE, Seeded("law")).tobytes()
 
     def drawn(truth: CountOfCounts) -> Hashable:
-        return group_totals.noisy_numbers(truth, truth.totals, "totals", ONE, Seeded("law")).matrix.tobytes()
+        return group_totals.noisy_numbers(truth, truth.totals, "totals", ONE, Seeded("law")).tobytes()
 
     n = 0
     for tree in TREES:
@@ -49,7 +49,7 @@ def noisy_entities_lose_their_epsilon() -> int:
 
     def drawn(truth: CountOfCounts) -> Hashable:
         exact = entities.entity_totals(truth)
-        return group_totals.noisy_numbers(truth, exact, "entities", ONE, Seeded("law")).matrix.tobytes()
+        return group_totals.noisy_numbers(truth, exact, "entities", ONE, Seeded("law")).tobytes()
 
     n = 0
     for tree in TREES:

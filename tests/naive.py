@@ -14,7 +14,7 @@ from pgsr import Hierarchy, Measurement, Problem, Totals, View
 
 def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarray | None = None) -> Problem:
     """M_H on these noisy counts."""
-    return Problem("M_H", measurement_of(tree, noisy, total), totals=Totals.ROOT, weights=weights)
+    return Problem.about(measurement_of(tree, noisy, total), "M_H", totals=Totals.ROOT, weights=weights)
 
 
 def measurement_of(tree: Hierarchy, noisy: np.ndarray, total: int, view: View = View.COUNTS) -> Measurement:

@@ -16,7 +16,19 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.entities
 import pgsr.group_totals as numbers
 import pgsr.noise
-from pgsr import Budget, CountOfCounts, Geometric, Ledger, Measurement, Mechanism, Secure, Seeded, Totals, View
+from pgsr import (
+    Budget,
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Ledger,
+    Measurement,
+    Mechanism,
+    Secure,
+    Seeded,
+    Totals,
+    View,
+)
 from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
@@ -86,15 +98,15 @@ def entities_drawn_twice(patch: MonkeyPatch) -> None:
     arguments: list[tuple] = []
 
     def kept(draw: Callable) -> Callable:
-        def drawn(*given: Any) -> Measurement:
+        def drawn(*given: Any) -> np.ndarray:
             arguments.append(given)
             return draw(*given)
 
         return drawn
 
     def again(nearest: Callable) -> Callable:
-        def found(noisy: Measurement, root: int | None = None) -> np.ndarray:
-            return nearest(noisy if root is None else numbers.noisy_numbers(*arguments[-1]), root)
+        def found(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
+            return nearest(tree, noisy if root is None else numbers.noisy_numbers(*arguments[-1]), root)
 
         return found
 

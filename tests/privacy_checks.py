@@ -143,7 +143,7 @@ class Sealed(CountOfCounts):
 def answer(mechanism: Mechanism, measurement: Measurement) -> Result:
     """The post-processing of a mechanism."""
     post = mechanism.post
-    return post.solve(mechanism._stated(measurement)) if isinstance(post, Method) else post.apply(measurement)
+    return post.solve(mechanism.stated(measurement)) if isinstance(post, Method) else post.apply(measurement)
 
 
 def published(result: Result) -> object:

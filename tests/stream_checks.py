@@ -57,7 +57,7 @@ def noise_is_the_draws_of_its_stream() -> None:
                     stream = source.stream(StreamId("words", view.value, len(path) - 1, path))
                     expected = values + _drawn(scale, stream, len(values))
                     assert found[region].tolist() == expected.tolist(), f"{view} of {path} is not value plus draw"
-            numbers = noisy_numbers(truth, truth.totals, "totals", Fraction(epsilon), source).matrix[:, 0]
+            numbers = noisy_numbers(truth, truth.totals, "totals", Fraction(epsilon), source)
             for region, path in enumerate(PAIR.paths):
                 stream = source.stream(StreamId("words", "totals", len(path) - 1, path))
                 assert numbers[region] == truth.totals[region] + _drawn(2 / Fraction(epsilon), stream, 1)[0]
@@ -143,7 +143,7 @@ def candidates_are_told_apart() -> None:
 
     class Spy(SimplexProjection):
         def solve(self, problem: Problem, time_limit: float | None = None) -> object:
-            seen.append(frozen(problem.measurement.values))
+            seen.append(frozen(problem.values))
             return super().solve(problem, time_limit)
 
     candidate = Mechanism(Geometric(View.COUNTS, "1/20"), Spy(), Problem.naive)

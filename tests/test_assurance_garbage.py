@@ -201,7 +201,7 @@ def problem(a: Draw) -> Any:
     if kind == "isotonic":
         return Problem.isotonic(noisy, a(1, 2))
     if kind == "direct":
-        return Problem("x", noisy, norm=a(1, 2), totals=a(None), weights=a(None), entities=a(None))
+        return Problem.about(noisy, "x", norm=a(1, 2), totals=a(None), weights=a(None), entities=a(None))
     return (Problem.naive if kind == "naive" else Problem.mean_consistency)(noisy)
 
 

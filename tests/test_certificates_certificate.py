@@ -20,7 +20,7 @@ def test_exchange_test_equals_brute_force():
         n_sizes = int(rng.integers(2, 4))
         noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
         problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))
-        points = naive.feasible_points(tree, n_sizes, problem.measurement.root_total)
+        points = naive.feasible_points(tree, n_sizes, problem.root_total)
         values = naive.objectives(problem, points)
         for index in rng.choice(len(points), min(len(points), 20), replace=False):
             estimate = Estimate(tree, View.COUNTS, points[index])
@@ -35,7 +35,7 @@ def test_any_multipliers_give_a_bound(integer):
         tree = random_tree(rng, max_regions=6)
         noisy = rng.integers(-3, 6, (tree.n_regions, 2))
         problem = naive.problem_of(tree, noisy, int(rng.integers(0, 4)))
-        best = naive.objectives(problem, naive.feasible_points(tree, 2, problem.measurement.root_total)).min()
+        best = naive.objectives(problem, naive.feasible_points(tree, 2, problem.root_total)).min()
         wild = Multipliers(rng.normal(0, 10, (tree.n_inner, 2)), rng.normal(0, 10, 1))
         assert lagrangian_bound(problem if integer else problem.relaxed(), wild) <= best
 

@@ -34,8 +34,8 @@ def problem_of(rng, tree, noisy, kind, sums, **conditions):
         measurement = replace(measurement, public=Totals.ROOT, totals=sums[:1])
     weights = rng.integers(0, 3, tree.n_regions)
     weights[tree.leaves] += 1
-    return Problem(
-        "test", measurement, norm=norm, integer=integer, totals=totals, monotone=monotone, weights=weights, **conditions
+    return Problem.about(
+        measurement, "test", totals, norm=norm, integer=integer, monotone=monotone, weights=weights, **conditions
     )
 
 
@@ -62,7 +62,7 @@ def best_integers(problem, most=3):
     vectors = vectors_of(problem, most)
     n_public = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
     of = (lambda x: x[..., -1]) if problem.view is View.CUMULATIVE else (lambda x: x.sum(axis=-1))
-    wanted = problem.measurement.totals
+    wanted = problem.groups
     if not problem.consistent:
         best = 0
         for r in range(tree.n_regions):
@@ -133,7 +133,7 @@ def dense_optimum(problem):
     row = np.eye(n)[-1:] if problem.view is View.CUMULATIVE else np.ones((1, n))
     totals = np.kron(np.eye(n_regions)[:n_public], row)
     equal = np.vstack([consistency, totals])
-    right = np.concatenate([-consistency @ y.ravel(), problem.measurement.totals[:n_public] - totals @ y.ravel()])
+    right = np.concatenate([-consistency @ y.ravel(), problem.groups[:n_public] - totals @ y.ravel()])
     order = np.kron(np.eye(n_regions), np.eye(n)[:-1] - np.eye(n)[1:]) if problem.monotone else np.zeros((0, y.size))
     weights = np.repeat(problem.w, n).astype(float)
     if problem.norm == 1:
@@ -275,7 +275,7 @@ def test_potentials_guard_64_bits():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     noisy = np.array([[2, 0], [2**31, 0], [0, 0]])
     measurement = replace(naive.measurement_of(tree, noisy, 0), public=Totals.REGIONS, totals=np.array([2, 1, 1]))
-    problem = Problem("M_H", measurement, totals=Totals.REGIONS, weights=np.full(3, 2**40))
+    problem = Problem.about(measurement, "M_H", totals=Totals.REGIONS, weights=np.full(3, 2**40))
     with pytest.raises(PgsrError, match="64-bit"):
         certify(problem, Estimate(tree, View.COUNTS, np.array([[2, 0], [1, 0], [1, 0]])))
 

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, View, memory
+from pgsr import CountOfCounts, Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, Totals, View, memory
 from pgsr.algorithms import (
     CostTables,
     CumulativeProjection,
@@ -81,10 +81,9 @@ def test_a_contradiction_is_a_status(method: Method, problem: Problem):
     totals[1:] = [-1, totals[0] + 1]
     if problem.totals is None:
         return
-    if problem.totals is not problem.measurement.public:  # only the root's holds
+    if problem.totals is Totals.ROOT:  # only the root's holds
         totals = np.array([-1, -1, 0])
-    measurement = replace(problem.measurement, totals=totals)
-    result = method.solve(replace(problem, measurement=measurement))
+    result = method.solve(replace(problem, groups=totals))
     assert result.status is Status.INFEASIBLE
     assert "negative public total" in result.reason
 
@@ -94,7 +93,7 @@ def test_a_contradiction_is_a_status(method: Method, problem: Problem):
 )
 def test_numbers_beyond_exact_arithmetic_are_a_status(method: Method, problem: Problem):
     huge = np.where(np.arange(12).reshape(3, 4) % 2 == 0, 2**60, -(2**60))
-    result = method.solve(replace(problem, measurement=replace(problem.measurement, values=huge)))
+    result = method.solve(replace(problem, values=huge))
     if isinstance(method, Isotonic) and problem.norm == 1:
         assert result.status is Status.OPTIMAL  # order alone decides it
         return

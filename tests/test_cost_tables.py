@@ -132,7 +132,7 @@ def test_every_window_holds_a_feasible_point():
         assert ((within.low <= x) & (x <= within.high)).all()
         assert (x == tree.sum_up(x[tree.leaves])).all()
         assert x.min() >= 0
-        assert x[0].sum() == problem.measurement.root_total
+        assert x[0].sum() == problem.root_total
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])

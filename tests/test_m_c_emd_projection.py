@@ -183,9 +183,9 @@ def weighted_optimum(cp, problem: Problem, cells: np.ndarray) -> float:
     if y.shape[1] > 1:
         conditions.append(cp.diff(leaves, axis=1) >= 0)
     if problem.totals == "regions":
-        conditions.append(leaves[:, -1] == problem.measurement.totals[tree.leaves])
+        conditions.append(leaves[:, -1] == problem.groups[tree.leaves])
     elif problem.totals is not None:
-        conditions.append(below[:1] @ leaves[:, -1] == problem.measurement.totals[:1])
+        conditions.append(below[:1] @ leaves[:, -1] == problem.groups[:1])
     off = below @ z + below @ y[tree.leaves] - y
     tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
     return cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(np.sqrt(cells), off))), conditions).solve(

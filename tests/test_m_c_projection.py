@@ -41,9 +41,9 @@ def test_answers_are_feasible_and_proved(totals):
         assert (np.diff(x, axis=1) >= 0).all()
         np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12, atol=1e-12)
         if totals == "root":
-            assert x[0, -1] == pytest.approx(problem.measurement.root_total, rel=1e-12)
+            assert x[0, -1] == pytest.approx(problem.root_total, rel=1e-12)
         if totals == "regions":
-            assert (x[:, -1] == problem.measurement.region_totals).all()
+            assert (x[:, -1] == problem.region_totals).all()
 
 
 def test_a_lone_region_is_isotonic_regression():
@@ -129,7 +129,8 @@ def test_integers_are_the_rounded_relaxation():
     rng = np.random.default_rng(67)
     tree = random_tree(rng, max_regions=30, n_levels=3)
     truth = random_truth(rng, tree, max_size=40, max_count=50, name="rounded")
-    problem = Problem.m_c(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rounded")))
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rounded"))
+    problem = Problem.m_c(noisy)
     result, relaxed = CumulativeProjection().solve(problem), CumulativeProjection().solve(problem.relaxed())
     assert result.status is Status.RELAXED
     assert "rounded" in result.reason
@@ -137,7 +138,7 @@ def test_integers_are_the_rounded_relaxation():
     assert (result.estimate.values == np.rint(relaxed.estimate.values)).all()
     assert result.certificate.violations == certify(problem, result.estimate).violations
     assert relaxed.certificate.bound * (1 - 1e-12) <= result.certificate.bound  # integers may bound better
-    assert result.certificate.bound <= IsotonicTreeProjection().apply(problem.measurement).certificate.objective
+    assert result.certificate.bound <= IsotonicTreeProjection().apply(noisy).certificate.objective
 
 
 def test_time_limit_says_the_gap_reached():
@@ -195,7 +196,7 @@ def clarabel(problem: Problem) -> float:
     """The optimum by CVXPY's interior-point solver, on the leaves' values."""
     import cvxpy as cp
 
-    tree, y, public = problem.hierarchy, problem.target, problem.measurement
+    tree, y = problem.hierarchy, problem.target
     n_leaves = tree.n_regions - tree.n_inner
     z = cp.Variable((n_leaves, y.shape[1]))  # x - y at the leaves, so that no digits are lost
     leaves = z + y[tree.leaves]
@@ -208,7 +209,7 @@ def clarabel(problem: Problem) -> float:
         rows = slice(None) if problem.totals == "regions" else slice(0, 1)
         which = tree.leaves if problem.totals == "regions" else rows
         last = leaves[:, -1] if problem.totals == "regions" else below[rows] @ leaves[:, -1]
-        conditions.append(last == public.totals[which])
+        conditions.append(last == problem.groups[which])
     root = np.tile(np.sqrt(problem.w)[:, None], y.shape[1])
     model = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(root, below @ z + off))), conditions)
     tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}

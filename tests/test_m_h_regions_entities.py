@@ -68,14 +68,14 @@ def tiny_problem(rng, norm=2):
     measurement = measurement_of(tree, truth + rng.integers(-4, 5, truth.shape), sums)
     weights = rng.integers(0, 3, tree.n_regions)
     weights[tree.leaves] += 1
-    problem = Problem("tiny", measurement, norm=norm, totals=totals, weights=weights, entities=people)
+    problem = Problem.about(measurement, "tiny", norm=norm, totals=totals, weights=weights, entities=people)
     return problem, fitting(problem, points)
 
 
 def fitting(problem, points):
     """Those that have the totals and entities."""
     if problem.totals is Totals.REGIONS:
-        points = points[(points.sum(axis=2) == problem.measurement.totals).all(axis=1)]
+        points = points[(points.sum(axis=2) == problem.groups).all(axis=1)]
     people = points @ np.arange(points.shape[2])
     return points[(people[:, : len(problem.entities)] == problem.entities).all(axis=1)]
 
@@ -105,7 +105,7 @@ def assert_optimal(problem, result):
     x, tree = result.estimate.values, problem.hierarchy
     assert x.min() >= 0
     np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12)
-    np.testing.assert_allclose(x.sum(axis=1), problem.measurement.region_totals, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(x.sum(axis=1), problem.region_totals, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(x @ np.arange(x.shape[1]), problem.entities, rtol=1e-9, atol=1e-8)
 
 
@@ -180,7 +180,7 @@ def test_contradictions_are_found_exactly():
         sums = points[rng.integers(len(points))].sum(axis=1)
         totals = [Totals.ROOT, Totals.REGIONS][rng.integers(2)]
         noisy = np.zeros((tree.n_regions, n_sizes), int)
-        problem = Problem("tiny", measurement_of(tree, noisy, sums), totals=totals, entities=people)
+        problem = Problem.about(measurement_of(tree, noisy, sums), "tiny", totals=totals, entities=people)
         assert (problem.contradiction is None) == (len(fitting(problem, points)) > 0)
         program = formulate(problem.relaxed())
         bounds = np.stack([program.lower, program.upper], axis=1)
@@ -233,7 +233,7 @@ def test_refusals_are_sentences():
     noisy = Geometric(View.COUNTS, 1, totals="regions").measure(TRUTH, Seeded(0))
     people = entity_totals(TRUTH)
     everywhere, root = Problem.m_h(noisy, totals="regions", entities=people), Problem.m_h(noisy, entities=people[:1])
-    free = Problem("free", noisy, integer=False, nonnegative=False, totals=None, entities=people)
+    free = Problem.about(noisy, "free", integer=False, nonnegative=False, totals=None, entities=people)
     for method in (TreeProjection(), CostTables(), RegionTotalsProjection(), Flow(), Flow(around=TreeProjection())):
         for problem in (everywhere, root):
             result = method.solve(problem)
@@ -288,7 +288,7 @@ def test_relaxation_equals_clarabel():
         x = cvxpy.Variable((below.shape[1], problem.target.shape[1]), nonneg=True)
         distance = cvxpy.sum_squares(cvxpy.multiply(w @ np.ones((1, x.shape[1])), below @ x - problem.target))
         fixed = [
-            cvxpy.sum(x, axis=1) == problem.measurement.region_totals[tree.leaves],
+            cvxpy.sum(x, axis=1) == problem.region_totals[tree.leaves],
             x @ np.arange(x.shape[1]) == problem.entities[tree.leaves],
         ]
         model = cvxpy.Problem(cvxpy.Minimize(distance), fixed)
@@ -334,8 +334,8 @@ def test_extreme_entities():
     rng = np.random.default_rng(81)
     for _ in range(scale(100, 2_000)):
         problem = random_problem(rng, spread=50)
-        tree, largest = problem.hierarchy, problem.measurement.max_size
-        groups = problem.measurement.region_totals[tree.leaves]
+        tree, largest = problem.hierarchy, problem.max_size
+        groups = problem.region_totals[tree.leaves]
         most = largest * groups
         choices = [0 * most, most, groups * (largest // 2), np.minimum(1, most), most - np.minimum(1, most)]
         leaves = np.choose(rng.integers(0, len(choices), len(most)), choices)
@@ -461,14 +461,14 @@ def test_noise_is_drawn_once(totals, secure):
 def test_post_processing_sees_noisy_numbers_alone():
     """Nearest integers are a function of the noisy numbers, with whatever root total, and as near as any."""
     noisy = noisy_numbers(TRUTH, entity_totals(TRUTH), "entities", Fraction(1, 4), Seeded("near"))
-    before = noisy.matrix.copy()
+    before = noisy.copy()
     for root in (None, 0, 7, 40):
-        found = nearest_consistent(noisy, root)
-        assert (found == nearest_consistent(noisy, root)).all()
+        found = nearest_consistent(TRUTH.hierarchy, noisy, root)
+        assert (found == nearest_consistent(TRUTH.hierarchy, noisy, root)).all()
         leaves = np.stack(np.meshgrid(*[np.arange(41)] * 2), axis=-1).reshape(-1, 2)
         every = np.column_stack([leaves.sum(axis=1), leaves])
         every = every if root is None else every[every[:, 0] == root]
-        distances = ((every - noisy.matrix[:, 0]) ** 2).sum(axis=1)
-        assert ((found - noisy.matrix[:, 0]) ** 2).sum() == distances.min()
+        distances = ((every - noisy) ** 2).sum(axis=1)
+        assert ((found - noisy) ** 2).sum() == distances.min()
         assert root is None or found[0] == root
-    assert (noisy.matrix == before).all()
+    assert (noisy == before).all()

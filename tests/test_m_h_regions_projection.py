@@ -72,7 +72,7 @@ def test_without_weights_above_the_leaves_every_leaf_is_alone():
         tree = problem.hierarchy
         leaves_only = np.where(np.arange(tree.n_regions) >= tree.n_inner, 1, 0)
         result = RegionTotalsProjection().solve(replace(problem, weights=leaves_only))
-        alone = SimplexProjection().solve(Problem.naive(problem.measurement).relaxed())
+        alone = SimplexProjection().solve(replace(problem, consistent=False, weights=None).relaxed())
         np.testing.assert_allclose(
             result.estimate.values[tree.leaves], alone.estimate.values[tree.leaves], rtol=1e-9, atol=1e-9
         )
@@ -219,14 +219,14 @@ def test_refuses_what_it_does_not_solve():
     for other, word in [
         (Problem.m_c(steps), "cumulative"),
         (replace(problem, totals=Totals.ROOT), "TreeProjection"),
-        (Problem.naive(problem.measurement), "consistency"),
+        (replace(problem, consistent=False), "consistency"),
         (replace(problem, norm=1), "absolute"),
     ]:
         result = RegionTotalsProjection().solve(other)
         assert result.status is Status.UNSUPPORTED
         assert word in result.reason
-    large = replace(problem.measurement, values=problem.measurement.matrix + 2**50)
-    assert RegionTotalsProjection().solve(replace(problem, measurement=large)).status is Status.TOO_LARGE
+    large = replace(problem, values=problem.target + 2**50)
+    assert RegionTotalsProjection().solve(large).status is Status.TOO_LARGE
 
 
 def test_time_limit():
@@ -257,7 +257,7 @@ def assert_optimal(problem, result):
     """Proved, and feasible to nine digits beyond what the certificate asks for."""
     assert result.status is Status.OPTIMAL, result
     assert result.certificate.gap <= 1e-9
-    x, tree, totals = result.estimate.values, problem.hierarchy, problem.measurement.region_totals
+    x, tree, totals = result.estimate.values, problem.hierarchy, problem.region_totals
     assert x.min() >= 0
     np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12)
     np.testing.assert_allclose(x.sum(axis=1), totals, rtol=1e-9, atol=1e-12)
@@ -269,7 +269,7 @@ def clarabel(problem):
     tree, w = problem.hierarchy, np.sqrt(problem.w)[:, None]
     below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
     x = cvxpy.Variable((below.shape[1], problem.target.shape[1]), nonneg=True)
-    totals = problem.measurement.region_totals[tree.leaves]
+    totals = problem.region_totals[tree.leaves]
     distance = cvxpy.sum_squares(cvxpy.multiply(w @ np.ones((1, x.shape[1])), below @ x - problem.target))
     model = cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(x, axis=1) == totals])
     model.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)

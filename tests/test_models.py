@@ -510,9 +510,9 @@ def test_cpsat_reaches_every_optimum():
             tree, y, int(rng.integers(0, 4)), view := rng.choice([View.COUNTS, View.CUMULATIVE])
         )
         totals = rng.choice([None, Totals.ROOT])
-        problem = Problem(
-            "any", measurement, int(rng.integers(1, 3)), True, bool(rng.random() < 0.5),
-            view is View.CUMULATIVE and bool(rng.random() < 0.7), True, totals, weights,
+        problem = Problem.about(
+            measurement, "any", totals, norm=int(rng.integers(1, 3)), nonnegative=bool(rng.random() < 0.5),
+            monotone=view is View.CUMULATIVE and bool(rng.random() < 0.7), weights=weights,
         )  # fmt: skip
         ours, theirs = CpSat().solve(problem), Scipy().solve(problem)
         assert ours.status is theirs.status is Status.OPTIMAL, (problem, ours, theirs)

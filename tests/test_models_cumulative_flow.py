@@ -28,7 +28,7 @@ def test_a_share_is_the_best_below_its_parent(totals):
     for _ in range(count):
         problem, root = fixed_parent(rng, totals)
         tree, y, w = problem.hierarchy, problem.target, problem.w
-        public = problem.measurement.region_totals if totals == "regions" else None
+        public = problem.region_totals if totals == "regions" else None
         relaxed = CumulativeProjection().solve(problem.relaxed()).estimate.values
         best = cheapest_share(root, y[1:], w[1:], None if public is None else public[1:])
         plain, exact = (integers_top_down(tree, relaxed, root, w, y, public, exact=exact) for exact in (False, True))
@@ -80,9 +80,9 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert result.status in (Status.OPTIMAL, Status.FEASIBLE), result
         x, certificate = result.estimate.values, result.certificate
         assert_consistent(problem.hierarchy, x, x[0])
-        assert x[0, -1] == problem.measurement.root_total
+        assert x[0, -1] == problem.root_total
         if totals == "regions":
-            assert (x[:, -1] == problem.measurement.region_totals).all()
+            assert (x[:, -1] == problem.region_totals).all()
         assert certificate.bound <= certificate.objective
         assert (result.status is Status.OPTIMAL) == (certificate.bound == certificate.objective)
         assert certify(problem, result.estimate).objective == certificate.objective
@@ -213,7 +213,7 @@ def fixed_parent(rng: np.random.Generator, totals: str) -> tuple[Problem, np.nda
     root = tree.sum_up(np.cumsum(counts, axis=1))[0]
     values = problem.target.copy()
     values[0] = root
-    return replace(problem, measurement=replace(problem.measurement, values=values)), root
+    return replace(problem, values=values), root
 
 
 def noisy_problem(

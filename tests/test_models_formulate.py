@@ -36,7 +36,7 @@ def test_a_point_satisfies_the_program_if_and_only_if_it_satisfies_the_problem()
             if problem.monotone and rng.random() < 0.9:
                 x = np.cumsum(x, axis=1)
             if problem.totals is not None and rng.random() < 0.9:
-                total = problem.measurement.totals
+                total = problem.groups
                 x[:, -1] = total if problem.monotone else total - x[:, :-1].sum(axis=1)
             if problem.consistent and rng.random() < 0.9:
                 x = tree.sum_up(x[tree.leaves])

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PgsrError, PostProcess, Problem, Seeded
+from pgsr import (
+    CountOfCounts,
+    Geometric,
+    Hierarchy,
+    Measurement,
+    Mechanism,
+    Method,
+    PgsrError,
+    PostProcess,
+    Problem,
+    Seeded,
+)
 from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
@@ -144,8 +155,8 @@ class Arm:
         label: for keys, tables and figures.
         noise: from epsilon and the number of levels; `lambda epsilon, levels: Geometric(view, epsilon * levels)` spends
             epsilon per level. None for arms of experiments that measure something else.
-        post: a post-process, a method, which then needs `problem`, or a step that is built per data set.
-        problem: states the problem that the method solves.
+        post: a post-process, a method, or a step that is built per data set.
+        problem: states the problem that the method solves; as for `pgsr.Mechanism`, if None.
         source: research noise by key and replicate. Arms with equal sources see the same noise.
         note: for the report, if the label does not say enough.
     """
@@ -256,6 +267,14 @@ class Trial:
                 f"arm {self.arm.label!r} has no noise step; give Arm(noise=...), and the scale epsilons"
             )
         return self.arm.noise(self.cell.epsilon, self.truth.hierarchy.n_levels)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The arm's noise step at this epsilon, then its post-processing on this data set."""
+        post = self.post
+        if post is None:
+            raise ExperimentError(f"arm {self.arm.label!r} has no post-processing; give Arm(post=...)")
+        return Mechanism(self.noise, post, self.arm.problem)
 
 
 @dataclass(frozen=True)

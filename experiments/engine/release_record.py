@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Method, PostProcess, ProblemError, Result, Status
+from pgsr import Method, Result, Status
 
 # The same judge and the same errors as `pgsr.compare`.
 from pgsr.comparison import ANSWERED, SOLVER_SHARE, errors_by_level, judged
@@ -28,19 +28,13 @@ def release_record(trial: "Trial") -> Record:
 
 
 def released(trial: "Trial") -> Result:
-    """Post-process the trial's measurement, for experiments that look at the estimate besides its record."""
-    post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
-    limit = SOLVER_SHARE * trial.time_limit
-    if isinstance(post, Method):
-        if trial.arm.problem is None:
-            raise ProblemError(f"arm {trial.arm.label!r}: a method needs a problem; give Arm(problem=Problem.m_h), say")
-        problem = trial.arm.problem(measurement)
-        reason = post.supports(problem)
-        return Result(Status.UNSUPPORTED, reason) if reason else judged(problem, post.solve(problem, limit))
-    if isinstance(post, PostProcess):
-        reason = post.supports(measurement) if hasattr(post, "supports") else None  # type: ignore[attr-defined]
-        return Result(Status.UNSUPPORTED, reason) if reason else judged(measurement, post.apply(measurement, limit))
-    raise ProblemError(f"arm {trial.arm.label!r} has no post-processing; give Arm(post=...)")
+    """Judge what the trial's mechanism makes of its measurement; for experiments that look at the estimate, too."""
+    mechanism, measurement = trial.mechanism, trial.noise.measure(trial.truth, trial.source)
+    reason = mechanism.refusal(measurement)
+    if reason is not None:
+        return Result(Status.UNSUPPORTED, reason)
+    target = mechanism.stated(measurement) if isinstance(mechanism.post, Method) else measurement
+    return judged(target, mechanism.post_process(measurement, SOLVER_SHARE * trial.time_limit))
 
 
 def result_record(result: Result) -> Record:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr import CountOfCounts, Problem, Result
+from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.comparison import ANSWERED
 from pgsr.drawing import finish, head, legend_below, new_figure
@@ -47,7 +47,9 @@ class NarrowTables:
         return CostTables().supports(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        return CostTables(window=half_width(min(problem.measurement.epsilon))).solve(problem, time_limit)
+        if problem.epsilon is None:
+            return Result(Status.UNSUPPORTED, "windows follow from epsilon; state a problem that says what was spent")
+        return CostTables(window=half_width(min(problem.epsilon))).solve(problem, time_limit)
 
 
 def half_width(level_epsilon: Fraction) -> int:

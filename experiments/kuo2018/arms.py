@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from pgsr import Geometric, PostProcess, View, metrics
+from pgsr import Geometric, Mechanism, PostProcess, View, metrics
 from pgsr.algorithms import IsotonicFit
 from pgsr.experiments.engine.experiment import Arm, DataSet, Trial, release_memory
 from pgsr.experiments.engine.release_record import Record
@@ -91,7 +91,7 @@ def _posts_record(posts: dict[str, Fitted], trial: Trial) -> Record:
     record: Record = {"status": "FEASIBLE", "reason": ""}
     levels = {}
     for name, post in posts.items():
-        result = post.on(trial.data).apply(measurement, trial.time_limit)
+        result = Mechanism(trial.noise, post.on(trial.data)).post_process(measurement, trial.time_limit)
         if result.answer is None:
             return {"status": result.status.name, "reason": f"{name}: {result.reason}"}
         levels[name] = metrics.level_means(trial.truth, metrics.emd(trial.truth, result.answer))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from pgsr import CountOfCounts, Estimate, PostProcess, Problem
+from pgsr import CountOfCounts, Estimate, Problem
 from pgsr.algorithms import BottomUp, Matching, MeanConsistency, Merge, NoConsistency
 from pgsr.drawing import finish, legend_below, new_figure, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
@@ -28,7 +28,6 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     WHITE_WEST,
 )
-from pgsr.method import Method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,13 +39,8 @@ NEGLIGIBLE = 1e-6
 
 def counted(trial: Trial) -> Record:
     """Count how often each condition fails: cells, cells, (region, size) pairs, regions."""
-    post, measurement = trial.post, trial.noise.measure(trial.truth, trial.source)
-    if isinstance(post, Method):
-        assert trial.arm.problem is not None
-        result = post.solve(trial.arm.problem(measurement), trial.time_limit)
-    else:
-        assert isinstance(post, PostProcess)
-        result = post.apply(measurement, trial.time_limit)
+    measurement = trial.noise.measure(trial.truth, trial.source)
+    result = trial.mechanism.post_process(measurement, trial.time_limit)
     if result.answer is None:
         return {"status": result.status.name, "reason": result.reason}
     broken = broken_conditions(trial.truth, result.answer)

@@ -6,7 +6,7 @@ Hc is fitted by absolute values in the paper, Hg by squares. All arms of one vie
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pgsr import PostProcess, View, metrics
+from pgsr import View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
 from pgsr.drawing import finish, head, legend_below, new_figure
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 
 def fitted(trial: Trial) -> Record:
     """Error at the root, and the part of the fitted values that are whole before any rounding."""
-    of_arm, post = trial.arm.post, trial.post
+    of_arm = trial.arm.post
     assert isinstance(of_arm, Fitted)
-    assert isinstance(post, PostProcess)
     measurement = trial.noise.measure(trial.truth, trial.source)
-    result = post.apply(measurement, trial.time_limit)
+    result = trial.mechanism.post_process(measurement, trial.time_limit)
     view, row = measurement.view_of(0), measurement.values[0]
     least = trial.data.smallest_size
     if view is HC:

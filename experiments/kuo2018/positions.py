@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr import PostProcess
 from pgsr.algorithms import NoConsistency
 from pgsr.drawing import finish, head, new_figure, plain_number, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
@@ -42,9 +41,8 @@ def by_position(trial: Trial) -> Record:
     Small sizes are the lower half of the sizes that occur; they hold most groups, in long runs of equal sizes. Ranks of
     bins are those of their middle.
     """
-    post = trial.post
-    assert isinstance(post, PostProcess)
-    result = post.apply(trial.noise.measure(trial.truth, trial.source), trial.time_limit)
+    measurement = trial.noise.measure(trial.truth, trial.source)
+    result = trial.mechanism.post_process(measurement, trial.time_limit)
     true = ranked(trial.truth.rows(0, 1)[0])
     error = np.abs(ranked(result.estimate.counts().rows(0, 1)[0]) - true)
     # Ranks count from the largest group: errors lie there, and a logarithmic axis shows them.

@@ -1,7 +1,7 @@
 """M_c^dp: repair every region's cumulative counts alone, then project their differences onto the hierarchy."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -66,9 +66,16 @@ class IsotonicTreeProjection:
             limits[1] = measurement.region_totals
             noisy = np.column_stack([noisy[:, :-1], limits[1]])  # known cells stay: whatever exceeds them is cut off
         monotone = isotonic_l2(noisy, *limits)
-        repaired = replace(measurement, view=View.COUNTS, values=counts_of_cumulative(monotone))
+        repaired = Problem.of(
+            counts_of_cumulative(monotone),
+            measurement.hierarchy,
+            groups=measurement.totals,
+            totals=self.totals,
+            label="M_H",
+            epsilon=measurement.epsilon,
+        )
         seconds = time.perf_counter() - start
-        result = self.projection.solve(Problem.m_h(repaired, totals=self.totals), time_limit)
+        result = self.projection.solve(repaired, time_limit)
         if result.answer is None:
             return result
         spent = Seconds(result.seconds.formulate, result.seconds.solve + seconds, result.seconds.round)

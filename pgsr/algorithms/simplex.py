@@ -51,7 +51,7 @@ class SimplexProjection(GatedMethod):
         return None
 
     def exceeds(self, problem: Problem) -> str | None:
-        y, totals = _filled(problem), problem.measurement.region_totals
+        y, totals = _filled(problem), problem.region_totals
         if int(np.abs(y).max()) * y.shape[1] + int(totals.max()) > _LARGEST_SUM:
             return "noisy counts times sizes exceed 2^61; use fewer sizes"
         return None
@@ -60,7 +60,7 @@ class SimplexProjection(GatedMethod):
         return 8 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        y, totals = _filled(problem), problem.measurement.region_totals
+        y, totals = _filled(problem), problem.region_totals
         x = simplex_projection(y, totals, problem.integer)
         seconds = Seconds(solve=deadline.spent)
         estimate = Estimate(problem.hierarchy, View.COUNTS, x)

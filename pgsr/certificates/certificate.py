@@ -22,7 +22,6 @@ from pgsr.certificates.regions_alone import (
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
 from pgsr.problem import Problem
 from pgsr.tolerances import CONDITION, RELATIVE
 from pgsr.views import View, ranked
@@ -113,18 +112,18 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
 def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
     """Ranked problems are answered by integer counts: n groups of size s are n entries s of the ranked vector."""
-    measurement, counts = problem.measurement, estimate.values
-    if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != measurement.max_size:
+    counts = estimate.values
+    if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != problem.max_size:
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
     violated = {"integrality": 0, "sign": int((counts < 0).sum()), "totals": 0}
     value, optimal = 0, True
-    for w, row, y in zip(problem.w, np.maximum(counts, 0), measurement.values, strict=True):
+    for w, row, y in zip(problem.w, np.maximum(counts, 0), problem.values, strict=True):
         x = ranked(row)
         if len(x) != len(y):
             violated["totals"] += 1
             continue
         value += int(w) * _exact_row_sums(np.abs(x - y)[None], squared=problem.norm == 2)[0]
-        optimal = optimal and isotonic_is_optimal(x, y, 0, measurement.max_size, problem.norm)
+        optimal = optimal and isotonic_is_optimal(x, y, 0, problem.max_size, problem.norm)
     if any(violated.values()) or not optimal:
         return Certificate(problem.label, value, None, "", violated)
     return Certificate(problem.label, value, value, CHAIN, violated)
@@ -167,15 +166,10 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
         counts["consistency"] = sum(
             int(differs(x[tree.level(level)], tree.sum_children(x, level)).sum()) for level in range(tree.n_levels - 1)
         )
-    if problem.totals is not None:
+    totals = problem.stated_totals
+    if totals is not None:
         have = x[:, -1] if problem.view is View.CUMULATIVE else x.sum(axis=1)
-        want = problem.measurement.totals
-        counts["totals"] = int(
-            differs(
-                have if problem.totals is Totals.REGIONS else have[:1],
-                want if problem.totals is Totals.REGIONS else want[:1],
-            ).sum()
-        )
+        counts["totals"] = int(differs(have[: len(totals)], totals).sum())
     if problem.entities is not None:
         have = x[: len(problem.entities)] @ np.arange(x.shape[1])
         counts["entities"] = int(differs(have, problem.entities).sum())

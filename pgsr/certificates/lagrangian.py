@@ -171,13 +171,14 @@ class _Prices:
 
 def _value(problem: Problem, prices: _Prices) -> float:
     """The Lagrangian's minimum, rounded down."""
-    tree, y = problem.hierarchy, problem.target
+    tree, y, totals = problem.hierarchy, problem.target, problem.stated_totals
     terms = []
     for level in range(tree.n_levels):
         for block in row_blocks(tree.level(level), y.shape[1]):
             net, noisy, w = prices.net(problem, level, block), y[block], problem.w[block, None]
             if _last_is_public(problem, level):
-                step = (problem.measurement.totals[block] - noisy[:, -1]).astype(float)[:, None]
+                assert totals is not None, "a last cell is public where totals are stated"
+                step = (totals[block] - noisy[:, -1]).astype(float)[:, None]
                 terms.append(_summed(step, w, net[:, -1:], problem.norm))
                 net, noisy = net[:, :-1], noisy[:, :-1]
             if problem.monotone:
@@ -199,9 +200,10 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
             here = tree.level(level)
             values = prices.consistency[here] * (y[here] - tree.sum_children(y, level))
             terms.append(sum_below(values, np.abs(values)))
-    if problem.view is View.COUNTS and problem.totals is not None:
-        rows = slice(None) if problem.totals is Totals.REGIONS else slice(0, 1)
-        values = prices.totals[rows] * (problem.measurement.totals[rows] - y[rows].sum(axis=1))
+    totals = problem.stated_totals
+    if problem.view is View.COUNTS and totals is not None:
+        n = len(totals)
+        values = prices.totals[:n] * (totals - y[:n].sum(axis=1))
         terms.append(sum_below(values, np.abs(values)))
     if problem.entities is not None:
         rows = slice(0, len(problem.entities))
@@ -268,8 +270,8 @@ def _last_is_public(problem: Problem, level: int) -> bool:
 
 def _upper(problem: Problem, level: int, block: slice) -> np.ndarray:
     """What no free cell of these regions exceeds, by conditions stated or implied; shape (regions of the block,)."""
-    totals, none = problem.measurement.totals, np.full(block.stop - block.start, np.inf)
-    if problem.totals is None:
+    totals, none = problem.stated_totals, np.full(block.stop - block.start, np.inf)
+    if totals is None:
         return none
     if problem.view is View.CUMULATIVE and not problem.monotone:
         return none

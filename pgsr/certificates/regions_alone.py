@@ -65,7 +65,7 @@ def simplex_bound(problem: Problem, estimate: Estimate) -> float:
         t = (estimate.values[block] - y[block]).min(axis=1, keepdims=True).astype(float)
         d = np.maximum(np.rint(t) if problem.integer else t, -y[block])
         terms.append(sum_below(w * d * (d - 2 * t), w * np.abs(d) * (np.abs(d) + 2 * np.abs(t))))
-        missing = 2.0 * w * t * (problem.measurement.region_totals[block, None] - y[block].sum(axis=1, keepdims=True))
+        missing = 2.0 * w * t * (problem.region_totals[block, None] - y[block].sum(axis=1, keepdims=True))
         terms.append(sum_below(missing, np.abs(missing)))
     total = math.fsum(terms)
     return total - abs(total) * 2e-16
@@ -201,4 +201,4 @@ def _chains(
         if problem.totals is None:
             yield region, x, y, lower, None
         else:
-            yield region, x[:-1], y[:-1], lower, int(problem.measurement.region_totals[region])
+            yield region, x[:-1], y[:-1], lower, int(problem.region_totals[region])

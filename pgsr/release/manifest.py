@@ -136,7 +136,7 @@ def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int
     """sum |x - y|^norm over all measured cells, x the released values of the measured view; an exact integer."""
     x = dense(counts)
     values = x if terms.kind.view is View.COUNTS else cumulative(x)
-    alone = Problem("distance", measurement, norm=norm, consistent=False, totals=None)
+    alone = Problem.about(measurement, "distance", None, norm=norm, consistent=False)
     return int(objective(alone, Estimate(counts.hierarchy, terms.kind.view, values)))
 
 

@@ -34,8 +34,9 @@ class CostTables(GatedMethod):
 
     Args:
         window: D[r, s] is y +- delta within 0..G. "paper": delta = 3 ceil(2 lambda^2), lambda = sensitivity / (epsilon
-            of the level); a number: that delta; None: 0..G, nothing is cut off. How windows that leave no feasible
-            point are widened is said in `pgsr.algorithms.cost_tables.windows.domains`.
+            of the level), so the problem has to state its epsilons; a number: that delta; None: 0..G, nothing is cut
+            off. How windows that leave no feasible point are widened is said in
+            `pgsr.algorithms.cost_tables.windows.domains`.
         step: how phi is computed: `SlopeMerge()`, `SlopeGreedy()`, or `pgsr.models.TableConstraints()` (M_dp^OP).
 
     Shapes: any depth, any number of sizes. Complexity: O(entries log children), where entries = regions x sizes x
@@ -79,13 +80,18 @@ class CostTables(GatedMethod):
             return "CostTables needs the root's total and no other; state the problem with totals='root'"
         if problem.entities is not None:
             return "CostTables knows no numbers of entities; its tables are of numbers of groups"
+        if self.window == "paper" and problem.epsilon is None:
+            return (
+                f"the paper's windows follow from the epsilon of every level, which {problem.label} does not state; "
+                "state the problem with epsilon=..., or give CostTables(window=...) a number of counts or None"
+            )
         return None
 
     def unavailable(self) -> Result | None:
         return self.step.unavailable()
 
     def exceeds(self, problem: Problem) -> str | None:
-        if max(int(np.abs(problem.target).max()), problem.measurement.root_total) > _LARGEST_COUNT:
+        if max(int(np.abs(problem.target).max()), problem.root_total) > _LARGEST_COUNT:
             return "counts exceed 2^40, beyond any table"
         return None
 
@@ -106,7 +112,7 @@ class CostTables(GatedMethod):
         certificate = certify(problem, estimate)
         if certificate.optimal:
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-        n_bound = within.bound(x, problem.measurement.root_total)
+        n_bound = within.bound(x, problem.root_total)
         # Unit moves decide optimality, so an optimum that touches no window is the optimum of all points.
         if not certificate.feasible or not n_bound:
             reason = f"{self!r} gave an answer that our own test refutes: {certificate!r}"
@@ -133,7 +139,7 @@ def _optimum(problem: Problem, within: Domains, step: Step, deadline: Deadline) 
         root, split = _subtree(problem, within, size, step, deadline)
         roots.append(root)
         splits.append(split)
-    total = problem.measurement.root_total
+    total = problem.root_total
     x = np.empty(problem.target.shape, np.int64)
     x[0] = step.combine(Tables.of(within.low[0], roots), total, total, deadline).split(total)
     for size, split in enumerate(splits):

@@ -52,7 +52,7 @@ def domains(problem: Problem, window: Window) -> Domains:
 
     Source: Fioretto and Van Hentenryck 2019, footnote 2, for the windows; rules 2 and 3 are ours.
     """
-    total = problem.measurement.root_total
+    total = problem.root_total
     whole = total + int(np.abs(problem.target).max())  # a window as wide as this is 0..G
     delta = np.array([min(half, whole) for half in half_widths(problem, window)])
     delta[problem.w == 0] = whole
@@ -70,15 +70,16 @@ def half_widths(problem: Problem, window: Window) -> list[int]:
 
     Three times the variance of the noise, in exact fractions. (Not three standard deviations: it is far wider.)
     """
-    measurement, tree = problem.measurement, problem.hierarchy
-    whole = measurement.root_total + int(np.abs(problem.target).max())
+    tree = problem.hierarchy
+    whole = problem.root_total + int(np.abs(problem.target).max())
     if window is None:
         return [whole] * tree.n_regions
     if window != "paper":
         return [window] * tree.n_regions
+    assert problem.epsilon is not None, "CostTables.supports asks for it"
     by_level = [
         3 * math.ceil(2 * (problem.view.sensitivity / epsilon) ** 2) if epsilon else whole
-        for epsilon in measurement.epsilon
+        for epsilon in problem.epsilon
     ]
     return [by_level[level] for level in tree.level_of]
 

@@ -66,14 +66,14 @@ class Isotonic(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         # One pass; there is nothing to stop in between.
-        measurement, regions = problem.measurement, range(problem.hierarchy.n_regions)
+        regions = range(problem.hierarchy.n_regions)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             rows = list(pool.map(lambda region: self._row(problem, region), regions))
         if problem.view is View.RANKED:
             estimate = Estimate(
                 problem.hierarchy,
                 View.COUNTS,
-                np.stack([counts_of_ranked(row, measurement.max_size) for row in rows]),
+                np.stack([counts_of_ranked(row, problem.max_size) for row in rows]),
             )
         else:
             estimate = Estimate(problem.hierarchy, problem.view, np.stack(rows))
@@ -83,12 +83,12 @@ class Isotonic(GatedMethod):
         return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
 
     def _row(self, problem: Problem, region: int) -> np.ndarray:
-        y = problem.measurement.values[region]
+        y = problem.values[region]
         if problem.view is View.RANKED:
-            return self._fit(problem, y, problem.measurement.max_size)
+            return self._fit(problem, y, problem.max_size)
         if problem.totals is not Totals.REGIONS:
             return self._fit(problem, y, _UNBOUNDED)
-        total = int(problem.measurement.region_totals[region])
+        total = int(problem.region_totals[region])
         return np.append(self._fit(problem, y[:-1], total), total)
 
     def _fit(self, problem: Problem, y: np.ndarray, upper: int) -> np.ndarray:

@@ -59,7 +59,7 @@ class TreeDual(ABC):
     preconditioner: type[Preconditioner] = TreeDiagonal
 
     def __init__(self, problem: Problem) -> None:
-        tree, w, y, public = problem.hierarchy, problem.w, problem.target, problem.measurement
+        tree, w, y = problem.hierarchy, problem.w, problem.target
         lone = tree.n_levels == 1
         self.problem = problem
         self.everywhere = problem.totals is Totals.REGIONS or (lone and problem.totals is Totals.ROOT)
@@ -75,9 +75,9 @@ class TreeDual(ABC):
         self.upper = np.full(len(self.y), np.inf)
         own = np.zeros(self.shape, np.int64) if lone else y[self.kept, : self.n]
         if self.everywhere:
-            self.upper[:] = public.totals[tree.leaves]
+            self.upper[:] = problem.region_totals[tree.leaves]
         elif self.held:
-            own[0, -1] = public.root_total
+            own[0, -1] = problem.root_total
         self.node_y = own
         self.first_free = 0 if self.weight[0] > 0 else self.n - self.held
 
@@ -133,21 +133,21 @@ class TreeDual(ABC):
 
         if point is not self._last:
             self.at(point.prices)
-        tree, public = self.problem.hierarchy, self.problem.measurement
+        tree, problem = self.problem.hierarchy, self.problem
         x = np.empty(self.problem.target.shape)
         leaves = x[tree.leaves]
         kernels.expand(self.edges, self.inside, self.level, self.upper, leaves)
         if self.held:
             have = float(leaves[:, -1].sum())
-            missing = public.root_total - have
+            missing = problem.root_total - have
             if missing >= 0:
                 leaves[:, -1] += missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
             else:
-                np.minimum(leaves, leaves[:, -1:] * (public.root_total / have), out=leaves)
+                np.minimum(leaves, leaves[:, -1:] * (problem.root_total / have), out=leaves)
         for level in range(tree.n_levels - 2, -1, -1):
             x[tree.level(level)] = tree.sum_children(x, level)
         if self.everywhere:
-            x[:, -1] = public.totals
+            x[:, -1] = problem.region_totals
         return x
 
     def better(self, point: Point) -> Point | None:
@@ -192,11 +192,10 @@ class TreeDual(ABC):
 
     def multipliers(self, point: Point) -> Multipliers:
         """The prices of all inner regions: those taken out have their parent's."""
-        n_inner, public = self.problem.hierarchy.n_inner, self.problem.measurement
+        n_inner, totals = self.problem.hierarchy.n_inner, self.problem.stated_totals
         prices = np.zeros((n_inner, self.problem.target.shape[1]))
         prices[:, : self.n] = point.prices[self.node_of]
-        n_totals = {None: 0, Totals.ROOT: 1}.get(self.problem.totals, len(public.totals))
-        return Multipliers(prices, np.zeros(n_totals))
+        return Multipliers(prices, np.zeros(0 if totals is None else len(totals)))
 
 
 class SquaresDual(TreeDual):
@@ -211,7 +210,7 @@ class SquaresDual(TreeDual):
         super().__init__(problem)
         if cells is None:
             self.preconditioner = TwoLevel
-        tree, y, public = problem.hierarchy, problem.target, problem.measurement
+        tree, y = problem.hierarchy, problem.target
         self.cells = cells
         weights = np.broadcast_to(problem.w[:, None], y.shape) if cells is None else cells
         shown = np.zeros(self.shape)
@@ -224,9 +223,9 @@ class SquaresDual(TreeDual):
         self.largest = 0.5 * float((1.0 / last).sum())
         self.constant = 0.0
         if self.everywhere:
-            self.constant = float((weights[:, -1] * (public.totals - y[:, -1]).astype(float) ** 2).sum())
+            self.constant = float((weights[:, -1] * (problem.region_totals - y[:, -1]).astype(float) ** 2).sum())
         elif self.held:
-            self.constant = float(weights[0, -1]) * float(public.root_total - int(y[0, -1])) ** 2
+            self.constant = float(weights[0, -1]) * float(problem.root_total - int(y[0, -1])) ** 2
 
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         from pgsr.algorithms.m_c import squares_kernel as kernels
@@ -261,7 +260,8 @@ class SquaresDual(TreeDual):
 
 def cumulative_counts_exceed(problem: Problem) -> str | None:
     """Why cumulative counts this large cannot be worked on in floating point, or None."""
-    if max(int(np.abs(problem.target).max()), int(problem.measurement.totals.max())) > _LARGEST_VALUE:
+    totals = problem.stated_totals
+    if max(int(np.abs(problem.target).max()), 0 if totals is None else int(totals.max())) > _LARGEST_VALUE:
         return "cumulative counts exceed 2^45, so their fractions have too few digits"
     return None
 

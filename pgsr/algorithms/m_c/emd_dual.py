@@ -39,15 +39,15 @@ class ProximalDual(TreeDual):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        y, public = problem.target, problem.measurement
+        y = problem.target
         self.rho = 1.0
         self.leaf_centre = self.y.astype(float)
         self.node_centre = np.zeros(self.shape)
         self.constant = 0.0
         if self.everywhere:
-            self.constant = float((problem.w * np.abs(public.totals - y[:, -1])).sum())
+            self.constant = float((problem.w * np.abs(problem.region_totals - y[:, -1])).sum())
         elif self.held:
-            self.constant = float(problem.w[0]) * abs(public.root_total - int(y[0, -1]))
+            self.constant = float(problem.w[0]) * abs(problem.root_total - int(y[0, -1]))
 
     def towards(self, x: np.ndarray, rho: float) -> None:
         """The next step starts at x, shape (regions, K + 1)."""

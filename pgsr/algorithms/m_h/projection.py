@@ -68,7 +68,7 @@ class TreeProjection(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         trees = SizeTrees.of(problem.hierarchy, problem.target, problem.w)
-        total = problem.measurement.root_total if problem.totals is not None else None
+        total = problem.root_total if problem.totals is not None else None
         root, below = optimal_prices(trees, total, SLACK if problem.integer else 0.0)
         if not problem.integer:
             return _judged_relaxation(problem, trees, root, below, deadline)

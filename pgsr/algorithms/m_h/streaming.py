@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
-from pgsr.measurement import Measurement, Totals
+from pgsr.measurement import Totals
 from pgsr.method import Status
 from pgsr.nearest_tree.exchange import exchange_prices
 from pgsr.nearest_tree.integers import SLACK, WIDEST
@@ -65,9 +64,7 @@ class SizeBlocks:
         if reason is not None:
             raise ProblemError(f"streams are of M_H in integers with the root's total, not of {problem!r}: {reason}")
         target = problem.target
-        return cls(
-            problem.hierarchy, target.shape[1], problem.measurement.root_total, partial(_columns, target), problem.w
-        )
+        return cls(problem.hierarchy, target.shape[1], problem.root_total, partial(_columns, target), problem.w)
 
     @property
     def n_unknowns(self) -> int:
@@ -287,7 +284,7 @@ class _Part:
         tree = problem.hierarchy
         nameless = replace(tree, paths=((),) * tree.n_regions)
         weights = np.ones(tree.n_regions, np.int64) if problem.weights is None else problem.weights
-        # Problem checks the weights, and takes out regions that are not measured.
+        # Problem checks the weights, and takes out copies of regions on levels above their own.
         return cls(nameless, _problem(nameless, np.zeros((tree.n_regions, 1), np.int64), weights).w, problem.read)
 
     def price(self, root: float, width: int, span: tuple[int, int]) -> _Priced:
@@ -349,11 +346,7 @@ def _summary(blocks: list[_Judged], roots: np.ndarray, total: int) -> StreamedRe
 
 def _problem(tree: Hierarchy, y: np.ndarray, weights: np.ndarray) -> Problem:
     """One block as a problem without a total of its own."""
-    epsilon = (Fraction(1),) * tree.n_levels
-    measurement = Measurement(
-        tree, View.COUNTS, y, y.shape[1] - 1, epsilon, Totals.ROOT, np.zeros(1, np.int64), secure=False
-    )
-    return Problem("M_H", measurement, totals=None, weights=weights)
+    return Problem.of(y, tree, weights=weights, label="M_H")
 
 
 def _columns(target: np.ndarray, start: int, stop: int) -> np.ndarray:

@@ -31,7 +31,7 @@ Armijo's rule shortens steps, and at the end every leaf is projected onto its to
 is feasible up to rounding.
 
 Files: `projection` and `entities_projection` are the two methods; `totals_dual` and `entities_dual` their duals on the
-arrays of `forest`; the loops are `tree_kernel` (passes of Newton's method), `totals_kernel` and `entities_kernel`.
+arrays of `forest`; the loops are `tree_kernel`, which both share, `totals_kernel` and `entities_kernel`.
 """
 
 from pgsr.algorithms.m_h_regions.entities_projection import EntityTotalsProjection

@@ -11,7 +11,6 @@ from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem
 from pgsr.solving import NO_LIMIT, Deadline
-from pgsr.views import View
 
 _FORCING = 0.1
 _MOST_STEPS = 100
@@ -76,9 +75,9 @@ class EntityDual:
         assert problem.entities is not None
         leaves = problem.hierarchy.leaves
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
-        totals, entities = problem.measurement.region_totals[leaves].copy(), problem.entities[leaves].copy()
+        totals, entities = problem.region_totals[leaves].copy(), problem.entities[leaves].copy()
         if problem.hierarchy.n_levels == 1:
-            totals, entities = problem.measurement.region_totals[:1].copy(), problem.entities[:1].copy()
+            totals, entities = problem.region_totals[:1].copy(), problem.entities[:1].copy()
         return cls(Forest.of(problem), totals, entities, problem.w[leaves].astype(float))
 
     def start(self) -> Point:
@@ -105,12 +104,7 @@ class EntityDual:
 
     def estimate(self, point: Point) -> Estimate:
         """What leaves take at a point, and their sums."""
-        from pgsr.algorithms.m_h_regions import entities_kernel as kernels
-
-        forest, x = self.forest, np.empty(self.forest.y.shape)
-        kernels.continuous_point(*self._links, point.below, point.mu, point.nu, point.active, x)
-        tree = forest.problem.hierarchy
-        return Estimate(tree, View.COUNTS, np.ascontiguousarray(x.T[-tree.n_regions :]))
+        return self.forest.continuous(point.below, point.mu, point.nu, point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
         """The same prices for the public; a leaf without groups gets the highest mu at which it takes none."""
@@ -133,19 +127,17 @@ class EntityDual:
         number, missing = np.empty((3, n_leaves)), np.empty((2, n_leaves), np.int64)
         start = forest.y, forest.w, forest.parent, forest.n_inner, below
         kernels.project_leaves(*start, self.totals, self.entities, mu, nu, active, number, missing)
-        kernels.evaluate(*self._tree, below, mu, nu, active, value)
+        kernels.evaluate(
+            forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner, below, mu, nu, active, value
+        )
         return Point(below, mu, nu, active, number, missing, float(value.sum() + mu @ missing[0] + nu @ missing[1]))
 
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Newton's step, multipliers by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import entities_kernel as kernels
-        from pgsr.algorithms.m_h_regions import tree_kernel
 
-        forest, n_leaves = self.forest, len(self.totals)
-        gain, offset, below, response = (np.empty(point.below.shape) for _ in range(4))
-        kernels.newton_pass(*self._links, point.mu, point.nu, point.active, gain, offset)
-        tree_kernel.set_prices(forest.w, forest.parent, forest.n_inner, 0.0, gain, offset, below)
-        keep = 1.0 - 2.0 * forest.w[: forest.n_inner] * gain
+        forest, n_leaves, response = self.forest, len(self.totals), np.empty(point.below.shape)
+        gain, keep, below = forest.demands(point.mu, point.nu, point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
         paid = np.empty((kernels.CHUNKS, 2, n_leaves))
         rate, n = 0.5 / self.weights, point.number
@@ -186,12 +178,9 @@ class EntityDual:
         return precondition
 
     def _slope(self, point: Point, step: np.ndarray) -> float:
-        """The derivative of the dual along a step of the prices."""
-        from pgsr.algorithms.m_h_regions import entities_kernel as kernels
-
-        value = np.empty(len(step))
-        kernels.slope(*self._tree, point.below, point.mu, point.nu, point.active, step, value)
-        return float(value.sum())
+        """The derivative of the dual along a step of the prices; projected leaves have none of their own."""
+        none = np.zeros(len(self.totals))
+        return self.forest.slope((point.below, point.mu, point.nu), point.active, (step, none, none))
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, promised: float) -> Point:
         """Armijo's rule; the same point if rounding hides every ascent."""
@@ -202,15 +191,6 @@ class EntityDual:
                 return reached
             length *= 0.5
         return point
-
-    @property
-    def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        return self.forest.y, self.forest.w, self.forest.first_child, self.forest.n_inner
-
-    @property
-    def _tree(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-        forest = self.forest
-        return forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
 
 
 @dataclass(frozen=True, eq=False)

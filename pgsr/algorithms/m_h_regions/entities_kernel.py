@@ -1,10 +1,7 @@
 """The dual of M_H with every region's totals and entities and its derivatives: loops of `entities_dual.EntityDual`.
 
-Arrays are those of `tree_kernel` but for `shift`, and
+Arrays are those of `tree_kernel`, and
 
-    mu[c], nu[c]            leaf c is paid mu[c] + s nu[c] for a group of size s, besides the price of the region above;
-                            arrays of leaves leave out the inner regions
-    active[s, c]            1 where leaf c is positive at size s, uint8
     paid[i, 0 or 1, c]      sums over the active sizes of chunk i, one of `CHUNKS`, of prices and of s times prices
 
 Chunks of sizes do not depend on the number of threads, so neither do sums.
@@ -197,51 +194,6 @@ def evaluate(y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
         value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def slope(y, w, parent, first_child, n_inner, prices, mu, nu, active, step, value):
-    """The derivative of the dual along a step of the prices, size by size; projected leaves have none of their own."""
-    for s in nb.prange(y.shape[0]):
-        total = 0.0
-        for r in range(n_inner):
-            residual = float(y[s, r])
-            price, change = prices[s, r], step[s, r]
-            if w[r] > 0:
-                above, above_change = (0.0, 0.0) if r == 0 else (prices[s, parent[r]], step[s, parent[r]])
-                total -= (price - above) * (change - above_change) / (2.0 * w[r])
-            for c in range(first_child[r], first_child[r + 1]):
-                if c < n_inner:
-                    residual -= y[s, c]
-                elif active[s, c - n_inner]:
-                    residual -= y[s, c]
-                    total -= (price + mu[c - n_inner] + s * nu[c - n_inner]) * change / (2.0 * w[c])
-            total += change * residual
-        value[s] = total
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def newton_pass(y, w, first_child, n_inner, mu, nu, active, gain, offset):
-    """Upward pass: the linear demand y + gain * price + offset of every inner region if active leaves stay active."""
-    for s in nb.prange(y.shape[0]):
-        for r in range(n_inner - 1, -1, -1):
-            residual = -y[s, r]
-            total_gain, total_offset = 0.0, 0.0
-            for c in range(first_child[r], first_child[r + 1]):
-                if c >= n_inner:
-                    leaf = c - n_inner
-                    if active[s, leaf]:
-                        rate = 0.5 / w[c]
-                        total_gain += rate
-                        total_offset += rate * (mu[leaf] + s * nu[leaf])
-                        residual += y[s, c]
-                else:
-                    total_gain += gain[s, c]
-                    total_offset += offset[s, c]
-                    residual += y[s, c]
-            scale = 1.0 + 2.0 * w[r] * total_gain
-            gain[s, r] = total_gain / scale
-            offset[s, r] = (total_offset + residual) / scale
-
-
 @nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
 def respond(active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
     """How prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
@@ -290,19 +242,3 @@ def add_paid(active, first_child, n_inner, i, prices, paid):
                     price = active[s, leaf] * prices[s, r]
                     paid[i, 0, leaf] += price
                     paid[i, 1, leaf] += s * price
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def continuous_point(y, w, first_child, n_inner, prices, mu, nu, active, x):
-    """The estimate: leaves from their demand, inner regions by adding up."""
-    for s in nb.prange(y.shape[0]):
-        for r in range(n_inner - 1, -1, -1):
-            total = 0.0
-            for c in range(first_child[r], first_child[r + 1]):
-                if c >= n_inner:
-                    leaf = c - n_inner
-                    x[s, c] = 0.0
-                    if active[s, leaf]:
-                        x[s, c] = max(0.0, y[s, c] + 0.5 / w[c] * (prices[s, r] + mu[leaf] + s * nu[leaf]))
-                total += x[s, c]
-            x[s, r] = total

@@ -8,6 +8,9 @@ from pgsr.estimate import Estimate
 from pgsr.problem import Problem
 from pgsr.views import View
 
+Prices = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""What inner regions pay their children, (sizes, inner regions), and mu and nu, what leaves are paid besides."""
+
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -17,7 +20,6 @@ class Forest:
         y: noisy counts, shape (sizes, regions); a lone region stands below an added one without weight.
         w, parent, first_child: as in problem and hierarchy.
         n_inner: regions with children; they come first.
-        shift: what leaves are paid besides the price of the region above, shape (regions,); 0 if only prices pay.
     """
 
     problem: Problem
@@ -26,7 +28,6 @@ class Forest:
     parent: np.ndarray
     first_child: np.ndarray
     n_inner: int
-    shift: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem) -> "Forest":
@@ -35,26 +36,41 @@ class Forest:
             y = np.ascontiguousarray(problem.target.T)
             # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
             fixed = problem.w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(problem, y, *fixed, np.zeros(tree.n_regions))
+            return cls(problem, y, *fixed)
         # A lone region becomes the only child of a region without weight, so that every tree has an inner region.
         y = np.stack([np.zeros_like(problem.target[0]), problem.target[0]], axis=1)
         w = np.array([0, problem.w[0]])
-        return cls(problem, y, w, np.array([-1, 0]), np.array([1, 2, 2]), 1, np.zeros(2))
+        return cls(problem, y, w, np.array([-1, 0]), np.array([1, 2, 2]), 1)
 
-    def newton_pass(self, below: np.ndarray, *out: np.ndarray) -> None:
-        """Linear demands on the leaves that are positive at prices `below`; see the kernel."""
+    def demands(self, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """If active leaves stay active: every region's gain, what it keeps of the price above it, and the best prices.
+
+        Arrays of shape (sizes, inner regions): the derivatives of what a region takes and of what it pays its children
+        by the price above it, and the prices at which demands add up.
+        """
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
-        kernels.newton_pass(self.y, self.w, self.first_child, self.n_inner, self.shift, below, *out)
+        gain, offset, below = (np.empty((len(self.y), self.n_inner)) for _ in range(3))
+        kernels.newton_pass(self.y, self.w, self.first_child, self.n_inner, mu, nu, active, gain, offset)
+        kernels.set_prices(self.w, self.parent, self.n_inner, gain, offset, below)
+        return gain, 1.0 - 2.0 * self.w[: self.n_inner] * gain, below
 
-    def continuous(self, below: np.ndarray) -> Estimate:
-        """What leaves take at these prices, shape (sizes, inner regions), and their sums."""
+    def slope(self, at: Prices, active: np.ndarray, step: Prices) -> float:
+        """The derivative of the dual at prices and multipliers along a step of all three.
+
+        It lacks the steps of mu and nu times what is missing at the leaves.
+        """
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
-        x = np.empty(self.y.shape)
-        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, self.shift, below, x)
-        return self._estimate(x)
+        value = np.empty(len(self.y))
+        links = self.y, self.w, self.parent, self.first_child, self.n_inner
+        kernels.slope(*links, *at, active, *step, value)
+        return float(value.sum())
 
-    def _estimate(self, x: np.ndarray) -> Estimate:
-        n_regions = self.problem.hierarchy.n_regions
-        return Estimate(self.problem.hierarchy, View.COUNTS, np.ascontiguousarray(x.T[-n_regions:]))
+    def continuous(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> Estimate:
+        """What active leaves take at these prices and multipliers, and their sums."""
+        from pgsr.algorithms.m_h_regions import tree_kernel as kernels
+
+        tree, x = self.problem.hierarchy, np.empty(self.y.shape)
+        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, below, mu, nu, active, x)
+        return Estimate(tree, View.COUNTS, np.ascontiguousarray(x.T[-tree.n_regions :]))

@@ -1,7 +1,7 @@
 """The dual of M_H with every region's total, and its maximum by Newton's method."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Dual:
     @classmethod
     def of(cls, problem: Problem) -> "Dual":
         leaves = problem.hierarchy.leaves
-        return cls(Forest.of(problem), problem.measurement.region_totals[leaves], problem.w[leaves].astype(float))
+        return cls(Forest.of(problem), problem.region_totals[leaves], problem.w[leaves].astype(float))
 
     def start(self) -> Point:
         """Every leaf alone, projected onto its total."""
@@ -97,7 +97,7 @@ class Dual:
 
     def estimate(self, point: Point) -> Estimate:
         """What leaves take at a point, and their sums."""
-        return self._forest(point.mu).continuous(point.below)
+        return self.forest.continuous(point.below, point.mu, np.zeros(len(point.mu)), point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
         """The same prices for the public; a leaf without groups gets the highest mu at which it takes none."""
@@ -114,11 +114,12 @@ class Dual:
         """The dual at these prices: one pass."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
-        forest, shape = self._forest(mu), (kernels.CHUNKS, len(mu))
+        forest, shape = self.forest, (kernels.CHUNKS, len(mu))
         active = np.empty((len(below), len(mu)), np.uint8)
         value, paid = np.empty(len(below)), np.empty(shape)
         number, count = np.empty((2, *shape), np.int64)
-        kernels.evaluate(*self._tree(forest), below, forest.shift, active, value, number, count, paid)
+        links = forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
+        kernels.evaluate(*links, below, mu, active, value, number, count, paid)
         n, missing = number.sum(axis=0), self.totals - count.sum(axis=0)
         gradient = missing - (paid.sum(axis=0) + n * self._finite(mu)) * 0.5 / self.weights
         return Point(below, mu, active, n, missing, gradient, float(value.sum() + self._finite(mu) @ missing))
@@ -154,14 +155,9 @@ class Dual:
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray]:
         """Newton's step in prices and mu, the latter by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
-        from pgsr.algorithms.m_h_regions import tree_kernel as tree
 
-        forest = self._forest(point.mu)
-        gain, offset, below, response = (np.empty(point.below.shape) for _ in range(4))
-        of_root = np.empty(len(below)), np.empty(len(below)), np.empty(len(below), np.int64)
-        forest.newton_pass(point.below, gain, offset, *of_root)
-        tree.set_prices(forest.w, forest.parent, forest.n_inner, 0.0, gain, offset, below)
-        keep = 1.0 - 2.0 * forest.w[: forest.n_inner] * gain
+        forest, response = self.forest, np.empty(point.below.shape)
+        gain, keep, below = forest.demands(point.mu, np.zeros(len(point.mu)), point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
         paid = np.empty((kernels.CHUNKS, len(point.mu)))
         rate = 0.5 / self.weights
@@ -196,12 +192,9 @@ class Dual:
 
     def _slope(self, point: Point, below: np.ndarray, mu: np.ndarray) -> float:
         """The derivative of the dual along a direction."""
-        from pgsr.algorithms.m_h_regions import totals_kernel as kernels
-
-        value = np.empty(len(below))
-        shift, step = self._forest(point.mu).shift, self._forest(mu).shift
-        kernels.slope(*self._tree(self.forest), point.below, shift, point.active, below, step, value)
-        return float(value.sum() + mu @ point.missing)
+        none = np.zeros(len(mu))
+        slope = self.forest.slope((point.below, point.mu, none), point.active, (below, mu, none))
+        return slope + float(mu @ point.missing)
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:
         """Armijo's rule; the same point if rounding hides every ascent."""
@@ -221,13 +214,6 @@ class Dual:
 
     def _finite(self, mu: np.ndarray) -> np.ndarray:
         return np.where(self.totals > 0, mu, 0.0)
-
-    def _forest(self, mu: np.ndarray) -> Forest:
-        return replace(self.forest, shift=np.concatenate([np.zeros(self.forest.n_inner), mu]))
-
-    @staticmethod
-    def _tree(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-        return forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
 
 
 def conjugate_gradients(

@@ -2,7 +2,6 @@
 
 Arrays are those of `tree_kernel`, and
 
-    active[s, c]            1 where leaf c is positive at size s, uint8; arrays of leaves leave out the inner regions
     number, count, paid     [i, c]: sums over the active sizes of chunk i, one of `CHUNKS`
 
 Chunks of sizes do not depend on the number of threads, so neither do sums.
@@ -15,11 +14,11 @@ CHUNKS = 16
 
 
 @nb.njit(cache=True, nogil=True, parallel=True)
-def evaluate(y, w, parent, first_child, n_inner, prices, shift, active, value, number, count, paid):
+def evaluate(y, w, parent, first_child, n_inner, prices, mu, active, value, number, count, paid):
     """Which leaves are positive at these prices, what they add up to, and the dual value size by size.
 
     `active[s, c]` is 1 where leaf c is positive. Over the active sizes of chunk i, `number[i, c]` counts, `count[i, c]`
-    adds the noisy counts (exactly) and `paid[i, c]` the prices. The dual value lacks shift[c] (G[c] - sum of count[c]);
+    adds the noisy counts (exactly) and `paid[i, c]` the prices. The dual value lacks mu[c] (G[c] - sum of count[c]);
     as in `newton_pass` counts enter through differences that are exact integers of the size of the noise.
     """
     n_sizes = y.shape[0]
@@ -41,7 +40,7 @@ def evaluate(y, w, parent, first_child, n_inner, prices, shift, active, value, n
                         continue
                     leaf = c - n_inner
                     rate = 0.5 / w[c]
-                    net = price + shift[c]
+                    net = price + mu[leaf]
                     positive = y[s, c] + rate * net > 0.0
                     active[s, leaf] = positive
                     if positive:
@@ -100,24 +99,3 @@ def paid_on(active, first_child, n_inner, prices, paid):
                 if first_child[r] >= n_inner:
                     for leaf in range(first_child[r] - n_inner, first_child[r + 1] - n_inner):
                         paid[i, leaf] += active[s, leaf] * prices[s, r]
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def slope(y, w, parent, first_child, n_inner, prices, shift, active, prices_step, shift_step, value):
-    """Derivative of `evaluate`'s dual value along a direction, size by size."""
-    for s in nb.prange(y.shape[0]):
-        total = 0.0
-        for r in range(n_inner):
-            price, step = prices[s, r], prices_step[s, r]
-            residual = y[s, r]
-            if w[r] > 0:
-                above, above_step = (0.0, 0.0) if r == 0 else (prices[s, parent[r]], prices_step[s, parent[r]])
-                total -= (price - above) * (step - above_step) / (2.0 * w[r])
-            for c in range(first_child[r], first_child[r + 1]):
-                if c < n_inner:
-                    residual -= y[s, c]
-                elif active[s, c - n_inner]:
-                    residual -= y[s, c]
-                    total -= (price + shift[c]) * (step + shift_step[c]) * (0.5 / w[c])
-            total += step * residual
-        value[s] = total
