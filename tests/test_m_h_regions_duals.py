@@ -55,7 +55,7 @@ def test_the_dual_of_entities_is_the_definitions():
         assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
         estimate = np.empty(tree.y.shape)
         links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-        entities_kernel.continuous_point(*links, below, point.mu, point.nu, point.active, estimate)
+        tree_kernel.continuous_point(*links, below, point.mu, point.nu, point.active, estimate)
         np.testing.assert_allclose(estimate[:, tree.n_inner :], x[:, tree.n_inner :], atol=1e-7)
         np.testing.assert_allclose(estimate, summed(tree, estimate), atol=1e-9)
         still = np.zeros((len(tree.y), len(dual.totals)))
@@ -69,7 +69,9 @@ def test_takings_at_prices():
         below = random_prices(rng, tree)
         shift = np.append(np.zeros(tree.n_inner), rng.normal(0, 3, tree.y.shape[1] - tree.n_inner))
         x = np.empty(tree.y.shape)
-        tree_kernel.continuous_point(tree.y, tree.w, tree.first_child, tree.n_inner, shift, below, x)
+        mu, nu = shift[tree.n_inner :], np.zeros(len(shift) - tree.n_inner)
+        every = np.ones((len(x), len(mu)), np.uint8)
+        tree_kernel.continuous_point(tree.y, tree.w, tree.first_child, tree.n_inner, below, mu, nu, every, x)
         expected = [
             naive.taken_at(tree.w, tree.parent, y, prices, shift[tree.n_inner :])
             for y, prices in zip(tree.y, below, strict=True)
@@ -90,18 +92,10 @@ def test_best_prices_of_given_positive_leaves(entities):
         gain, offset, below = np.empty((3, *before.shape))
         if entities:
             on = (rng.random((n_sizes, n_leaves)) < 0.6).astype(np.uint8)
-            links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-            entities_kernel.newton_pass(*links, mu, nu, on, gain, offset)
         else:
             on = (tree.y[:, leaves] + rate * (before[:, tree.parent[leaves]] + mu) > 0).astype(np.uint8)
-            root, number = np.empty((2, n_sizes)), np.empty(n_sizes, np.int64)
-            shift = np.append(np.zeros(tree.n_inner), mu)
-            tree_kernel.newton_pass(
-                tree.y, tree.w, tree.first_child, tree.n_inner, shift, before, gain, offset, *root, number
-            )
-            np.testing.assert_array_equal(number, on.sum(axis=1))
-            np.testing.assert_array_equal(root, [gain[:, 0], offset[:, 0]])
-        tree_kernel.set_prices(tree.w, tree.parent, tree.n_inner, 0.0, gain, offset, below)
+        tree_kernel.newton_pass(tree.y, tree.w, tree.first_child, tree.n_inner, mu, nu, on, gain, offset)
+        tree_kernel.set_prices(tree.w, tree.parent, tree.n_inner, gain, offset, below)
         expected = best_prices(tree, on, on * (tree.y[:, leaves] + rate * paid), tree.y[:, : tree.n_inner])
         np.testing.assert_allclose(below, expected, rtol=1e-8, atol=1e-8)
 
