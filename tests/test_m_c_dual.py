@@ -122,7 +122,7 @@ def minimised(dual, costs, prices):
 
     Last cells that a public total fixes cost what the problem says, without a proximal term.
     """
-    tree, n, public = dual.problem.hierarchy, dual.n, dual.problem.measurement
+    tree, n, public = dual.problem.hierarchy, dual.n, dual.problem
     everywhere = np.zeros((tree.n_inner, n)) if tree.n_levels == 1 else prices[dual.node_of]
     fixed = float(public.root_total) if dual.held else None
     value, x = naive.cumulative_dual(tree, costs, everywhere, dual.upper, fixed)
@@ -130,7 +130,7 @@ def minimised(dual, costs, prices):
     if fixed is not None:
         value += without.at(0, n - 1, fixed) - costs.at(0, n - 1, fixed)
     if dual.everywhere:
-        value += sum(without.at(r, n, float(public.totals[r])) for r in range(tree.n_regions))
+        value += sum(without.at(r, n, float(public.groups[r])) for r in range(tree.n_regions))
     return value, x
 
 

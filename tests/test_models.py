@@ -3,14 +3,14 @@
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, Totals, View, compare
 from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
@@ -110,7 +110,7 @@ def test_a_false_solved_is_a_failed_row():
 def test_osqp_passes_our_checks_unless_it_keeps_its_own_tolerances():
     steps = noisy_steps(census_like("divisions", 10, 1_000_000))
     problems = [states_problem("0.1"), states_problem(), states_problem(max_size=30), Problem.m_c(steps)]
-    for problem in [*problems, Problem.m_c(steps, norm=1), Problem.m_h(problems[1].measurement, totals="regions")]:
+    for problem in [*problems, Problem.m_c(steps, norm=1), replace(problems[1], totals=Totals.REGIONS)]:
         assert Cvxpy("OSQP").solve(problem.relaxed()).status is Status.OPTIMAL
         own = Cvxpy("OSQP", own_tolerances=True).solve(problem.relaxed())
         assert own.status is Status.FAILED
