@@ -85,7 +85,7 @@ assert pgsr.__file__.startswith(sys.prefix), pgsr.__file__
 assert worker.Worker().reusable
 assert "pgsr" in files("pgsr.release").joinpath("THREATS.md").read_text()
 try:
-    from pgsr import models
+    import models
 except ModuleNotFoundError:
     print(pgsr.__version__)
 """
