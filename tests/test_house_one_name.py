@@ -21,9 +21,10 @@ names = [name for name in names if not name.endswith("__main__")]
 modules = [(import_module(first + name), import_module(second + name)) for name in names]
 assert all(one is other for one, other in modules), [one for one, other in modules if one is not other]
 assert all(one.__name__ == one.__spec__.name == "pgsr." + name for (one, _), name in zip(modules, names))
+ours = tuple(os.path.join(os.getcwd(), folder, "") for folder in ("pgsr", "models", "experiments"))
 files = {}
 for module in list(sys.modules.values()):
-    if (getattr(module, "__file__", None) or "").startswith(os.getcwd()):
+    if (getattr(module, "__file__", None) or "").startswith(ours):
         files.setdefault(os.path.realpath(module.__file__), set()).add(id(module))
 assert all(len(ids) == 1 for ids in files.values()), [file for file, ids in files.items() if len(ids) > 1]
 print(len(names))
