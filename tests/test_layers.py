@@ -81,7 +81,7 @@ def test_errors_at_the_command_line_are_sentences(tmp_path):
 def test_no_files_import_each_other_in_a_circle():
     """Imports inside functions and for type checkers count: nothing is hidden by them.
 
-    Experiments are left out: the digest of an experiment's code names, for type checkers, the experiment that asks for it.
+    Experiments are left out: the digest of the code of an experiment names, for type checkers, the experiment.
     """
     import grimp
 
