@@ -37,7 +37,7 @@ test-fast: .venv/ready  ## the unit tests alone: no processes, notebooks, experi
 test-full: .venv/ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest
 
-assure: .venv/ready  ## privacy and reliability at full counts, with a table of what was checked (about a quarter of an hour)
+assure: .venv/ready  ## privacy and reliability at full counts, with a table of what was checked
 	PGSR_FULL=1 $(RUN) -m pytest -m assure -n auto --dist worksteal tests
 
 lint: .venv/ready  ## style, types and the layers
