@@ -137,6 +137,9 @@ class TreeDual(ABC):
         x = np.empty(self.problem.target.shape)
         leaves = x[tree.leaves]
         kernels.expand(self.edges, self.inside, self.level, self.upper, leaves)
+        if self.everywhere:
+            # The last cells are constants, so the kernel leaves them out.
+            leaves[:, -1] = problem.region_totals[tree.leaves]
         if self.held:
             have = float(leaves[:, -1].sum())
             missing = problem.root_total - have
@@ -146,8 +149,6 @@ class TreeDual(ABC):
                 np.minimum(leaves, leaves[:, -1:] * (problem.root_total / have), out=leaves)
         for level in range(tree.n_levels - 2, -1, -1):
             x[tree.level(level)] = tree.sum_children(x, level)
-        if self.everywhere:
-            x[:, -1] = problem.region_totals
         return x
 
     def better(self, point: Point) -> Point | None:
