@@ -133,7 +133,8 @@ def text(name: str, old: str, new: str, target: Target) -> None:
 
 def csv_number(target: Target) -> None:
     lines = (target / artefact.COUNTS_CSV).read_text().splitlines()
-    lines[4] = lines[4][: lines[4].rindex(",")] + ",77"
+    before, number = lines[4].rsplit(",", 1)
+    lines[4] = f"{before},{int(number) + 1}"
     (target / artefact.COUNTS_CSV).write_text("\n".join(lines) + "\n")
 
 
