@@ -33,8 +33,8 @@ from pgsr.release import (
     check,
     publish,
 )
-from pgsr.release.artefact import FILES
-from pgsr.release.manifest import FIELDS
+from pgsr.release.folder.artefact import FILES
+from pgsr.release.folder.manifest import FIELDS
 from pgsr.tables import Entities, Groups, Parents, Quantities, read_long
 
 RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]

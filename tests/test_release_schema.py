@@ -12,10 +12,11 @@ from jsonschema import Draft202012Validator
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.release import EXAMPLE, ReleaseConfig, forms
-from pgsr.release.declared import Key, Table
-from pgsr.release.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
-from pgsr.release.sections import REQUIRED, Section
+from pgsr.release import EXAMPLE, ReleaseConfig
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table
+from pgsr.release.configuration.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
+from pgsr.release.configuration.sections import REQUIRED, Section
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours
@@ -27,7 +28,7 @@ LEVELS = TABLES + 'levels = ["nation", "state"]\n'
 KUO = {"mechanism": "kuo"}
 
 TABLE_NAMES = ("entities", "tuples", "groups", "regions", "limits")
-READS_TABLES = find_spec("pgsr.release.table_sections") is not None
+READS_TABLES = find_spec("pgsr.release.configuration.table_sections") is not None
 """Whether the tables are read by their own module, which knows all of the keys that are declared for them."""
 
 
@@ -112,7 +113,7 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
 
 
 def test_the_file_in_the_package_is_the_schema():
-    """`pgsr validate --schema > pgsr/release/configuration.schema.json` writes it anew."""
+    """`pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
     assert stored_schema() == schema_text()
     Draft202012Validator.check_schema(json.loads(schema_text()))
 

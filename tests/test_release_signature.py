@@ -14,16 +14,16 @@ from pgsr.release import (
     ReleaseConfig,
     ReleaseError,
     SignatureError,
-    artefact,
     check,
     fingerprint,
     finish,
     new_key,
     publish,
 )
+from pgsr.release.folder import artefact
+from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.making import UNFINISHED
-from pgsr.release.places import only_one
-from pgsr.release.signature import load_private, sign
+from pgsr.release.running.places import only_one
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
-from pgsr.release.artefact import digest
 from pgsr.release.errors import ConfigError, ReleaseError
-from pgsr.release.manifest import written
+from pgsr.release.folder.artefact import digest
+from pgsr.release.folder.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.given_sizes import read_sizes

@@ -49,16 +49,16 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
-from pgsr.release.artefact import digest_of
 from pgsr.release.checking import Finding, Outcome, Report, check
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.example import EXAMPLE
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-from pgsr.release.example import EXAMPLE
+from pgsr.release.folder.artefact import digest_of
+from pgsr.release.folder.signature import fingerprint, new_key
 from pgsr.release.forecast import forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
-from pgsr.release.signature import fingerprint, new_key
 from pgsr.release.terms import Kind, Terms
 
 __all__ = [

@@ -14,12 +14,13 @@ from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result
-from pgsr.release import artefact, manifest, noise_law, released_tables, signature
-from pgsr.release.datapackage import package_text
+from pgsr.release import noise_law
 from pgsr.release.errors import ReleaseError
+from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import certificate_of, is_rehearsal, kept, replayed
-from pgsr.release.readme import readme
-from pgsr.release.summary import summary
 from pgsr.release.terms import Terms
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pgsr.errors import ArgumentError
 from pgsr.planning import Plan, expected_errors, stand_in_of
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
 from pgsr.release.terms import Kind
 

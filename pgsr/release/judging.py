@@ -12,8 +12,8 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.problem import Problem
 from pgsr.random import Seeded, StreamId
-from pgsr.release.manifest import REHEARSAL_KEY
-from pgsr.release.released_tables import dense
+from pgsr.release.folder.manifest import REHEARSAL_KEY
+from pgsr.release.folder.released_tables import dense
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, counts_of_cumulative, cumulative
 

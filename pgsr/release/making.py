@@ -23,18 +23,18 @@ from pgsr.ledger import Charge, LedgerFile, Loss, Relation
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
-from pgsr.release import artefact, manifest, released_tables, signature
 from pgsr.release.checking import Report, check
-from pgsr.release.config import ReleaseConfig
-from pgsr.release.datapackage import package_text
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ManifestError, ReleaseError
+from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import kept, replayed
-from pgsr.release.places import only_one
-from pgsr.release.preflight import require_arithmetic, require_place, require_room
-from pgsr.release.private_log import OperatorLog
-from pgsr.release.readme import readme
-from pgsr.release.saying import fault_of
-from pgsr.release.summary import summary
+from pgsr.release.running.places import only_one
+from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
+from pgsr.release.running.private_log import OperatorLog
+from pgsr.release.running.saying import fault_of
 from pgsr.release.terms import Terms
 from pgsr.tables import read_long
 from pgsr.views import View

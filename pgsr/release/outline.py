@@ -10,10 +10,10 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import LedgerFile, Loss
 from pgsr.measurement import Totals
-from pgsr.release import artefact, manifest
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.making import charge_for
-from pgsr.release.preflight import require_place, require_room
+from pgsr.release.running.preflight import require_place, require_room
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
 from pgsr.tables.source import Frame

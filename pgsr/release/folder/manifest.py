@@ -15,7 +15,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.problem import Problem
 from pgsr.release.errors import ManifestError
-from pgsr.release.released_tables import dense
+from pgsr.release.folder.released_tables import dense
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, cumulative
 

@@ -12,13 +12,13 @@ from pgsr.algorithms import Merge
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
-from pgsr.release.declared import require
+from pgsr.release.configuration.declared import require
+from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.sections import Section
+from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
+from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
-from pgsr.release.schema import CONFIGURATION
-from pgsr.release.sections import Section
-from pgsr.release.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.terms import Kind, Terms
-from pgsr.release.toml import read_toml
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of

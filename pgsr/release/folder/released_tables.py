@@ -17,9 +17,9 @@ from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals, measured_regions
-from pgsr.release.artefact import REGIONS
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.errors import ReleaseError
+from pgsr.release.folder.artefact import REGIONS
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import region_columns

@@ -3,9 +3,9 @@
 import textwrap
 from typing import Any
 
-from pgsr.release import artefact, words
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.manifest import terms_of
+from pgsr.release.folder import artefact, words
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import terms_of
 
 
 def readme(manifest: dict[str, Any]) -> str:

@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from pgsr.algorithms import Merge
 from pgsr.measurement import Totals
-from pgsr.release import forms
-from pgsr.release.declared import Key, Table, json_schema
-from pgsr.release.forms import Form, choice
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table, json_schema
+from pgsr.release.configuration.forms import Form, choice
 from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind
 
 SCHEMA_FILE = "configuration.schema.json"
@@ -29,7 +29,7 @@ def schema_text() -> str:
 
 def stored_schema() -> str:
     """The text of the schema file in the package, which `schema_text` wrote."""
-    return files("pgsr.release").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+    return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
 
 
 def _described(table: Table) -> dict[str, object]:

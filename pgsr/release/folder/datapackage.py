@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pgsr.release import artefact
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.manifest import terms_of
+from pgsr.release.folder import artefact
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import terms_of
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pgsr.release.configuration.forms import Form, nearest
+from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
 from pgsr.release.errors import ConfigError
-from pgsr.release.forms import Form, nearest
-from pgsr.release.sections import REQUIRED, near_or_all, no_table, shown_key
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Table:
         apart: keys that only the reading code knows.
 
     Example:
-        >>> from pgsr.release.forms import COUNT, TEXT
+        >>> from pgsr.release.configuration.forms import COUNT, TEXT
         >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
         >>> faults(file, {"nam": "a", "size": 0})
         ["the key 'nam' is unknown; did you mean 'name', which is missing?",

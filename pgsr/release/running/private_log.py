@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgsr.release.errors import ReleaseError
-from pgsr.release.saying import fault_of
+from pgsr.release.running.saying import fault_of
 from pgsr.tables import PrivateLog
 
 

@@ -7,8 +7,8 @@ from glob import has_magic
 from pathlib import Path
 
 from pgsr.errors import ArgumentError, TableError
+from pgsr.release.configuration.sections import Section
 from pgsr.release.errors import ConfigError
-from pgsr.release.sections import Section
 from pgsr.tables import Csv, Database, Entities, Groups, Levels, Limits, Parents, Parquet, Quantities
 from pgsr.tables.source import CASTS, Source, file_kind, files
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pgsr.hierarchy import Hierarchy
-from pgsr.release import artefact, words
-from pgsr.release.charts import bars
+from pgsr.release.folder import artefact, words
+from pgsr.release.folder.charts import bars
 
 MOST_BARS = 60
 """Sizes that get a bar of their own; more are put together."""

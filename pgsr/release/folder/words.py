@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pgsr.release.manifest import SEEDED
+from pgsr.release.folder.manifest import SEEDED
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "

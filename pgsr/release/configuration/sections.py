@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from pgsr.budget import exact
-from pgsr.release import forms
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.forms import Form, nearest
+from pgsr.release.configuration.toml import kind_of, shown
 from pgsr.release.errors import ConfigError
-from pgsr.release.forms import Form, nearest
-from pgsr.release.toml import kind_of, shown
 
 Choice = TypeVar("Choice", bound=StrEnum)
 REQUIRED: Any = object()
