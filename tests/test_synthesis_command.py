@@ -271,7 +271,14 @@ def test_files_have_one_time_and_are_on_the_disk(place, monkeypatch):
     assert {path.stat().st_ino for path in [*paths, place]} <= synced
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), SystemExit(1)])
+def ended_by_the_console() -> SystemExit:
+    """What rich's console makes out of a closed pipe."""
+    end = SystemExit(1)
+    end.__context__ = BrokenPipeError(32, "Broken pipe")
+    return end
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ended_by_the_console()])
 def test_a_listener_who_hangs_up_loses_nothing(place, error):
     """`pgsr synthesize ... | head -1` closes the pipe; after every number of lines."""
     for heard in range(5):

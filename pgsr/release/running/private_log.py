@@ -39,16 +39,18 @@ class OperatorLog:
             ) from None
         self._path = path
 
-    def keep(self, path: Path) -> None:
-        """Write at once what is known of a refused table; a log that cannot be written is no second fault."""
+    def keep(self, path: Path, tell: Callable[[str], None]) -> None:
+        """Open and close at once, for a table that was refused. A log that cannot be written is told, not raised."""
         try:
             self.open(path)
-            self.close()
-        except (OSError, ReleaseError):
-            pass
+        except ReleaseError as error:
+            # The refusal of the table is being raised, and says what to mend; a fault of the log would take its place.
+            tell(str(error))
+        else:
+            self.close(tell)
 
-    def close(self, tell: Callable[[str], None] | None = None) -> None:
-        """Append what was noted. What cannot be written is told, and hides no other fault."""
+    def close(self, tell: Callable[[str], None]) -> None:
+        """Append what was noted, if the log was opened. A line that cannot be written is told, not raised."""
         numbers = (
             _number(self.rows.entities, "rows of entities"),
             _number(self.rows.clipped_groups, "groups above max_size"),
@@ -59,11 +61,12 @@ class OperatorLog:
         if self._path is None:
             return
         try:
-            with self._path.open("a", encoding="utf-8") as file:
+            # Names of files may hold what UTF-8 cannot write.
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
         except OSError as error:
-            if tell is not None:
-                tell(f"the private log could not be written: {fault_of(error)}")
+            # By now the release is paid for and may have its name, or another fault is being raised.
+            tell(f"the private log could not be written: {fault_of(error)}")
 
 
 def _number(n: int | None, of: str) -> str:

@@ -2,7 +2,6 @@
 
 import errno
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 _REMEDIES = {
@@ -31,9 +30,9 @@ def fault_of(error: OSError) -> str:
 
 
 def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
-    """The same words to the same listener; one who hangs up, as `| head` does, ends nothing that was paid for.
+    """A function that says the same, and goes on where nobody can hear it: the pipe was closed, or the disk is full.
 
-    A closed pipe is an OSError, and the console turns it into SystemExit.
+    Whatever else `say` raises is raised.
 
     Example:
         >>> def closed(line: str) -> None:
@@ -42,7 +41,14 @@ def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
     """
 
     def said(line: str) -> None:
-        with suppress(OSError, SystemExit):
+        # Nothing may be raised here: these words are said between a charge and its release, and `| head`, which reads
+        # the first of them and closes the pipe, must not end what was paid for.
+        try:
             say(line)
+        except OSError:
+            pass
+        except SystemExit as end:
+            if not isinstance(end.__context__, BrokenPipeError):  # rich's console makes one out of the other
+                raise
 
     return said
