@@ -1,4 +1,4 @@
-"""What runs beside a release neither ends nor hides anything: a console that is closed, a log that cannot be written."""
+"""A closed console, a full disk or a log that cannot be written neither ends a release nor hides another fault."""
 
 import errno
 import os

@@ -1,4 +1,20 @@
-"""From confidential tables to a published, checkable folder. What that protects, and what not: `THREATS.md`.
+"""Make a release: from confidential tables to a published folder that everybody can check.
+
+`THREATS.md` says what that protects, and what not. Where to find what:
+
+| room or file                                     | what it holds                                                  |
+|--------------------------------------------------|----------------------------------------------------------------|
+| `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
+| `folder`                                         | what is published: every file, written and read back           |
+| `running`                                        | what a run needs of the machine, and says to its operator      |
+| `terms`                                          | the public terms, and the mechanism and noise that follow      |
+| `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
+| `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data      |
+| `outline`, `forecast`, `selftest`, `key_command` | what comes before: what would be released, with which errors,  |
+|                                                  | whether the sampler is right, and the publisher's keys         |
+| `errors`                                         | what is raised                                                 |
+
+The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.
 
 All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
 `pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:

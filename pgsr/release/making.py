@@ -1,4 +1,4 @@
-"""Making a release, so that nothing is charged that fails and nothing is published that was not charged."""
+"""Make a release: refuse before the charge what can be refused, and publish nothing that was not charged."""
 
 import json
 import re
@@ -171,7 +171,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
 
 
 def charge_for(terms: Terms, folder: Path) -> Charge:
-    """What a release under these terms costs, and between which data sets."""
+    """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
     empty_groups_too = terms.public is Totals.NOISY
     relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
     return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
@@ -186,7 +186,7 @@ def _restore_terms(hidden: Path) -> None:
 
 
 def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
-    """The terms of noisy values that are complete: `UNFINISHED` appears after them."""
+    """Read the terms of noisy values from `UNFINISHED`, which is written when the values are complete."""
     try:
         return manifest.terms_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, ManifestError):
@@ -315,7 +315,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Its text may quote data, so only its kind is told."""
+    """Name the kind of an error that nobody expected; its text is left out, because it may quote data."""
     if isinstance(error, MemoryError):
         return "memory ran out; free some, or lower max_size"
     return (

@@ -1,4 +1,4 @@
-"""datapackage.json: the tables and their columns in a standard form, so that programs find their way.
+"""The file datapackage.json: the tables and their columns in a standard form, for programs.
 
 Source: Frictionless Data Package and Table Schema, specification version 1.
 """
@@ -14,7 +14,7 @@ from pgsr.release.folder.manifest import terms_of
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:
-    """The one text of datapackage.json, from the manifest and the tables in `folder`.
+    """Write the text of datapackage.json; the manifest and the tables in `folder` determine it.
 
     Args:
         folder: where the tables lie.

@@ -1,4 +1,4 @@
-"""README.txt: a release in plain words, from its manifest alone."""
+"""The file README.txt: a release in plain words, from its manifest alone."""
 
 import textwrap
 from typing import Any
@@ -9,7 +9,7 @@ from pgsr.release.folder.manifest import terms_of
 
 
 def readme(manifest: dict[str, Any]) -> str:
-    """The text. It follows from the manifest, so that a check can write it again."""
+    """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
     terms, _ = terms_of(manifest)
     names = terms.names(len(manifest["levels"]))
     tables = (

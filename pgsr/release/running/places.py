@@ -1,4 +1,4 @@
-"""Places of results: one process at a time makes a folder, and the folder is on the disk when it gets its name."""
+"""Guard the places of results: one process at a time makes a folder, which is on the disk when it gets its name."""
 
 import getpass
 import hashlib

@@ -1,4 +1,4 @@
-"""What is not for publication: numbers of rows, faults found in them, and times. For the operator alone."""
+"""Keep for the operator alone what is not for publication: numbers of rows, faults found in them, and times."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from pgsr.tables import PrivateLog
 
 @dataclass
 class OperatorLog:
-    """Collects lines, and appends them to a file outside the release that only its owner can read.
+    """The lines of one run, appended to a file outside the release that only its owner can read.
 
     Attributes:
         rows: filled by the reading of the tables.
@@ -25,11 +25,15 @@ class OperatorLog:
     _path: Path | None = None
 
     def note(self, step: str) -> None:
-        """A step that is done, with the time since the start."""
+        """Note a step that is done, with the time since the start."""
         self._lines.append(f"{step} after {time.perf_counter() - self._start:.2f} s")
 
     def open(self, path: Path) -> None:
-        """Raise `ReleaseError` if nothing can be written there."""
+        """Choose the file; `close` writes it.
+
+        Raises:
+            ReleaseError: nothing can be written there.
+        """
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         except OSError as error:

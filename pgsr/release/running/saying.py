@@ -1,4 +1,4 @@
-"""What is said to whoever runs the program: faults of the machine as sentences, and words that nobody hears."""
+"""Say to the person who runs the program what is wrong with the machine, and go on where nobody can hear it."""
 
 import errno
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _REMEDIES = {
 
 
 def fault_of(error: OSError) -> str:
-    """An error of the operating system in words, with the file's name if it is known, and the remedy.
+    """Put an error of the operating system in words, with the file's name if it is known, and the remedy.
 
     Example:
         >>> fault_of(OSError(errno.ENOSPC, "No space left on device", "/data/release/counts.parquet"))
@@ -30,7 +30,7 @@ def fault_of(error: OSError) -> str:
 
 
 def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
-    """A function that says the same, and goes on where nobody can hear it: the pipe was closed, or the disk is full.
+    """Return a function that says the same, and goes on where nobody can hear it: a closed pipe, a full disk.
 
     Whatever else `say` raises is raised.
 
