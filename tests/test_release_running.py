@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import write_config, write_tables
+from made_tables import config, left, write_tables
 
 from pgsr.errors import TableError
-from pgsr.release import LedgerFile, ReleaseConfig, publish
+from pgsr.release import publish
 from pgsr.release.running.places import only_one
 from pgsr.release.running.private_log import OperatorLog
 from pgsr.release.running.saying import unfailing
@@ -82,16 +82,16 @@ def test_a_log_that_cannot_be_written_does_not_hide_why_a_table_is_refused(place
     refused_table(place)
     said: list[str] = []
     with pytest.raises(TableError, match="have no group"):
-        publish(str(write_config(place, log='"nowhere/log"')), say=said.append)
+        publish(config(place, log='"nowhere/log"'), say=said.append)
     assert any("the private log cannot be written" in line for line in said), said
-    assert LedgerFile(place / "ledger.jsonl").left.parts[0] == 100
+    assert left(place) == 100
 
 
 def test_a_log_on_a_full_disk_does_not_hide_why_a_table_is_refused(place):
     refused_table(place)
     said: list[str] = []
     with pytest.raises(TableError, match="have no group"):
-        publish(str(write_config(place, log='"/dev/full"')), say=said.append)
+        publish(config(place, log='"/dev/full"'), say=said.append)
     assert any("the private log could not be written" in line for line in said), said
 
 
@@ -99,7 +99,7 @@ def test_the_log_of_a_refused_table_is_written(place):
     refused_table(place)
     said: list[str] = []
     with pytest.raises(TableError, match="have no group"):
-        publish(str(write_config(place)), say=said.append)
+        publish(config(place), say=said.append)
     assert "not for publication" in (place / "release-private.log").read_text()
     assert not [line for line in said if "log" in line]
 
@@ -136,6 +136,6 @@ def test_a_release_is_on_the_disk_when_it_gets_its_name(place, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", watch)
     monkeypatch.setattr(Path, "rename", named)
-    made = publish(ReleaseConfig.read(write_config(place))).folder
+    made = publish(config(place)).folder
     assert {path.stat().st_ino for path in (made, *made.iterdir())} <= before_the_name
     assert place.stat().st_ino in synced

@@ -4,7 +4,6 @@ import json
 import re
 import tomllib
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,6 @@ LEVELS = TABLES + 'levels = ["nation", "state"]\n'
 KUO = {"mechanism": "kuo"}
 
 TABLE_NAMES = ("entities", "tuples", "groups", "regions", "limits")
-READS_TABLES = find_spec("pgsr.release.configuration.table_sections") is not None
-"""Whether the tables are read by their own module, which knows all of the keys that are declared for them."""
 
 
 def as_schema_sees(path: Path) -> dict:
@@ -86,7 +83,6 @@ def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
     assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
 
 
-@pytest.mark.skipif(not READS_TABLES, reason="the tables are read without the keys for queries, quotes and types")
 @pytest.mark.parametrize("name", TABLE_NAMES)
 def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
     """All variants together: tuples or entities, parents or levels, CSV or Parquet."""

@@ -10,16 +10,7 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
-from pgsr.release import (
-    ReleaseConfig,
-    ReleaseError,
-    SignatureError,
-    check,
-    fingerprint,
-    finish,
-    new_key,
-    publish,
-)
+from pgsr.release import ReleaseConfig, ReleaseError, SignatureError, check, fingerprint, finish, new_key, publish
 from pgsr.release.folder import artefact
 from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.making import UNFINISHED

@@ -86,7 +86,7 @@ def publish(
 
     Example: in `help(pgsr.release)`, from three data frames to a checked folder.
 
-    Shown by `tests/test_release.py`.
+    Shown by `tests/test_release.py` and `tests/test_release_making.py`.
     """
     config = ReleaseConfig.of(config)
     tell, log = unfailing(say or _silent), OperatorLog()
