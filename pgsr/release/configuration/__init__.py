@@ -1,4 +1,4 @@
-"""What a user writes to have a release made: a TOML file, how it is declared, checked and read.
+"""The configuration of a release: the TOML file that a user writes, how it is declared, checked and read.
 
 | file              | what it does                                                                                   |
 |-------------------|------------------------------------------------------------------------------------------------|

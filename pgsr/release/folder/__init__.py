@@ -1,4 +1,4 @@
-"""What is published: every file of a release folder, how it is written and how it is read back.
+"""The folder that is published: every file of it, how it is written and how it is read back.
 
 | file                      | what it does                                                                           |
 |---------------------------|----------------------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""What a run needs of the machine that it runs on, and what it says to the person who runs it.
+"""The surroundings of a run: what it needs of the machine, and what it says to the person who runs it.
 
 | file          | what it does                                                                                      |
 |---------------|---------------------------------------------------------------------------------------------------|
