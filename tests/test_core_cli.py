@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from pgsr import PgsrError, cli
 from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
+from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.outline import deviation
-from pgsr.release.progress import Stages
-from pgsr.release.schema import stored_schema
+from pgsr.release.running.progress import Stages
 
 ROOT = Path(__file__).parent.parent
 

@@ -78,7 +78,7 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "size > K": ("test_tables::test_sizes_above_the_largest_are_clipped_and_the_number_stays_private",),
     "K < 1": (
         "test_tables::test_largest_sizes_that_are_none",
-        "test_release::test_every_error_of_a_configuration_names_its_key",
+        "test_release_configuration::test_every_error_of_a_configuration_names_its_key",
     ),
     "K x regions over memory": (
         "test_core_histogram::test_too_large_a_table_is_refused_at_once",
@@ -108,16 +108,16 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "killed mid-sweep": (
         "test_experiments_runner::test_nothing_finished_is_lost_to_sigkill",
-        "test_release::test_killed_after_the_charge",
+        "test_release_making::test_killed_after_the_charge",
     ),
     "disk full": (
         "test_experiments_store::test_what_cannot_be_written_is_a_sentence",
-        "test_release::test_a_full_disk_is_refused_beforehand",
+        "test_release_making::test_a_full_disk_is_refused_beforehand",
         "test_ledger_file::test_a_full_disk_charges_nothing",
     ),
     "read-only folder": (
         "test_experiments_store::test_a_read_only_folder_is_a_sentence",
-        "test_release::test_a_read_only_folder_is_refused",
+        "test_release_making::test_a_read_only_folder_is_refused",
         "test_ledger_file::test_a_folder_that_cannot_be_written",
     ),
     "two writers": (

@@ -19,11 +19,12 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
-from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest, released_tables
-from pgsr.release.datapackage import package_text
+from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
-from pgsr.release.readme import readme
-from pgsr.release.summary import summary
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]

@@ -4,7 +4,6 @@ import json
 import re
 import tomllib
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,11 @@ from jsonschema import Draft202012Validator
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.release import EXAMPLE, ReleaseConfig, forms
-from pgsr.release.declared import Key, Table
-from pgsr.release.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
-from pgsr.release.sections import REQUIRED, Section
+from pgsr.release import EXAMPLE, ReleaseConfig
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table
+from pgsr.release.configuration.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
+from pgsr.release.configuration.sections import REQUIRED, Section
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours
@@ -27,8 +27,6 @@ LEVELS = TABLES + 'levels = ["nation", "state"]\n'
 KUO = {"mechanism": "kuo"}
 
 TABLE_NAMES = ("entities", "tuples", "groups", "regions", "limits")
-READS_TABLES = find_spec("pgsr.release.table_sections") is not None
-"""Whether the tables are read by their own module, which knows all of the keys that are declared for them."""
 
 
 def as_schema_sees(path: Path) -> dict:
@@ -85,7 +83,6 @@ def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
     assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
 
 
-@pytest.mark.skipif(not READS_TABLES, reason="the tables are read without the keys for queries, quotes and types")
 @pytest.mark.parametrize("name", TABLE_NAMES)
 def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
     """All variants together: tuples or entities, parents or levels, CSV or Parquet."""
@@ -112,7 +109,7 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
 
 
 def test_the_file_in_the_package_is_the_schema():
-    """`pgsr validate --schema > pgsr/release/configuration.schema.json` writes it anew."""
+    """`pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
     assert stored_schema() == schema_text()
     Draft202012Validator.check_schema(json.loads(schema_text()))
 

@@ -559,15 +559,15 @@ def test_sizes_above_the_largest_are_clipped_and_the_number_stays_private() -> N
 
 
 def test_a_refused_table_is_not_counted_in_the_private_log(tmp_path) -> None:
-    from pgsr.release.private_log import OperatorLog
+    from pgsr.release.running.private_log import OperatorLog
 
     log = OperatorLog()
-    log.keep(tmp_path / "refused.log")
+    log.keep(tmp_path / "refused.log", pytest.fail)
     kept = (tmp_path / "refused.log").read_text()
     assert "rows of entities: not counted\ngroups above max_size: not counted\n" in kept
     log = OperatorLog()
     counted(log=log.rows)
-    log.keep(tmp_path / "read.log")
+    log.keep(tmp_path / "read.log", pytest.fail)
     assert f"{len(PEOPLE)} rows of entities\n0 groups above max_size\n" in (tmp_path / "read.log").read_text()
 
 

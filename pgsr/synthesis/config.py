@@ -6,11 +6,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgsr.release.declared import require
+from pgsr.release.configuration.declared import require
+from pgsr.release.configuration.sections import Section
+from pgsr.release.configuration.table_sections import read_source
+from pgsr.release.configuration.toml import read_toml, shown
 from pgsr.release.errors import ConfigError
-from pgsr.release.sections import Section
-from pgsr.release.table_sections import read_source
-from pgsr.release.toml import read_toml, shown
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain

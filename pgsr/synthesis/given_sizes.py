@@ -53,7 +53,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         ManifestError: the folder's manifest is none of a release.
         SynthesisError: the folder holds no release, other counts than its manifest says, or another table was named.
     """
-    from pgsr.release import artefact, manifest
+    from pgsr.release.folder import artefact, manifest
     from pgsr.release.making import charge_for
     from pgsr.tables import read_long
 
@@ -105,7 +105,7 @@ def require_source(source: object) -> None:
 
 def _folder_of(place: Path) -> Path | None:
     """The folder of the release that is meant; None for a table without one."""
-    from pgsr.release import artefact
+    from pgsr.release.folder import artefact
 
     if place.is_dir():
         return place
@@ -121,7 +121,7 @@ def _folder_of(place: Path) -> Path | None:
 
 
 def _fields(folder: Path) -> dict[str, Any]:
-    from pgsr.release import artefact, manifest
+    from pgsr.release.folder import artefact, manifest
 
     for name in (artefact.MANIFEST, artefact.SUMS):
         if not (folder / name).is_file():

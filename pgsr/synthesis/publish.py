@@ -17,8 +17,8 @@ from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
 from pgsr.random import Secure, Seeded
 from pgsr.release.errors import ConfigError
-from pgsr.release.places import only_one, settle, sync
-from pgsr.release.saying import unfailing
+from pgsr.release.running.places import only_one, settle, sync
+from pgsr.release.running.saying import unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
 from pgsr.synthesis.config import SynthesisConfig
@@ -81,7 +81,7 @@ def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
 
 def digest_of(folder: Path) -> str:
     """SHA-256 of SHA256SUMS, and so of the whole synthesis: to be announced elsewhere."""
-    from pgsr.release import artefact
+    from pgsr.release.folder import artefact
 
     return artefact.digest_of(folder)
 
@@ -270,7 +270,7 @@ def _levels(given: GivenSizes | None) -> int:
 def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
     """Give the hidden folder its name in one step, with the digests of these files."""
     if names:
-        from pgsr.release.artefact import sums_text
+        from pgsr.release.folder.artefact import sums_text
 
         (hidden / SUMS).write_text(sums_text(hidden, names), encoding="utf-8", newline="")
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter

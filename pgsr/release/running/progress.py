@@ -1,4 +1,4 @@
-"""How far a command is: a bar with the stages and their times on a terminal, plain lines elsewhere."""
+"""Show how far a command is: a bar with the stages and their times on a terminal, plain lines elsewhere."""
 
 from types import TracebackType
 
@@ -27,7 +27,7 @@ class Stages:
         *("reading the tables", "charging the ledger", "drawing noise", "post-processing", "writing", "checking"),
         *("reading the public tables", "drawing noise and post-processing, again and again"),
     )
-    """Of `publish`, `check` and `forecast`."""
+    """The stages of `publish`, `check` and `forecast`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -74,7 +74,7 @@ class Stages:
 
 
 class _Seconds(ProgressColumn):
-    """Seconds of a stage, to a tenth."""
+    """The column with the seconds of a stage, to a tenth."""
 
     max_refresh = 0.1
 

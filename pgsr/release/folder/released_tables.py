@@ -1,4 +1,4 @@
-"""The tables of a release in one canonical form: written, and read back strictly."""
+"""Write the tables of a release in one canonical form, and read them back strictly."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals, measured_regions
-from pgsr.release.artefact import REGIONS
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.errors import ReleaseError
+from pgsr.release.folder.artefact import REGIONS
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.terms import Terms
 from pgsr.tables import path_of_id, read_long, region_id, to_long
 from pgsr.tables.long import region_columns
@@ -30,13 +30,13 @@ _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
 def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str]) -> pa.Table:
-    """Released counts, a row per region and size; see `pgsr.tables.to_long`."""
+    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`."""
     names = terms.names(counts.hierarchy.n_levels)
     return to_long(counts, level_names=names).cast(_schema(counts_columns(terms, names), facts))
 
 
 def write_counts(path: Path, table: pa.Table) -> None:
-    """The table of `counts_table` as Parquet, or as CSV by the file's ending."""
+    """Write the table of `counts_table` as Parquet, or as CSV where the file's name ends so."""
     if path.suffix == ".csv":
         path.write_bytes(csv_bytes(table))
     else:
@@ -44,7 +44,7 @@ def write_counts(path: Path, table: pa.Table) -> None:
 
 
 def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate:
-    """What `write_counts` wrote as Parquet, in the order of `tree`; any numbers, to be judged by the caller.
+    """Read what `write_counts` wrote as Parquet, in the order of `tree`. The numbers themselves are not judged here.
 
     Raises:
         ReleaseError, TableError: other columns, facts, regions or sizes than there should be.
@@ -61,7 +61,7 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
 
 
 def csv_bytes(table: pa.Table) -> bytes:
-    """The one form of a table as CSV."""
+    """Write a table as CSV, in the only form that a release has."""
     text = io.BytesIO()
     pa_csv.write_csv(table, text)
     return text.getvalue()
@@ -103,7 +103,7 @@ def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
 
 
 def write_measurement(path: Path, values: np.ndarray, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> None:
-    """Noisy values of every measured region and every size 0..K."""
+    """Write the noisy values of every measured region and every size 0..K; `values` has shape (regions, K + 1)."""
     schema = _schema(measurement_columns(terms, terms.names(tree.n_levels)), facts)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         keys = region_columns(tree, terms.names(tree.n_levels))
@@ -113,7 +113,7 @@ def write_measurement(path: Path, values: np.ndarray, tree: Hierarchy, terms: Te
 
 
 def read_measurement(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> np.ndarray:
-    """What `write_measurement` wrote; shape (regions, K + 1), int64.
+    """Read what `write_measurement` wrote; shape (regions, K + 1), int64.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
@@ -144,7 +144,7 @@ def read_measurement(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[s
 
 
 def write_regions(path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
-    """Regions, parents first, with their numbers of groups; empty where none is published by itself."""
+    """Write regions.csv: the regions, parents first, with their numbers of groups where these are published."""
     path.write_text(regions_text(tree, totals, terms), encoding="utf-8", newline="")
 
 
@@ -164,7 +164,7 @@ def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
 
 
 def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
-    """The tree and its public totals, shape (regions,), or (1,) where only the root's is public.
+    """Read the tree and its public totals, shape (regions,), or (1,) where only the root's is public.
 
     Raises:
         ReleaseError, HierarchyError: the file is not what `write_regions` writes.
@@ -199,7 +199,7 @@ def dense(estimate: Estimate) -> np.ndarray:
 
 
 def _schema(columns: list[Column], facts: Mapping[str, str]) -> pa.Schema:
-    """Columns with their descriptions as metadata of the fields, and the facts as that of the file."""
+    """Make a schema: the descriptions of columns are the metadata of its fields, the facts those of the file."""
     fields = [
         pa.field(column.name, _ARROW[column.kind], metadata={"description": column.description}) for column in columns
     ]
@@ -220,7 +220,7 @@ def _require_schema(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
 
 
 def _listed(tree: Hierarchy) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Every region that is no copy made by padding. The topmost of its copies stands for it, to keep the order."""
+    """List every region once: of one that padding copied down, the topmost copy, which keeps the order."""
     paths = tree.real_paths
     for region, parent in enumerate(tree.parent):
         if parent < 0 or not tree.padded[parent]:

@@ -1,4 +1,4 @@
-"""datapackage.json: the tables and their columns in a standard form, so that programs find their way.
+"""The file datapackage.json: the tables and their columns in a standard form, for programs.
 
 Source: Frictionless Data Package and Table Schema, specification version 1.
 """
@@ -8,13 +8,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pgsr.release import artefact
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.manifest import terms_of
+from pgsr.release.folder import artefact
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import terms_of
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:
-    """The one text of datapackage.json, from the manifest and the tables in `folder`.
+    """Write the text of datapackage.json; the manifest and the tables in `folder` determine it.
 
     Args:
         folder: where the tables lie.

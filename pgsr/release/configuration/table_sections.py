@@ -7,19 +7,19 @@ from glob import has_magic
 from pathlib import Path
 
 from pgsr.errors import ArgumentError, TableError
+from pgsr.release.configuration.sections import Section
 from pgsr.release.errors import ConfigError
-from pgsr.release.sections import Section
 from pgsr.tables import Csv, Database, Entities, Groups, Levels, Limits, Parents, Parquet, Quantities
 from pgsr.tables.source import CASTS, Source, file_kind, files
 
 DIALECT = ("delimiter", "quote", "escape", "encoding", "header", "columns", "nulls")
-"""Keys of CSV files alone."""
+"""The keys that only a CSV file may have."""
 
 Tables = tuple[Entities | Quantities, Groups | None, Parents | Levels | None, bool]
 
 
 def read_tables(top: Section, folder: Path) -> Tables:
-    """Entities or tuples, groups, regions, and whether groups are private; names of files are relative to `folder`.
+    """Read entities or tuples, groups, regions, and whether groups are private; file names are relative to `folder`.
 
     Raises:
         ConfigError: a key is missing, unknown or of the wrong kind.
@@ -51,7 +51,7 @@ def read_tables(top: Section, folder: Path) -> Tables:
 
 
 def read_source(section: Section, folder: Path) -> Csv | Parquet | Database:
-    """Where a table's rows are: `file`, with the dialect of a CSV file, or `query` on the DuckDB file `connection`.
+    """Read where a table's rows are: in a `file`, with the dialect of CSV, or a `query` on the file `connection`.
 
     Raises:
         ConfigError: a key is missing, of the wrong kind, or has no meaning for this kind of source.
@@ -95,7 +95,7 @@ def read_source(section: Section, folder: Path) -> Csv | Parquet | Database:
 
 
 def read_limits(section: Section | None) -> Limits | None:
-    """The limits of reading; None if the configuration has none."""
+    """Read the limits on memory and threads; None if the configuration sets none."""
     if section is None:
         return None
     limits = Limits(section.number("gibibytes", 6), section.number("threads", None), section.text("folder", None))
@@ -104,7 +104,7 @@ def read_limits(section: Section | None) -> Limits | None:
 
 
 def files_read(*tables: Entities | Quantities | Groups | Parents | Levels | None) -> list[Path]:
-    """All files that these tables are read from, as far as they exist: files of patterns, and database files.
+    """List the files that these tables are read from: those that match a pattern now, and database files.
 
     Example:
         >>> files_read(Entities(Database("people.duckdb", "select * from people")), None)
@@ -139,7 +139,7 @@ def _sources(tables: tuple[Entities | Quantities | Groups | Parents | Levels | N
 
 
 def _same(a: Path, b: Path) -> bool:
-    """Whether two names are one file, by links too. A name that no file can have is none."""
+    """Tell whether two names are one file, also through links. A name that no file can have is not."""
     try:
         return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
     except OSError:

@@ -1,8 +1,8 @@
-"""What the fields of a manifest mean, in plain sentences; README.txt and summary.html use them."""
+"""Say in plain sentences what the fields of a manifest mean, for README.txt and summary.html."""
 
 from typing import Any
 
-from pgsr.release.manifest import SEEDED
+from pgsr.release.folder.manifest import SEEDED
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "
@@ -23,16 +23,16 @@ MECHANISMS = {
     "kuo": "noisy cumulative counts, repaired region by region, then matched from the top down (Kuo et al. 2018)",
     "bottom_up": "noisy cumulative counts of the smallest regions alone, repaired and added up",
 }
-"""What each mechanism does."""
+"""The mechanisms, and what each does."""
 
 
 def status_sentence(status: str) -> str:
-    """What the status of the answer says to a reader."""
+    """Say what the status of the answer means."""
     return _STATUS.get(status, f"The status is {status}.")
 
 
 def protection_sentences(manifest: dict[str, Any]) -> list[str]:
-    """Who is protected, how well, and by how much other releases weaken it."""
+    """Say who is protected, how well, and by how much other releases weaken it."""
     epsilon = manifest["epsilon"]
     return [
         f"Privacy claim: {manifest['privacy_claim']}, epsilon {epsilon} in all.",
@@ -44,7 +44,7 @@ def protection_sentences(manifest: dict[str, Any]) -> list[str]:
 
 
 def level_sentence(level: dict[str, Any]) -> str:
-    """A level of the hierarchy: regions, epsilon, noise."""
+    """Say how many regions, how much epsilon and which noise a level of the hierarchy has."""
     noise = f"noise of scale {level['noise_scale']}" if level["epsilon"] != "0" else "not measured"
     return (
         f"level {level['level']} ({level['name']}): {level['regions']:,} regions, epsilon {level['epsilon']}, {noise}"

@@ -11,23 +11,23 @@ TABLES = (COUNTS, COUNTS_CSV, MEASUREMENT, REGIONS)
 """The tables; everything else describes them."""
 
 DIGESTED = (*TABLES, PACKAGE, README, SUMMARY)
-"""Files whose digests the manifest holds."""
+"""The files whose digests the manifest holds."""
 
 FILES = tuple(sorted((*DIGESTED, MANIFEST, SUMS)))
-"""Files that every release has; a signed one has `SIGNATURE` besides."""
+"""The files that every release has; a signed one has `SIGNATURE` besides."""
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Compute the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sums_text(folder: Path, names: tuple[str, ...] = FILES) -> str:
-    """What SHA256SUMS has to hold; `sha256sum -c SHA256SUMS` reads it."""
+    """The text that SHA256SUMS has to hold; `sha256sum -c SHA256SUMS` reads it."""
     return "".join(f"{digest(folder / name)}  {name}\n" for name in names if name != SUMS)
 
 
 def digest_of(folder: Path) -> str:
-    """SHA-256 of SHA256SUMS, and so of the whole release: to be announced elsewhere."""
+    """Compute the SHA-256 of SHA256SUMS, which stands for the whole release: to be announced elsewhere."""
     return digest(folder / SUMS)

@@ -1,12 +1,12 @@
-"""Tables of a configuration as they are declared: every key once, for the check of a file and for its JSON schema."""
+"""Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pgsr.release.configuration.forms import Form, nearest
+from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
 from pgsr.release.errors import ConfigError
-from pgsr.release.forms import Form, nearest
-from pgsr.release.sections import REQUIRED, near_or_all, no_table, shown_key
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Table:
         apart: keys that only the reading code knows.
 
     Example:
-        >>> from pgsr.release.forms import COUNT, TEXT
+        >>> from pgsr.release.configuration.forms import COUNT, TEXT
         >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
         >>> faults(file, {"nam": "a", "size": 0})
         ["the key 'nam' is unknown; did you mean 'name', which is missing?",
@@ -63,7 +63,7 @@ class Table:
 
     @property
     def known(self) -> "dict[str, Key | Table]":
-        """The members by name."""
+        """The keys and tables in it, by name."""
         return {member.name: member for member in self.members}
 
 
@@ -77,7 +77,7 @@ def require(table: Table, values: Mapping[str, Any]) -> None:
 
 
 def faults(table: Table, values: object, root: Table | None = None) -> list[str]:
-    """All that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
+    """List all that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
     if not isinstance(values, dict):
         return [no_table(table.name, values)]
     root, known = root or table, table.known
@@ -127,7 +127,7 @@ def _alone(keys: tuple[str, ...], all_sets: tuple[tuple[str, ...], ...]) -> dict
 
 
 def _hint(key: str, table: Table, root: Table, meant: dict[str, str]) -> str:
-    """What to do about an unknown key: a missing key, another name or another table may be meant."""
+    """Say what to do about an unknown key: a missing key, another name or another table may be meant."""
     for name, written in meant.items():
         if written == key:
             return f"; did you mean {name!r}, which is missing?"

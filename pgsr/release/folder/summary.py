@@ -1,4 +1,4 @@
-"""summary.html: a release on one page."""
+"""The file summary.html: a release on one page."""
 
 from collections.abc import Iterator
 from html import escape
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pgsr.hierarchy import Hierarchy
-from pgsr.release import artefact, words
-from pgsr.release.charts import bars
+from pgsr.release.folder import artefact, words
+from pgsr.release.folder.charts import bars
 
 MOST_BARS = 60
-"""Sizes that get a bar of their own; more are put together."""
+"""The largest number of bars; more sizes than that are put together in ranges."""
 
 MOST_REGIONS = 20
 
@@ -26,7 +26,7 @@ code { background: #f2f2f2; padding: 0 .2rem; }
 
 
 def summary(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> str:
-    """The page. It follows from the manifest and the released counts, so that a check can write it again.
+    """Write the page; manifest and released counts determine it, so that a check can write it again.
 
     Args:
         manifest: of the release.
@@ -37,7 +37,7 @@ def summary(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> st
 
 
 def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:
-    """Labels and numbers of groups of sizes, put together in at most `MOST_BARS` ranges of equal width.
+    """Put sizes together in at most `MOST_BARS` ranges of equal width; labels and numbers of groups.
 
     The largest size stands for itself, because larger groups are counted there.
 

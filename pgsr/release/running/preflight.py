@@ -1,4 +1,4 @@
-"""What is refused before anything is read, and before anything is charged."""
+"""Refuse, before anything is charged, a release that its place, memory, disk or arithmetic does not allow."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ from pgsr.release.errors import ReleaseError
 from pgsr.release.terms import Kind, Terms
 
 LONGEST_NAME = 255
-"""Bytes that the name of a file may have on all usual disks."""
+"""The number of bytes that the name of a file may have on all usual disks."""
 
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
-    """Most memory that the process of a release holds after reading: libraries, regions, and tables.
+    """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
 
     Fitted to measured peaks of all four mechanisms: noisy values, post-processing and the check need so much per
     region and size, and the rows of the counts table, which leaves out counts of 0, come on top (matching keeps its
@@ -107,6 +107,6 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
 
 
 def _filled(truth: CountOfCounts) -> int:
-    """Cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
+    """Count the cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
     step = max(1, 2**20 // (truth.max_size + 1))
     return sum(int(np.count_nonzero(truth.rows(r, r + step))) for r in range(0, truth.hierarchy.n_regions, step))

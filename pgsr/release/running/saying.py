@@ -1,8 +1,7 @@
-"""What is said to whoever runs the program: faults of the machine as sentences, and words that nobody hears."""
+"""Say to the person who runs the program what is wrong with the machine, and go on where nobody can hear it."""
 
 import errno
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 _REMEDIES = {
@@ -18,7 +17,7 @@ _REMEDIES = {
 
 
 def fault_of(error: OSError) -> str:
-    """An error of the operating system in words, with the file's name if it is known, and the remedy.
+    """Put an error of the operating system in words, with the file's name if it is known, and the remedy.
 
     Example:
         >>> fault_of(OSError(errno.ENOSPC, "No space left on device", "/data/release/counts.parquet"))
@@ -31,9 +30,9 @@ def fault_of(error: OSError) -> str:
 
 
 def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
-    """The same words to the same listener; one who hangs up, as `| head` does, ends nothing that was paid for.
+    """Return a function that says the same, and goes on where nobody can hear it: a closed pipe, a full disk.
 
-    A closed pipe is an OSError, and the console turns it into SystemExit.
+    Whatever else `say` raises is raised.
 
     Example:
         >>> def closed(line: str) -> None:
@@ -42,7 +41,14 @@ def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
     """
 
     def said(line: str) -> None:
-        with suppress(OSError, SystemExit):
+        # Nothing may be raised here: these words are said between a charge and its release, and `| head`, which reads
+        # the first of them and closes the pipe, must not end what was paid for.
+        try:
             say(line)
+        except OSError:
+            pass
+        except SystemExit as end:
+            if not isinstance(end.__context__, BrokenPipeError):  # rich's console makes one out of the other
+                raise
 
     return said

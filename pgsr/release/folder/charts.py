@@ -1,4 +1,4 @@
-"""Bar charts as SVG text.
+"""Draw bar charts as SVG text.
 
 They are written here and not by a plotting library because a check writes the page of a release again and compares it
 byte by byte, on whatever versions it runs.
@@ -16,7 +16,7 @@ _LETTER, _LONGEST = 7, 18  # pixels of a letter, and letters of a label
 
 
 def bars(labels: Sequence[str], values: Sequence[int], x_title: str, y_title: str) -> str:
-    """One bar per value, from 0 up, with labelled axes.
+    """Draw one bar per value, from 0 up, with labelled axes.
 
     Args:
         labels: under the bars; some are left out where there are many.
@@ -64,7 +64,7 @@ def bars(labels: Sequence[str], values: Sequence[int], x_title: str, y_title: st
 
 
 def nice_ticks(largest: int) -> list[int]:
-    """Whole numbers 0, d, 2 d, ... up to at least `largest`, d of the form 1, 2 or 5 times a power of ten.
+    """Choose the numbers of an axis: 0, d, 2 d, ... up to at least `largest`, d being 1, 2 or 5 times a power of ten.
 
     Example:
         >>> nice_ticks(730)

@@ -15,15 +15,15 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from pgsr.release.artefact import SIGNATURE, SUMS
 from pgsr.release.errors import SignatureError
+from pgsr.release.folder.artefact import SIGNATURE, SUMS
 
 _PURPOSE = b"pgsr release signature 1\n"
-"""Signed along with the file, so that a signature made for something else is none of a release."""
+"""The text that is signed along with the file, so that a signature made for something else is none of a release."""
 
 
 def new_key(path: str | Path) -> tuple[Path, Path]:
-    """Make a key pair; the paths of its two files.
+    """Make a key pair, and return the paths of its two files.
 
     The private key goes to PATH.key, readable by its owner alone and not encrypted: keep it as a password is kept. The
     public key goes to PATH.pub, for everybody. Both are PEM files.
@@ -60,7 +60,7 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
 
 
 def load_private(path: str | Path) -> Ed25519PrivateKey:
-    """The private key in a PEM file.
+    """Read the private key in a PEM file.
 
     Raises:
         SignatureError: the file is absent, or holds no Ed25519 private key.
@@ -76,7 +76,7 @@ def load_private(path: str | Path) -> Ed25519PrivateKey:
 
 
 def load_public(path: str | Path) -> Ed25519PublicKey:
-    """The public key in a PEM file.
+    """Read the public key in a PEM file.
 
     Raises:
         SignatureError: the file is absent, or holds no Ed25519 public key.
@@ -92,12 +92,12 @@ def load_public(path: str | Path) -> Ed25519PublicKey:
 
 
 def fingerprint(path: str | Path) -> str:
-    """SHA-256 of a public key, in hexadecimal: short enough to read aloud."""
+    """Compute the SHA-256 of the public key in a file, in hexadecimal: short enough to be read aloud."""
     return fingerprint_of(load_public(path))
 
 
 def fingerprint_of(key: Ed25519PublicKey) -> str:
-    """The same of a key that was loaded."""
+    """Compute the fingerprint of a key that was loaded."""
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return hashlib.sha256(raw).hexdigest()
 
@@ -109,7 +109,7 @@ def sign(folder: Path, key: Ed25519PrivateKey) -> None:
 
 
 def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
-    """What the signature of a folder says, in a sentence.
+    """Verify the signature of a folder, and say in a sentence what it shows.
 
     Args:
         folder: of a release.

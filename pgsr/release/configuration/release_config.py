@@ -1,4 +1,4 @@
-"""What to release: the terms, the tables, and where everything goes. From one TOML file, or from Python values."""
+"""The configuration of a release: the terms, the tables, and where everything goes; from a TOML file or from Python."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,26 +12,26 @@ from pgsr.algorithms import Merge
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
-from pgsr.release.declared import require
+from pgsr.release.configuration.declared import require
+from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.sections import Section
+from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
+from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
-from pgsr.release.schema import CONFIGURATION
-from pgsr.release.sections import Section
-from pgsr.release.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.terms import Kind, Terms
-from pgsr.release.toml import read_toml
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
 
 REHEARSAL = "-rehearsal"
-"""What is appended to the output folder of a rehearsal."""
+"""The end of the name of a rehearsal's folder."""
 
 OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
-"""Keys that a flag of the command line may replace."""
+"""The keys that a flag of the command line may replace."""
 
 _FILES = ("output", "ledger", "sign")
-"""Those of them that name files."""
+"""The keys of `OVERRIDES` that name files."""
 
 _BESIDE = Path()
 """The log's default, which names no file."""
@@ -124,7 +124,7 @@ class ReleaseConfig:
 
     @classmethod
     def _from_values(cls, values: dict[str, Any], folder: Path, places: Mapping[str, Path]) -> "ReleaseConfig":
-        """From the values of a file in `folder`; the keys of `_FILES` are relative to their own places."""
+        """Convert the values of a file in `folder`; names of `_FILES` are relative to their folders in `places`."""
         if "ledger_total" in values:
             raise ConfigError(
                 "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
@@ -152,7 +152,7 @@ class ReleaseConfig:
         )
 
     def folder(self, rehearse: bool) -> Path:
-        """Where the release, or its rehearsal, goes."""
+        """The folder of the release, or of its rehearsal."""
         return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
 
     def tree(self) -> Hierarchy:
@@ -208,7 +208,7 @@ class ReleaseConfig:
         )
 
     def _convert(self) -> None:
-        """Names become paths, and the terms take from the tables what is left open."""
+        """Convert names to paths, and complete the terms by what the tables say."""
         keep = object.__setattr__
         for name in ("output", "ledger", "log", "sign"):
             if getattr(self, name) is not None:

@@ -1,4 +1,4 @@
-"""What is not for publication: numbers of rows, faults found in them, and times. For the operator alone."""
+"""Keep for the operator alone what is not for publication: numbers of rows, faults found in them, and times."""
 
 import os
 import time
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgsr.release.errors import ReleaseError
-from pgsr.release.saying import fault_of
+from pgsr.release.running.saying import fault_of
 from pgsr.tables import PrivateLog
 
 
 @dataclass
 class OperatorLog:
-    """Collects lines, and appends them to a file outside the release that only its owner can read.
+    """The lines of one run, appended to a file outside the release that only its owner can read.
 
     Attributes:
         rows: filled by the reading of the tables.
@@ -25,11 +25,15 @@ class OperatorLog:
     _path: Path | None = None
 
     def note(self, step: str) -> None:
-        """A step that is done, with the time since the start."""
+        """Note a step that is done, with the time since the start."""
         self._lines.append(f"{step} after {time.perf_counter() - self._start:.2f} s")
 
     def open(self, path: Path) -> None:
-        """Raise `ReleaseError` if nothing can be written there."""
+        """Choose the file; `close` writes it.
+
+        Raises:
+            ReleaseError: nothing can be written there.
+        """
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         except OSError as error:
@@ -39,16 +43,18 @@ class OperatorLog:
             ) from None
         self._path = path
 
-    def keep(self, path: Path) -> None:
-        """Write at once what is known of a refused table; a log that cannot be written is no second fault."""
+    def keep(self, path: Path, tell: Callable[[str], None]) -> None:
+        """Open and close at once, for a table that was refused. A log that cannot be written is told, not raised."""
         try:
             self.open(path)
-            self.close()
-        except (OSError, ReleaseError):
-            pass
+        except ReleaseError as error:
+            # The refusal of the table is being raised, and says what to mend; a fault of the log would take its place.
+            tell(str(error))
+        else:
+            self.close(tell)
 
-    def close(self, tell: Callable[[str], None] | None = None) -> None:
-        """Append what was noted. What cannot be written is told, and hides no other fault."""
+    def close(self, tell: Callable[[str], None]) -> None:
+        """Append what was noted, if the log was opened. A line that cannot be written is told, not raised."""
         numbers = (
             _number(self.rows.entities, "rows of entities"),
             _number(self.rows.clipped_groups, "groups above max_size"),
@@ -59,11 +65,12 @@ class OperatorLog:
         if self._path is None:
             return
         try:
-            with self._path.open("a", encoding="utf-8") as file:
+            # Names of files may hold what UTF-8 cannot write.
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
         except OSError as error:
-            if tell is not None:
-                tell(f"the private log could not be written: {fault_of(error)}")
+            # By now the release is paid for and may have its name, or another fault is being raised.
+            tell(f"the private log could not be written: {fault_of(error)}")
 
 
 def _number(n: int | None, of: str) -> str:

@@ -1,4 +1,4 @@
-"""TOML as people write it: a file read into values, and values shown in its own words."""
+"""Read a TOML file into values, and show values as TOML writes them."""
 
 import json
 import re
@@ -20,14 +20,14 @@ KINDS: dict[type, str] = {
     date: "a date",
     time: "a time",
 }
-"""What TOML calls the kinds of values."""
+"""The names that TOML has for the kinds of values."""
 
 LONGEST = 60
-"""Characters of a value that a message shows."""
+"""The number of characters of a value that a message shows."""
 
 
 def read_toml(path: Path, remedy: str) -> dict[str, Any]:
-    """The values of a TOML file.
+    """Read the values of a TOML file.
 
     Args:
         path: of the file, in UTF-8.
@@ -65,7 +65,7 @@ def shown(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What TOML calls the kind of a value, with its article.
+    """The name that TOML has for the kind of a value, with its article.
 
     Example:
         >>> kind_of(1), kind_of([]), kind_of({})
@@ -93,7 +93,7 @@ def _key(key: str) -> str:
 
 
 def _place(said: str, text: str) -> str:
-    """Where the parser stopped, what is written there, what it said, and what is usually meant."""
+    """Say where the parser stopped, what is written there, what it said, and what is usually meant."""
     found = re.search(r" \(at (line (\d+), column \d+|end of document)\)", said)
     what = said[: found.start()] if found else said
     remedy = next((hint for start, hint in _REMEDIES.items() if what.startswith(start)), "")
@@ -113,4 +113,4 @@ _REMEDIES = {
     "Illegal character": "; end strings with their quotes, on the same line",
     "Expected '='": "; write key = value",
 }
-"""By the start of the parser's message."""
+"""The remedies, by the start of the parser's message."""

@@ -1,15 +1,15 @@
-"""README.txt: a release in plain words, from its manifest alone."""
+"""The file README.txt: a release in plain words, from its manifest alone."""
 
 import textwrap
 from typing import Any
 
-from pgsr.release import artefact, words
-from pgsr.release.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.manifest import terms_of
+from pgsr.release.folder import artefact, words
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import terms_of
 
 
 def readme(manifest: dict[str, Any]) -> str:
-    """The text. It follows from the manifest, so that a check can write it again."""
+    """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
     terms, _ = terms_of(manifest)
     names = terms.names(len(manifest["levels"]))
     tables = (

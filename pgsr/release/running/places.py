@@ -1,4 +1,4 @@
-"""Places of results: one process at a time makes a folder, and the folder is on the disk when it gets its name."""
+"""Guard the places of results: one process at a time makes a folder, which is on the disk when it gets its name."""
 
 import getpass
 import hashlib
@@ -24,6 +24,9 @@ def only_one(folder: Path) -> Iterator[None]:
     Raises:
         ReleaseError: another process holds it.
     """
+    # The lock's file is not removed. Another process may have opened it and be about to lock it: it would get the lock
+    # of a file that has no name any more, while a third one locks a new file of that name, and both would pay. The file
+    # is empty, its name holds a digest, and the system clears its temporary folder.
     place = folder.parent.resolve() / folder.name
     name = hashlib.sha256(os.fsencode(place)).hexdigest()[:24]
     lock = FileLock(Path(tempfile.gettempdir()) / f"pgsr-{getpass.getuser()}-{name}.lock", timeout=0)

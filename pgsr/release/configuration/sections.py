@@ -1,4 +1,4 @@
-"""Reading a TOML table strictly: every key is known, present where it must be, and of its form."""
+"""Read a TOML table strictly: every key is known, present where it must be, and of its form."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -6,18 +6,18 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from pgsr.budget import exact
-from pgsr.release import forms
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.forms import Form, nearest
+from pgsr.release.configuration.toml import kind_of, shown
 from pgsr.release.errors import ConfigError
-from pgsr.release.forms import Form, nearest
-from pgsr.release.toml import kind_of, shown
 
 Choice = TypeVar("Choice", bound=StrEnum)
 REQUIRED: Any = object()
-"""Default of a key that has none."""
+"""The default of a key that has none, and so must be there."""
 
 
 class Section:
-    """One table of a configuration. Ask for every key that may occur, then call `done`.
+    """A table of a configuration. Ask for every key that may occur, then call `done`.
 
     Example:
         >>> section = Section("", {"max_size": 5, "epsilom": "1"})
@@ -66,7 +66,7 @@ class Section:
         return value if value is default else tuple(value)
 
     def columns(self, key: str, default: Any = REQUIRED) -> Any:
-        """One column name, or several as a tuple."""
+        """A column name, or several as a tuple."""
         value = self._take(key, forms.COLUMNS, default)
         return tuple(value) if isinstance(value, list) else value
 
@@ -81,12 +81,12 @@ class Section:
         return value if value is default else tuple(exact(part, f"a number of {key}", zero=True) for part in value)
 
     def choice(self, key: str, kind: type[Choice], default: Any = REQUIRED) -> Choice | Any:
-        """One of the values of an enumeration."""
+        """A value of an enumeration."""
         value = self._take(key, forms.choice(kind), default)
         return value if value is default else kind(value)
 
     def choices(self, key: str, allowed: Iterable[str]) -> dict[str, str]:
-        """A table of names of the user's own, each with one of the allowed strings; empty if the key is absent."""
+        """A table of names that the user chooses, each with one of the allowed strings; empty if the key is absent."""
         return self._take(key, forms.choices(allowed), {})
 
     def section(self, key: str) -> "Section | None":
@@ -121,12 +121,12 @@ def shown_key(key: str, table: str) -> str:
 
 
 def no_table(name: str, value: object) -> str:
-    """What to say of a value where a table should be."""
+    """Say what is wrong with a value that stands where a table should be."""
     return f"{name} is {shown(value)}, {kind_of(value)}; write a table, [{name}] on a line of its own"
 
 
 def near_or_all(key: str, known: Iterable[str]) -> str:
-    """The known key that was probably meant, or all of them."""
+    """The end of a message on an unknown key: the known key that was probably meant, or all of them."""
     listed = list(dict.fromkeys(known))
     near = nearest(key, listed)
     return f"; did you mean {near!r}?" if near else f"; known are {', '.join(listed)}"

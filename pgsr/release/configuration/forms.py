@@ -1,4 +1,4 @@
-"""The forms that a value of a configuration may have, as JSON schema; what does not fit is said in TOML's words."""
+"""The forms that a value of a configuration may have, as JSON schema, and what is said of a value that does not fit."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from pgsr.release.toml import kind_of, shown
+from pgsr.release.configuration.toml import kind_of, shown
 
 Schema = Mapping[str, Any]
 """A JSON schema, of the words that `fits` knows."""
@@ -14,7 +14,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """What a value has to be.
+    """A description of what a value has to be.
 
     Attributes:
         wanted: how a message asks for it, after "write".
@@ -35,7 +35,7 @@ class Form:
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def fault(self, value: object) -> str | None:
-        """What is wrong with a value, to follow its name; None if it fits."""
+        """Say what is wrong with a value, in words that follow its name; None if it fits."""
         if isinstance(value, str) and value in self.refused:
             return f"is {shown(value)}: {self.refused[value]}"
         if fits(value, self.schema):
@@ -49,7 +49,7 @@ class Form:
 
 
 def fits(value: object, schema: Schema) -> bool:
-    """Whether a TOML value is valid under a JSON schema of the words used here.
+    """Tell whether a TOML value is valid under a JSON schema that uses only the words of `_WORDS`.
 
     Stricter than JSON in one thing: 3.0 is a float in TOML, and no integer.
 
@@ -81,13 +81,13 @@ def fits(value: object, schema: Schema) -> bool:
 
 
 def choice(values: Iterable[str], refused: Mapping[str, str] | None = None) -> Form:
-    """One of these strings."""
+    """The form of a value that is one of these strings."""
     listed = [str(value) for value in values]
     return Form(f"one of {', '.join(map(shown, listed))}", {"type": "string", "enum": listed}, refused or {})
 
 
 def choices(values: Iterable[str]) -> Form:
-    """A table of names of the user's own, each with one of these strings."""
+    """The form of a table of names that the user chooses, each with one of these strings."""
     listed = [str(value) for value in values]
     every = f"and one of {', '.join(map(shown, listed))} for every name"
     return Form(

@@ -1,4 +1,4 @@
-"""The dictionary of a release: every column of every table, in words. README, data package and Parquet files use it."""
+"""The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pgsr.views import View
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a published table.
+    """A column of a published table.
 
     Attributes:
         name: of the column.
@@ -25,7 +25,7 @@ class Column:
 
 
 def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
-    """Of counts.parquet and counts.csv: the released counts."""
+    """The columns of counts.parquet and counts.csv: the released counts."""
     return [
         *_region_columns(names),
         _size(terms),
@@ -41,7 +41,7 @@ def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
 
 
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
-    """Of measurement.parquet: the noisy values that everything else was computed from."""
+    """The columns of measurement.parquet: the noisy values that everything else was computed from."""
     if terms.kind.view is View.CUMULATIVE:
         value = (
             f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
@@ -57,7 +57,7 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
 
 
 def regions_columns(names: Sequence[str]) -> list[Column]:
-    """Of regions.csv: the regions, parents first."""
+    """The columns of regions.csv: the regions, parents first."""
     region, level, leaf, *places = _region_columns(names)
     return [
         region,
@@ -76,7 +76,7 @@ def regions_columns(names: Sequence[str]) -> list[Column]:
 
 
 def noisy_column(terms: Terms) -> str:
-    """The name of the column of noisy values tells whether they are cumulative over sizes."""
+    """The name of the column of noisy values, which says whether they are cumulative over sizes."""
     return "noisy_cumulative_count" if terms.kind.view is View.CUMULATIVE else "noisy_count"
 
 

@@ -1,4 +1,4 @@
-"""Every key of a release's configuration, declared once: for the check of a file, and for editors as JSON schema.
+"""The keys of a release's configuration, each declared once: for the check of a file, and for editors as JSON schema.
 
 `configuration.schema.json` beside this file is written by `pgsr validate --schema`.
 """
@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from pgsr.algorithms import Merge
 from pgsr.measurement import Totals
-from pgsr.release import forms
-from pgsr.release.declared import Key, Table, json_schema
-from pgsr.release.forms import Form, choice
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table, json_schema
+from pgsr.release.configuration.forms import Form, choice
 from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind
 
 SCHEMA_FILE = "configuration.schema.json"
@@ -29,7 +29,7 @@ def schema_text() -> str:
 
 def stored_schema() -> str:
     """The text of the schema file in the package, which `schema_text` wrote."""
-    return files("pgsr.release").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+    return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
 
 
 def _described(table: Table) -> dict[str, object]:
@@ -73,12 +73,12 @@ SOURCE = (
     Key("nulls", forms.MAYBE_TEXTS, 'Texts of a CSV file that stand for a missing value; [""] if left out.', None),
     Key("cast", forms.choices(("integer", "text")), "Columns to be read as integers, or as text.", None),
 )
-"""Where a table is and how it is read."""
+"""The keys that say where a table is and how it is read."""
 
 FILE_OR_QUERY = (("file",), ("query", "connection"))
 
 SOURCE_APART = ("integers",)
-"""Keys of a source of which only the reading code has something to say."""
+"""The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
 
 _ENTITIES = Table(
     "entities",
@@ -217,4 +217,4 @@ CONFIGURATION = Table(
     one_of=(("entities",), ("tuples",)),
     apart=("ledger_total",),
 )
-"""Of `pgsr release`. `tests/test_release_schema.py` holds names, kinds and defaults equal to the reading code's."""
+"""The whole file. `tests/test_release_schema.py` holds it equal to what the reading code knows and assumes."""

@@ -15,7 +15,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.problem import Problem
 from pgsr.release.errors import ManifestError
-from pgsr.release.released_tables import dense
+from pgsr.release.folder.released_tables import dense
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, cumulative
 
@@ -23,7 +23,7 @@ FORMAT = "pgsr release 2"
 PRIVATE = "epsilon-differentially private (secure noise)"
 SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
-"""Key of the noise of rehearsals; everybody knows it."""
+"""The key of the noise of rehearsals; everybody knows it."""
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
@@ -35,12 +35,12 @@ FIELDS = (
 
 
 def claim(secure: bool) -> str:
-    """What a release may say of its privacy."""
+    """The sentence in which a release states its privacy."""
     return PRIVATE if secure else SEEDED
 
 
 def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
-    """Metadata of a table file, so that it does not lose its claim when it is copied out of its folder."""
+    """The metadata of a table file, so that it keeps its privacy claim when it is copied out of its folder."""
     return {
         "format": FORMAT,
         "table": table,
@@ -94,14 +94,14 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
 
 
 def neighbours(terms: Terms) -> str:
-    """Between which data sets a reader cannot tell."""
+    """Say which data sets are neighbours, between which a reader can hardly distinguish."""
     more = f", of quantity at most {terms.max_quantity}" if terms.max_quantity > 1 else ""
     empty = ", or by one empty group" if terms.public is Totals.NOISY else ""
     return f"data sets that differ by one row of entities{more}{empty}"
 
 
 def invariants(terms: Terms) -> list[str]:
-    """What is published exactly as it is."""
+    """List what is published exactly, without noise."""
     known = {
         Totals.ROOT: ["the number of groups of the root"],
         Totals.REGIONS: ["the number of groups of every region"],
@@ -133,7 +133,9 @@ def answer_fields(
 
 
 def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
-    """sum |x - y|^norm over all measured cells, x the released values of the measured view; an exact integer."""
+    """Sum |x - y|^norm over all measured cells, an exact integer.
+
+    x are the released values in the measured view, y the noisy ones."""
     x = dense(counts)
     values = x if terms.kind.view is View.COUNTS else cumulative(x)
     alone = Problem.about(measurement, "distance", None, norm=norm, consistent=False)
@@ -141,17 +143,17 @@ def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int
 
 
 def versions() -> dict[str, str]:
-    """Of everything that computed the release."""
+    """The versions of everything that computed the release."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def written(manifest: dict[str, Any]) -> str:
-    """The one text of a manifest."""
+    """Write a manifest as text, in the only form that `read` accepts."""
     return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(text: str) -> dict[str, Any]:
-    """The manifest of a text, with every field of its kind.
+    """Read a manifest from its text, with every field of its kind.
 
     Raises:
         ManifestError: it is no JSON in the form of `written`, or a field is missing, unknown or of another kind.
@@ -184,7 +186,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
-    """The terms that a manifest states, and whether it claims secure noise.
+    """Read the terms that a manifest states, and whether it claims secure noise.
 
     Raises:
         ManifestError: they are no terms of a release.
@@ -243,5 +245,5 @@ def _refuse(text: str) -> Any:
 
 
 def _exact_sum(values: np.ndarray) -> int:
-    """Of int64, without overflow."""
+    """Sum numbers of int64 without overflow."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
