@@ -1,4 +1,4 @@
-"""Seeded populations that look like the survey and referral data of Liu & Wu 2022, which cannot be shipped.
+"""The generators of seeded populations that look like the data of Liu & Wu 2022, which may not be distributed.
 
 The numbers below are chosen for plausible shapes, not estimated from any data. What they promise is structure: sizes
 that go with attributes of the household, members who resemble each other, and the same population for the same seed.
@@ -26,7 +26,7 @@ HEAD, SPOUSE, CHILD, ADULT = range(4)
 
 
 def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
-    """Households of 1 to M members without relations: couples, families, singles and households of other adults.
+    """Generate households of 1 to M members without relations: couples, families, singles, and other adults.
 
     Per household: area, tenure, vehicles and income; per person: age, sex, education and work. Couples resemble each
     other in age and education, children are 18 to 42 years younger than their parents, households with more adults have
@@ -53,7 +53,7 @@ def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
 
 
 def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> Population:
-    """Households of a head, perhaps a spouse, and children: `households` without other adults.
+    """Generate households of a head, perhaps a spouse, and children: `households` without other adults.
 
     Args:
         n_groups: N_G, from 1 up.
@@ -75,7 +75,7 @@ def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> P
 
 
 def referrals(n_groups: int, max_size: int = 12, seed: int = 0) -> Population:
-    """Child-welfare referrals: a few thousand groups of children, most of them small and a few large.
+    """Generate child-welfare referrals: a few thousand groups of children, most of them small and a few large.
 
     The data of the Allegheny Family Screening Tool are confidential; this has their form only. Per referral: who
     reports, what is alleged, and earlier referrals; per child: age, sex, race and an earlier placement. Children of one
@@ -136,7 +136,7 @@ _INDIVIDUAL = [AGE.attribute, SEX, EDUCATION, WORK]
 
 @dataclass(frozen=True)
 class _People:
-    """One entry per person, household by household: head, spouse, children, other adults."""
+    """The persons, one entry each, household by household: head, spouse, children, other adults."""
 
     home: np.ndarray
     kind: np.ndarray
