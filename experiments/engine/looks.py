@@ -89,7 +89,7 @@ REAL, GENERATED = Look(BLACK, "o"), Look(GREY, "o", open=True)
 
 
 def arm_looks(labels: Sequence[str]) -> dict[str, Look]:
-    """Look up every arm; arms that the table lacks get what no other of them has, as long as there is some.
+    """Look up the looks of every arm; arms that the table lacks get looks that no other has, while there are some.
 
     Example:
         >>> arm_looks(["Hc", "one of yours"])["Hc"]

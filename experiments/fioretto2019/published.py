@@ -1,4 +1,4 @@
-"""The numbers that Fioretto and Van Hentenryck 2019 print, and what they say in words."""
+"""The numbers that Fioretto and Van Hentenryck 2019 print, and their claims in words."""
 
 from pgsr.experiments.engine.printed import Paper, Printed
 

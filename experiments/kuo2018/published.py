@@ -1,4 +1,4 @@
-"""The numbers and claims of Kuo et al. 2018: of the paper, the slides of its talk and the poster."""
+"""The numbers and claims of Kuo et al. 2018, of the slides of its talk and of the poster."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from pgsr.experiments.engine.printed import Paper, Printed
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says about a table or figure, in few words.
+    """A statement of the paper about a table or figure, in few words.
 
     Attributes:
         experiment: our id of the table or figure.

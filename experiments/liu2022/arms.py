@@ -1,4 +1,4 @@
-"""What the experiments after Liu and Wu 2022 compare, and what one of their cells measures.
+"""The methods that the experiments after Liu and Wu 2022 compare, and the measurement of one cell.
 
 The number of rounds is part of the privacy analysis. The papers choose it per epsilon by the errors that they report,
 which is not private; here it follows from public numbers (`rounds`).
@@ -55,7 +55,7 @@ LARGEST_TABLE = 10_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Competitor(Arm):
-    """A method of synthesis.
+    """A method of synthesis as an arm.
 
     Attributes:
         method: from the number of components, which only mixtures have.

@@ -1,4 +1,4 @@
-"""The populations of the experiments after Liu and Wu 2022. Their data cannot be had: some are confidential."""
+"""The populations of the experiments after Liu and Wu 2022, whose own data is not available."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,7 +47,7 @@ def up_to(population: Population, max_size: int) -> Population:
 
 
 def few_attributes(n_groups: int, max_size: int, seed: int = 0) -> Population:
-    """Simulate `households` with area, tenure, age and sex only: so few kinds of households that all can be listed."""
+    """Simulate `households` with area, tenure, age and sex only, so that all kinds of households can be listed."""
     return only(households(n_groups, max_size, seed), ("area", "tenure"), ("age", "sex"))
 
 

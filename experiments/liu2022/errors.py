@@ -1,4 +1,4 @@
-"""HP1 and HP3: errors of synthetic populations on queries of groups and persons (Liu and Wu 2022, figures 2 and 4)."""
+"""The experiments HP1 and HP3: errors on queries of groups and persons (Liu and Wu 2022, figures 2 and 4)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claims on figure 2, and whether HPD-Fixed is worth its trouble."""
+    """Judge the claims on figure 2, and whether HPD-Fixed beats the simpler baselines."""
     found = errors_of(frame, LARGEST)
     return [
         *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN),
@@ -45,12 +45,12 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """Draw the same with the mean error."""
+    """Draw the same panels with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3: mean error of the 3-way queries of groups and persons")
 
 
 def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claim on figure 4, and the same of ours."""
+    """Judge the claim on figure 4, and our claims by mean errors."""
     found = errors_of(frame, MEAN)
     return [*close(found, liu.CLAIMS["figure 4"], HPD_FIXED, HPD_GEN), *_beats_baselines(found, "mean error")]
 
@@ -62,7 +62,7 @@ def _beats_baselines(found: LevelErrors, what: str) -> Iterator[Verdict]:
 
 
 def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
-    """Referrals against the large data; they share no noise."""
+    """Judge whether errors on referrals are larger than on the larger data sets, which have independent noise."""
     large = [name for name in found.values_of("data") if name in (NHTS.name, *(d.name for d in NHTS.with_fallbacks()))]
     for epsilon in found.values_of("epsilon"):
         for arm in (HPD_FIXED, HPD_GEN):

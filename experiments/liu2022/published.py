@@ -1,4 +1,4 @@
-"""What Liu and Wu 2022 say in words. Their figures print no numbers."""
+"""The claims of Liu and Wu 2022 in words. Their figures print no numbers."""
 
 from pgsr.experiments.engine.printed import Paper
 

@@ -1,4 +1,4 @@
-"""HP2 and HP3b: errors with queries of relations within households (Liu and Wu 2022, figures 3 and 5)."""
+"""The experiments HP2 and HP3b: errors with queries of relations in households (Liu and Wu 2022, figures 3 and 5)."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -43,7 +43,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """Draw the same with the mean error."""
+    """Draw the same panels with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3b: mean error of the 3-way queries, with relations")
 
 

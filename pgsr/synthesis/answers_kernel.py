@@ -66,7 +66,7 @@ def _seen(codes, i):
 
 @nb.njit
 def _count_related(own, theirs, roles, related, pairs, weight, cells):
-    """Count every member once per cell however many relatives fit; with `pairs`, once per role of a relative that fits."""
+    """Count every member once per cell if a relative fits; with `pairs`, once per role of a relative that fits."""
     size = len(roles)
     for i in range(size):
         for j in range(size):

@@ -181,7 +181,7 @@ def _checked(
 
 
 def _sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:
-    """Compute P(n members) of every role from noisy shares: 0 below `least`, and 1 where the domain fixes the number."""
+    """Compute P(n members) of every role from noisy shares: 0 below `least`, and 1 where the domain fixes n."""
     measured, tables = iter(shares), []
     for role in domain.roles:
         table = np.zeros(role.most + 1)

@@ -134,7 +134,7 @@ class Curator:
 
 
 def _grid(n_groups: int, n_persons: int, max_size: int) -> int:
-    """Compute the points per unit of an answer, a multiple of both denominators, so fine that rounding hardly matters."""
+    """Compute the points per unit of an answer, a multiple of both denominators, fine enough to round estimates."""
     common = lcm(n_groups, n_persons)
     largest = common * max(1, -(-max_size * n_groups // n_persons))  # a count is at most M N_G
     bits = min(_MOST_GRID_BITS, (_LARGEST_SCORE // largest).bit_length() - 1)

@@ -46,7 +46,6 @@ class Attribute:
     def code(self, value: Value) -> int:
         """Find the code of a value.
 
-
         Raises:
         SynthesisError: the value is not in the domain.
         """

@@ -1,4 +1,4 @@
-"""The sizes that a synthesis is tied to: households by region and size, from a release or a table, with their privacy."""
+"""The sizes that a synthesis is tied to: households by region and size, from a release or a table."""
 
 import re
 from dataclasses import dataclass

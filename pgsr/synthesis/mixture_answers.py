@@ -75,7 +75,7 @@ class _GroupTables:
 
 
 def _member_chunks(tables: Tables, asked: _Asked, pairs: bool) -> Iterator[Curve]:
-    """Yield the factors of members by size, each (cells, K), in pieces that hold whole values of the first attribute."""
+    """Yield the factors of members by size, each (cells, K), in pieces of whole values of the first attribute."""
     group_level = asked.level is Level.GROUP
     relative = None
     if asked.relation is not None:
@@ -107,7 +107,7 @@ def _conditions(tables: Tables, attributes: tuple[int, ...], chunk: int | None) 
 
 
 def _ordered(domain: Domain, marginal: Marginal, given: tuple[int, ...], table: np.ndarray) -> np.ndarray:
-    """Reorder cells (sizes, members, groups) to the order of the marginal: group attributes with COUNT, own, relative."""
+    """Reorder cells (sizes, members, groups) as the marginal has them: group attributes with COUNT, own, relative."""
     by_size, n_persons = domain.count in marginal.group, len(marginal.individual) + len(marginal.relative)
     shape = marginal.shape(domain)
     of_persons = shape[len(marginal.group) :]

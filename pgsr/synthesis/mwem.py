@@ -39,8 +39,7 @@ class Output(StrEnum):
 
 @dataclass(frozen=True)
 class MWEM:
-    """The method of multiplicative weights over all types of groups; rounds use earlier measurements that are still
-    off.
+    """The method of multiplicative weights over all types of groups; rounds reuse measurements that are still off.
 
     A starts as the share of the ordered universe that each type stands for (see `Universe`), which is uniform over
     groups with ordered members. A round with measurements (q_i, a_i) finds e* = max_i |q_i(A) - a_i| and applies, for

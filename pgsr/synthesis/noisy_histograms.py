@@ -44,7 +44,7 @@ def of_groups(population: Population) -> list[Histogram]:
 
 
 def of_persons(population: Population, neighbours: Neighbours) -> list[Histogram]:
-    """Count the persons by each of their attributes. Squared sensitivity: 1 if a person comes or goes, 2 if replaced."""
+    """Count the persons by each of their attributes. Squared sensitivity: 1 to add or remove, 2 to replace a person."""
     squared = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     columns = zip(population.domain.individual, population.persons.T, strict=True)
     return [Histogram(f"persons by {a.name}", np.bincount(codes, minlength=len(a)), squared) for a, codes in columns]

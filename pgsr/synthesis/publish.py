@@ -1,4 +1,4 @@
-"""The making of a synthesis: from confidential tables to a folder with a synthetic population, its model and its cost."""
+"""The making of a synthesis: from confidential tables to a folder with synthetic tables, their model and its cost."""
 
 import shutil
 import tempfile

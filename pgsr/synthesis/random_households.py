@@ -149,9 +149,7 @@ class RandomHouseholds:
 def _matches(
     domain: Domain, marginal: Marginal, numbers: tuple[int, ...], own: np.ndarray, theirs: np.ndarray
 ) -> np.ndarray:
-    """Compute the expected matches of one group of independent members, given the probabilities to satisfy the
-    conditions.
-    """
+    """Compute the expected matches of a group whose independent members match with given probabilities."""
     if marginal.level is Level.GROUP:
         return 1 - (1 - own) ** sum(numbers) if marginal.individual else np.ones_like(own)
     if marginal.relation is None:

@@ -141,7 +141,7 @@ def _reach(domain: Domain, marginal: Marginal, pairs: bool) -> int:
 
 
 def _kinds(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...], role: int) -> int:
-    """Compute how often a member of a role counts at most: once per role of its relatives with `pairs`, otherwise once."""
+    """Count how often a member of a role can count: with `pairs` once per role of its relatives, otherwise once."""
     names = [r.name for r in domain.roles]
     related = PAIRS[marginal.relation] if marginal.relation is not None else ()
     kinds = sum(n > 0 and (names[role], names[other]) in related for other, n in enumerate(numbers))

@@ -37,8 +37,7 @@ class RegionalPopulation:
     empty_leaf_of: np.ndarray
 
     def to_tables(self, *, household_key: str = "household") -> tuple["pd.DataFrame", "pd.DataFrame"]:
-        """Make tables of households and persons as `pgsr.synthesis.to_tables` does, with level_0, level_1, ... of the
-        region.
+        """Make tables of households and persons as `pgsr.synthesis.to_tables` does, with columns level_0, level_1, ...
 
         Groups without members have no attributes and no row here; `empty_leaf_of` lists them.
 

@@ -1,4 +1,4 @@
-"""The settings under which torch computes reproducibly: one device, a fixed number of threads, deterministic kernels."""
+"""The settings with which torch repeats its results: one device, a fixed number of threads, deterministic kernels."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pgsr.synthesis.optional import torch
 
 
 class Device(StrEnum):
-    """The device that computes; AUTO takes a GPU if there is one. Results repeat exactly on one device, not across two."""
+    """The device that computes; AUTO takes a GPU if there is one. Results repeat exactly on one device only."""
 
     AUTO = "auto"
     CPU = "cpu"
@@ -36,7 +36,7 @@ def chosen_device(device: Device) -> str:
 
 @contextmanager
 def quiet_torch(device: str, threads: int) -> Iterator[Any]:
-    """Run torch with a given number of threads and, on a GPU, deterministic kernels; restore the settings at the end."""
+    """Run torch with a given number of threads and, on a GPU, deterministic kernels; then restore the settings."""
     module = torch()
     threads_before = module.get_num_threads()
     strict_before = module.are_deterministic_algorithms_enabled()

@@ -61,7 +61,7 @@ class Privacy:
 
     @classmethod
     def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source) -> "Privacy":
-        """Make the guarantee of a method that spends `budget.rho` with noise of this source: `fit`, and both baselines."""
+        """Make the guarantee of any method that spends `budget.rho` with noise of this source."""
         return cls(
             epsilon=Fraction(budget.epsilon),
             delta=Fraction(budget.delta),

@@ -100,9 +100,7 @@ def _bytes_of(domain: Domain, n: int) -> int:
 
 
 def _multisets(role: Role, d_person: int) -> tuple[np.ndarray, np.ndarray]:
-    """List all multisets of least..most of 0..d_person-1, one per row filled up with -1, and how many orderings each
-    has.
-    """
+    """List all multisets of least..most of 0..d_person-1, filled up with -1, and how many orderings each has."""
     rows, orderings = [], []
     for n in range(role.least, role.most + 1):
         count = comb(d_person + n - 1, n)

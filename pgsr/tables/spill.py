@@ -1,4 +1,4 @@
-"""The private folder to which rows are spilled, and what killed processes leave of it."""
+"""The private folder to which rows are spilled, and the removal of what killed processes leave of it."""
 
 import fcntl
 import os
