@@ -160,7 +160,7 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         loss = losses[0]
         words = (
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
-            " the theorem that the paper cites is for disjoint data; tests/test_choosing.py has a counterexample"
+            " the theorem that the paper cites is for disjoint data; tests/test_choosing_score.py has a counterexample"
         )
         yield Verdict(kuo.SELECTION_COST.words, "any data", exactly(False, "composition of the budgets"), words)
 

@@ -44,7 +44,7 @@ class LedgerFile:
         (Loss(epsilon 1/4), True)
         >>> folder.cleanup()
 
-    Shown by `tests/test_ledger_file.py`.
+    Shown by `tests/test_ledger_file.py` and `tests/test_ledger_contents.py`.
     """
 
     path: Path
