@@ -15,6 +15,7 @@ from pgsr.experiments.engine.words import with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.orders import orders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,17 +86,13 @@ def _printed(paper: str) -> dict[tuple[str, float], float]:
 def _orders(totals: LevelErrors) -> Iterator[Verdict]:
     for data, epsilon in totals.values_of("data", "epsilon"):
         of = {label: totals.one(data=data, epsilon=epsilon, arm=label) for label in LABELS}
-        others = [row for label, row in of.items() if label != M_C_DP.label]
         printed = _printed(PAPER_NAMES.get(data, ""))
         ratios = {label: f" (printed x {row.mean / printed[label, epsilon]:.2g})" if (label, epsilon) in printed else ""
                   for label, row in of.items() if row}  # fmt: skip
         words = ", ".join(
             f"{label} {with_error(row.values.values())}{ratios[label]}" for label, row in of.items() if row
         )
-        where = f"{data}, epsilon {epsilon:g}"
-        yield Verdict(fioretto.CLAIMS["figure 10a"], where, smaller(of[M_H_DP.label], of[M_H_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10b"], where, smaller(of[M_C_DP.label], of[M_C_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(of[M_C_DP.label], *others), words)
+        yield from orders(of, f"{data}, epsilon {epsilon:g}", words)
 
 
 def _falls(totals: LevelErrors) -> Iterator[Verdict]:

@@ -19,6 +19,7 @@ from pgsr.experiments.engine.words import number, relation, with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.orders import orders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,11 +101,7 @@ def _totals(totals: LevelErrors) -> Iterator[Verdict]:
         part = totals.where(data=data, epsilon=epsilon)
         of = {label: part.one(arm=label) for label in LABELS}
         words = ", ".join(f"{label} {with_error(row.values.values())}" for label, row in of.items() if row)
-        others = [row for label, row in of.items() if label != M_C_DP.label]
-        where = f"{data}, epsilon {epsilon:g}, all levels"
-        yield Verdict(fioretto.CLAIMS["figure 10a"], where, smaller(of[M_H_DP.label], of[M_H_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10b"], where, smaller(of[M_C_DP.label], of[M_C_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(of[M_C_DP.label], *others), words)
+        yield from orders(of, f"{data}, epsilon {epsilon:g}, all levels", words)
 
 
 def _by_level(errors: LevelErrors) -> Iterator[Verdict]:

@@ -4,7 +4,7 @@ The number of rounds is part of the privacy analysis. The papers choose it per e
 which is not private; here it follows from public numbers (`rounds`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError
-from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError
+from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
@@ -90,6 +90,16 @@ PERSONS = Competitor(
     method=lambda k: PersonsAlone(_fixed(k), k=K_WAY),
     note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
 )
+
+
+def query_grid(asked: Sequence[str], components: int, most_rounds: int) -> tuple[Parameters, ...]:
+    """List the free parameters of cells, one set per set of queries in `asked`, which are keys of `QUERIES`.
+
+    Example:
+        >>> query_grid(["Q_R"], 10, 20)
+        ((('queries', 'Q_R'), ('components', 10), ('most rounds', 20)),)
+    """
+    return tuple((("queries", name), ("components", components), ("most rounds", most_rounds)) for name in asked)
 
 
 def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, most: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, separated
 from pgsr.experiments.liu2022 import published as liu
@@ -15,6 +15,7 @@ from pgsr.experiments.liu2022.arms import (
     MARGINALS,
     MULTIPLICATIVE,
     PERSONS,
+    query_grid,
     synthesis_memory,
     synthesis_record,
 )
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+ASKED = ("Q_G + Q_I",)
 ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
 
 
@@ -76,10 +78,6 @@ def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
                 )
 
 
-def _grid(components: int, most_rounds: int) -> tuple[Parameters, ...]:
-    return ((("queries", "Q_G + Q_I"), ("components", components), ("most rounds", most_rounds)),)
-
-
 EXPERIMENT = Experiment(
     id="HP1",
     title="Synthetic populations, largest error",
@@ -88,20 +86,22 @@ EXPERIMENT = Experiment(
     question="How well do private synthetic households answer queries of households and of persons?",
     arms=ARMS,
     profiles={
-        Profile.SMOKE: Scale((SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=_grid(10, 10)),
+        Profile.SMOKE: Scale(
+            (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
+        ),
         Profile.QUICK: Scale(
             (NHTS_REDUCED, NHTS, REFERRALS),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
-            grid=_grid(50, 30),
+            grid=query_grid(ASKED, 50, 30),
         ),
         Profile.PAPER: Scale(
             (NHTS_REDUCED, NHTS, REFERRALS),
             (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
             replicates=5,
             time_limit=3_600,
-            grid=_grid(1_000, 300),
+            grid=query_grid(ASKED, 1_000, 300),
         ),
     },
     plot=plot,
