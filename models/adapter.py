@@ -17,10 +17,10 @@ from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 
 BYTES_PER_UNKNOWN = 400
-"""Of a formulated program; what a solver adds to it is its own."""
+"""The memory of a formulated program, without what a solver adds."""
 
 BYTES_PER_STEPPED_UNKNOWN = 6_000
-"""Of a program of unit steps, a few dozen steps per unknown."""
+"""The memory of a program of unit steps, a few dozen steps per unknown."""
 
 
 class Route(Enum):

@@ -24,10 +24,10 @@ LARGEST_AROUND = 10_000_000
 """Most unknowns around a continuous optimum: one arc per fractional unknown."""
 
 _BYTES_PER_UNKNOWN = 400
-"""Of the network from scratch, a few arcs each way per unknown; around an optimum it is smaller."""
+"""The memory of the network from scratch, a few arcs each way per unknown; around an optimum it is smaller."""
 
 _REACH = 3
-"""Steps each way around the current flow."""
+"""The number of steps each way around the current flow that get arcs."""
 
 _NEAR = 1e-7
 """A continuous optimum this close to an integer counts as that integer."""

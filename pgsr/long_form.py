@@ -16,7 +16,7 @@ OTHER_COLUMNS = ("region_id", "level", "is_leaf", "group_size", "n_groups", "noi
 """Columns besides those of names, here and in the tables of a release."""
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Region, size and value of every row."""
+"""The region, the size and the value of every row."""
 
 
 def region_columns(paths: Sequence[Sequence[str]], is_leaf: np.ndarray, level_names: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
-"""Of conditions that an answer may violate, in the order of columns."""
+"""The kinds of conditions that an answer may violate, in the order of columns."""
 
 
 class Status(Enum):

@@ -68,8 +68,11 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
 def test_neighbours_are_told_apart_no_better_than_charged(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For all neighbours by replacement or removal: log-probabilities of a selection move within 2 sqrt(2 rho), and a
-    measurement's change^2 / (2 variance) is at most its rho."""
+    """Compare all neighbours by replacement or removal.
+
+    The log-probabilities of a selection move within 2 sqrt(2 rho), and a measurement's change^2 / (2 variance) is at
+    most its rho.
+    """
     rng, reached, spread = np.random.default_rng(75), Fraction(0), Fraction(0)
     for seed in range(scale(2, 40)):
         truth = population(seed, n_groups=3)

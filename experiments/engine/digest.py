@@ -95,7 +95,7 @@ def _reached(body: list[ast.stmt], identity: str) -> list[ast.stmt]:
     calls[0].keywords = [keyword for keyword in calls[0].keywords if keyword.arg not in LOOKS]
     wanted = [statement for statement in body if not _defined(statement) or calls[0] in ast.walk(statement)]
     known = {id(statement) for statement in wanted}
-    for statement in wanted:  # grows while it is walked
+    for statement in wanted:  # the list grows during the loop
         names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         for other in body:
             if id(other) not in known and names & _defined(other):

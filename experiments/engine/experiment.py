@@ -312,9 +312,9 @@ class Task:
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     """Estimate the peak memory of `release_record` in bytes: libraries, and the bytes per cell of the table.
 
-    Fitted to measured peaks of Hc with matching, the hungriest of Kuo's methods, on 14 shapes. Metrics work in blocks,
-    so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments with solvers need
-    more and give a function of their own. Shown by `tests/test_experiments_runner.py::test_the_memory_estimate`.
+    Fitted to measured peaks of Hc with matching, which needs the most memory of Kuo's methods, on 14 shapes. Metrics
+    work in blocks, so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments
+    with solvers need more and give a function of their own. Shown by `tests/test_experiments_runner.py::test_the_memory_estimate`.
     """
     del arm, parameters
     cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 15_000_000

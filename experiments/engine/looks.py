@@ -72,20 +72,20 @@ ARM_LOOKS = {
     "independent marginals": Look(BLACK, "X"),
     "persons alone": Look(PINK, "D"),
 }
-"""By the arm's label."""
+"""The looks of every arm by its label."""
 
 _OTHERS = [
     Look(c, m) for c, m in zip((BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, BLACK, GREY), "os^DvPX*", strict=True)
 ]
 
 PRINTED = Look(BLACK, "_")
-"""Numbers printed in a paper."""
+"""The look of numbers that a paper prints."""
 
 CONDITIONS = (Look("#332288", "o"), Look("#44AA99", "s"), Look("#AA4499", "^"), Look("#999933", "D"))
-"""Conditions that a release may violate."""
+"""The looks of the conditions that a release may violate."""
 
 REAL, GENERATED = Look(BLACK, "o"), Look(GREY, "o", open=True)
-"""Kinds of data."""
+"""The looks of real and of generated data."""
 
 
 def arm_looks(labels: Sequence[str]) -> dict[str, Look]:

@@ -206,7 +206,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
                             short = share and worker.reusable and worker.seconds < SHORT
                             task = queue.alike(task) if short else None
                         workers.discard(worker)
-        except BaseException as error:  # told to the thread that waits for results
+        except BaseException as error:  # the thread that waits for results raises it
             results.put(error)
         results.put(None)
 

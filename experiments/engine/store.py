@@ -51,7 +51,7 @@ PACKAGES = (
     "pyscipopt",
 )
 ABANDONED = 3600.0
-"""Seconds after which a temporary file is nobody's any more."""
+"""Seconds after which a temporary file counts as left over by a writer that crashed."""
 
 
 class StoreError(PgsrError):

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST = 5
-"""Replicates below which nothing random is judged."""
+"""The number of replicates below which no random quantity is judged."""
 
 LEVEL = 0.05
-"""Of every test, two-sided."""
+"""The level of every test, two-sided."""
 
 
 class Finding(StrEnum):

@@ -166,7 +166,7 @@ NOT_RUN = "no data set here stands for it: the table is of the whole nation (the
 """Why numbers of White and Hawaiian stand beside nothing."""
 
 WIDTH = 0.16
-"""Between arms in the figure, in levels."""
+"""The distance between arms in the figure, in levels."""
 
 _SHIFT = {"BU": WIDTH / 2, "Hc": 3 * WIDTH / 2}
 """Printed numbers lie behind the arms with the shared seed."""

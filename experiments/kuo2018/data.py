@@ -23,7 +23,7 @@ FULL, PART = 240_908_081, 2_409_081
 """Groups of Synthetic in the paper, and a hundredth of them."""
 
 WEST_COAST = (("California", "Oregon", "Washington"), ("06", "41", "53"))
-"""By name, and by code."""
+"""The states of the West Coast by name, and by code."""
 
 
 def root(truth: CountOfCounts) -> CountOfCounts:

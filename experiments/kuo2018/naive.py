@@ -88,7 +88,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         left = axes is panels[0]
         label = "cumulative L1 distance at the root (entities), log\nEMD where the total is right" if left else ""
         finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
-    error_axis(panels[0])  # all share it
+    error_axis(panels[0])  # all panels share the vertical axis
     legend_below(figure, panels, 2)
     head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
     return figure

@@ -32,7 +32,7 @@ BINS = 60
 """Positions in the figure, as evenly on a logarithmic axis as whole ranks allow."""
 
 MARKED = (10, 100, 1_000)
-"""Sizes shown in the figure."""
+"""The sizes that are marked in the figure."""
 
 
 def by_position(trial: Trial) -> Record:

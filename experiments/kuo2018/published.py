@@ -71,7 +71,7 @@ K3 = tuple(
 """Earth mover's distance of H_c (L1) and H_g (L2) at the top level, means of 10 runs."""
 
 K3_SINGLE_RUN = Printed("K3", "Taxi", "Hc", "1", 0, "emd", 2_801.0, "README of the authors' code, seed 20")
-"""One run, not a mean."""
+"""The result of one run, not a mean."""
 
 _K8_ROWS: tuple[tuple[int, str, tuple[float, ...]], ...] = (
     (0, "BU", (78_459.0, 448_909.0, 13_968.0, 20_731.0)),
@@ -116,7 +116,7 @@ L1_IS_INTEGRAL = Claim("K9", "solutions with the absolute value are mostly integ
 FOUR_CONDITIONS = Claim("K10", "every release meets the four conditions", "paper, sections 3 and 5")
 
 CLAIMS = tuple(value for value in list(globals().values()) if isinstance(value, Claim))
-"""All of the above."""
+"""All claims above."""
 
 PAPER = Paper(
     "Kuo et al. 2018",

@@ -158,7 +158,7 @@ def synthesis_record(trial: "Trial") -> "Record":
 
 
 OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: "of_relations"}
-"""Names of columns."""
+"""The parts of column names by the level of a query."""
 
 
 def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:

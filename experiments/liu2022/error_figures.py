@@ -53,7 +53,7 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
         finish(
             axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data} ({kind})\n{_of(parameters)}"
         )
-    error_axis(axes_of[0])  # all share it
+    error_axis(axes_of[0])  # all panels share the vertical axis
     legend_below(figure, axes_of, 5)
     head(figure, f"{title}\nbars: one standard error")
     return figure

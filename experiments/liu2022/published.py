@@ -14,7 +14,7 @@ CLAIMS = {
     "section 5": "the universe of MWEM grows exponentially with the largest size",
     "section 5b": "the parameters of HPD grow linearly with the largest size",
 }
-"""By where."""
+"""The claims of the paper in words, by figure."""
 
 PAPER = Paper(
     "Liu and Wu 2022",

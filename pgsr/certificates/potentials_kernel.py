@@ -8,7 +8,7 @@ NEGATIVE_CYCLE = 0
 TOO_LARGE = -1
 
 NEVER = 2**61
-"""A label that no other one follows from."""
+"""A label so large that no other label is lowered by it."""
 
 _ABOVE = -1
 _START = -2

@@ -60,7 +60,7 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> t
         total: of the root over all sizes, or None.
         slack: with it the prices are those of a root that is off by at most this many units, see `root_price`.
     """
-    if total == 0:  # nobody may take anything
+    if total == 0:  # no region may take anything at this total
         return trees.lowest_prices()
     below, last = trees.highest_prices(), np.inf
 

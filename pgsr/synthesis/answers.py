@@ -67,7 +67,7 @@ def counts(
     )
     numbers = np.arange(len(workload.marginals))
     n_threads = _threads(len(numbers) * (population.n_groups + population.n_persons))
-    with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn: neighbouring marginals cost alike
+    with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn, because neighbouring marginals cost about the same
         for done in [pool.submit(count, *tables, numbers[thread::n_threads], out) for thread in range(n_threads)]:
             done.result()
     return out

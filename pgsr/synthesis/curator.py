@@ -126,7 +126,7 @@ class Curator:
         self._open[query] = False
         of = int(self._of[query])
         variance = (of * self._delta) ** 2 / (2 * self._budget.measurement)
-        # Queries may read alike: 1 beside "1", a comma in a value, a marginal twice. Each has noise of its own.
+        # Different queries may have one description (values 1 and "1"), so its number keeps their noise apart.
         stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
         self._described[words] += 1
         noisy = int(self._counts[query]) + discrete_gaussian(variance, Coins(stream))

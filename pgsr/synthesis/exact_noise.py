@@ -97,7 +97,7 @@ def discrete_laplace(scale: Fraction, coins: Chance) -> int:
             whole += 1
         size = (rest + top * whole) // bottom
         negative = coins.below(2) == 1
-        if size or not negative:  # zero once, whatever its sign
+        if size or not negative:  # zero is taken with one sign only, or it would be drawn twice as often
             return -size if negative else size
 
 

@@ -82,11 +82,11 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
 
 
 TABLE = "of counts by region and size"
-"""What a transcript calls a table without a release."""
+"""The name in a transcript of a table without a release."""
 
 TABLE_FIELDS = ("table", "privacy_claim")
 RELEASE_FIELDS = ("data_set", "privacy_claim", "epsilon", "neighbours", "digest")
-"""What a transcript says of given sizes: those of a table on its own, and those of a release."""
+"""The fields of a transcript on given sizes: of a table on its own, and of a release."""
 
 
 def require_source(source: object) -> None:

@@ -234,4 +234,4 @@ def _active(errors: np.ndarray, threshold: float, most: int) -> np.ndarray:
 
 
 ROUNDING = 1e-8
-"""Errors below are those of 32-bit numbers; nothing is gained by lowering them."""
+"""The error below which a measurement is not fitted, because 32-bit numbers are no more exact."""

@@ -184,7 +184,9 @@ def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.nd
     """
     upto = table.cumsum(axis=1)
     total = upto[:, -1:]
-    upto /= np.where(total > 0, total, 1)  # the last is 1 exactly, and u < 1: no value of probability 0
+    upto /= np.where(
+        total > 0, total, 1
+    )  # the last bound is exactly 1 and u < 1, so that no value of probability 0 is drawn
     u = rng.random(len(rows))
     code = np.zeros(len(rows), np.int64)
     for column in upto.T[:-1]:

@@ -33,7 +33,7 @@ def all_answers(tables: Tables, workload: Workload, *, pairs: bool = False) -> n
         for number, given, start, stop in zip(numbers, sets, splits, splits[1:], strict=False):
             cells = _ordered(domain, workload.marginals[number], given, table[..., start:stop])
             out[first[number] : first[number + 1]] = cells * scale
-    return out if pairs else out.clip(0, 1)  # rounding
+    return out if pairs else out.clip(0, 1)  # sums of floats may lie a rounding error outside
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def noisy_shares(
     part, shares, named = rho / len(histograms), [], Counter()
     for histogram in histograms:
         ledger.charge(part, f"histogram of {histogram.name}")
-        # Names may read alike: an attribute called "number of child". Each histogram has noise of its own.
+        # Histograms may share a name (an attribute "number of child"), so a number keeps their noise apart.
         coins = Coins(source.stream(StreamId(name, "histogram", named[histogram.name], (histogram.name,))))
         named[histogram.name] += 1
         variance = histogram.squared_sensitivity / (2 * part)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REHEARSAL = "-rehearsal"
-"""What is appended to the output folder of a rehearsal."""
+"""The ending of the name of the output folder of a rehearsal."""
 
 Tables = tuple["pd.DataFrame", "pd.DataFrame"]
 

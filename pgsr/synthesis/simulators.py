@@ -34,7 +34,7 @@ def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
 
     Args:
         n_groups: N_G, from 1 up.
-        max_size: M; the last members of larger households are not born or do not move in.
+        max_size: M; larger households lose the members that were added last.
         seed: the same seed and arguments give the same population.
 
     Raises:
@@ -57,7 +57,7 @@ def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> P
 
     Args:
         n_groups: N_G, from 1 up.
-        max_children: M_C, from 1 up; the last children of larger families are not born.
+        max_children: M_C, from 1 up; larger families lose the children that were added last.
         seed: the same seed and arguments give the same population.
 
     Raises:
@@ -164,7 +164,9 @@ def _families(rng: np.random.Generator, n: int, max_size: int, max_children: int
     head_education = _education(rng, n)
     spouse_age = np.clip(np.rint(head_age + rng.normal(0, 4, n)), 18, 95)
     spouse_sex = np.where(rng.random(n) < 0.02, head_sex, 1 - head_sex)
-    spouse_education = np.where(rng.random(n) < 0.6, head_education, _education(rng, n))  # homogamy
+    spouse_education = np.where(
+        rng.random(n) < 0.6, head_education, _education(rng, n)
+    )  # couples often have the same education
     parent_age = np.where(couple, np.minimum(head_age, spouse_age), head_age)
 
     m = len(home)
@@ -175,7 +177,9 @@ def _families(rng: np.random.Generator, n: int, max_size: int, max_children: int
     by_kind = [kind == HEAD, kind == SPOUSE, is_child, is_adult]
     age = np.select(by_kind, [head_age[home], spouse_age[home], child_age, adult_age])
     sex = np.select(by_kind, [head_sex[home], spouse_sex[home], rng.integers(0, 2, m), rng.integers(0, 2, m)])
-    learnt = np.where(rng.random(m) < 0.4, head_education[home], _education(rng, m))  # of grown-up children
+    learnt = np.where(
+        rng.random(m) < 0.4, head_education[home], _education(rng, m)
+    )  # the education of grown-up children
     of_child = np.select([age < 15, age < 22], [0, np.minimum(learnt, 1)], learnt)
     education = np.select(by_kind, [head_education[home], spouse_education[home], of_child, _education(rng, m)])
     return _People(home, kind, age, sex, education)

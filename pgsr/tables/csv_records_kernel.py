@@ -3,7 +3,7 @@
 import numba as nb
 
 FINE, FIELDS, STRAY_QUOTE, AFTER_QUOTE, STRAY_ESCAPE, RETURN, NUL, BLANK, LONG = range(9)
-"""What is wrong with the record that begins at `end`."""
+"""The fault of the record that begins at `end`."""
 
 START, PLAIN, QUOTED, QUOTE_SEEN, ESCAPED, RETURNED = range(6)
 """Where in a field the walk is: before it, inside, inside quotes, after a quote or an escape in them, after CR."""

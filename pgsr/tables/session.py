@@ -364,7 +364,7 @@ class Session:
 
 
 PLAIN = ", union_by_name = true, hive_partitioning = false, filename = false"
-"""Of read_parquet: columns are those of the files, and none is made of their paths."""
+"""The options of read_parquet: columns are those of the files, and none is made from their paths."""
 
 
 def _direct(source: Source) -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pgsr.errors import ArgumentError, TableError
 
 CASTS = ("integer", "text")
-"""What a column can be cast to."""
+"""The types that a column can be cast to."""
 
 STATELESS = (
     r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|tis-620|"

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 PREFIX = "pgsr-tables-"
-"""How the names of these folders begin; the number of the process follows."""
+"""The beginning of the names of these folders; the number of the process follows."""
 
 
 @contextmanager

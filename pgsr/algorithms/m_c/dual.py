@@ -54,7 +54,7 @@ class TreeDual(ABC):
     """
 
     least = 0.0
-    """Added to the Hessian's diagonal."""
+    """The number added to the Hessian's diagonal."""
 
     preconditioner: type[Preconditioner] = TreeDiagonal
 

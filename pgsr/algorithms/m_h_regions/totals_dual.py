@@ -19,7 +19,7 @@ _MOST_CONJUGATE_STEPS = 500
 _SHORTEST = 2.0**-40
 _ROUNDING = 1e-14
 _NOTHING = -1e200
-"""What a leaf without groups is paid: so little that it takes none at any price."""
+"""The multiplier of a leaf without groups, so low that the leaf takes none at any price."""
 
 
 @dataclass(frozen=True, eq=False)
