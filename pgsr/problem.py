@@ -336,7 +336,7 @@ class Problem:
 
     @property
     def exceeds_arithmetic(self) -> str | None:
-        """Say why sums along the trees and exact proofs in 64-bit integers are not possible, or return None."""
+        """The reason why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
         values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
@@ -346,7 +346,7 @@ class Problem:
 
     @property
     def contradiction(self) -> str | None:
-        """Say why no point satisfies the conditions, or return None if some point does."""
+        """The reason why no point satisfies the conditions, or None if some point does."""
         totals = self.stated_totals
         if self.nonnegative and totals is not None and int(totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"

@@ -130,7 +130,7 @@ def growth(trial: Trial) -> "Record":
 
 
 def _largest(population: Population, axis: str) -> int:
-    """Find how far a population reaches along an axis; the toy of the warm-up has few and small households."""
+    """Find how far a population reaches along an axis; the toy of the warm-up has few attributes and sizes."""
     domain = population.domain
     names = {attribute.name for attribute in (*domain.group, *domain.individual)}
     attributes = list(takewhile(names.__contains__, (*OF_PERSONS, *OF_HOUSEHOLDS)))

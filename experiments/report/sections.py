@@ -78,7 +78,7 @@ class Section:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether running the experiment in this profile would compute something."""
+        """True if running the experiment in this profile would compute something."""
         again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
         return self.planned and (not self.entries or any(self.condition[each] for each in again))
 

@@ -57,7 +57,8 @@ class IsotonicTreeProjection:
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make the release of M_c^dp from a measurement.
 
-        Raises `ProblemError` if the measurement is not cumulative.
+        Raises:
+            ProblemError: the measurement is not cumulative.
         """
         reason = self.supports(measurement)
         if reason is not None:

@@ -66,7 +66,8 @@ class ChosenByNoise:
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Apply the post-process that the rule chooses.
 
-        Raises `MethodError` if the rule answers anything but a post-process.
+        Raises:
+            MethodError: the rule answers anything but a post-process.
         """
         post = self.choose(measurement)
         if not isinstance(post, PostProcess):

@@ -209,7 +209,7 @@ class Dual:
 
     @property
     def _above(self) -> np.ndarray:
-        """Find the inner region above every leaf."""
+        """The inner region above every leaf."""
         return self.forest.parent[self.forest.n_inner :]
 
     def _finite(self, mu: np.ndarray) -> np.ndarray:
