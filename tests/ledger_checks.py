@@ -19,7 +19,7 @@ def left(folder: Path) -> Fraction:
 
 
 def small(folder: Path) -> LedgerFile:
-    """With three charges."""
+    """Make a ledger with three charges."""
     ledger = new(folder)
     for part in ("1/2", "1/4", "1/8"):
         spend(ledger, part, f"a part of {part}")

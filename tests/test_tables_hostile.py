@@ -1,6 +1,6 @@
 """How a table is read never depends on its rows: one row more is one group one size up, or the table is refused.
 
-Every way in is held against Python's csv module and dictionaries, on tables made to mislead whoever guesses.
+Every way in is compared with a count by a dictionary, on tables that mislead readers who guess.
 """
 
 import csv
