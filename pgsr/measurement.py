@@ -95,7 +95,7 @@ class Measurement:
         return self.totals
 
     def view_of(self, level: int) -> View:
-        """The view measured on this level."""
+        """Give the view measured on this level."""
         return self.view[level] if isinstance(self.view, tuple) else self.view
 
     @property
@@ -205,7 +205,7 @@ def checked_epsilon(epsilon: object, n_levels: int) -> None:
 
 
 def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
-    """As int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
+    """Check the values: int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
 
     Raises:
         ProblemError, CountError: another shape, or no integers.

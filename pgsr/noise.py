@@ -20,7 +20,7 @@ from pgsr.views import View, cumulative, ranked
 
 @dataclass(frozen=True)
 class Geometric:
-    """Adds double-geometric noise to one view of every region: epsilon-differentially private.
+    """The noise step that adds double-geometric noise to one view of every region: epsilon-differentially private.
 
     Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
     sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
@@ -191,7 +191,7 @@ class Geometric:
 
 
 def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
-    """A fresh array of the view's values; with a noisy total, cumulative counts from above and `total` ranked sizes."""
+    """Make a fresh array of the view's values; cumulative counts from above where totals are noisy."""
     if view is View.COUNTS:
         return counts.astype(np.int64, copy=True)
     if view is View.CUMULATIVE:

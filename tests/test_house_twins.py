@@ -115,7 +115,7 @@ TWINS = {
         ),
     },
     "tables.csv_records_kernel": {
-        "scan_records": ("Python's csv module", "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module"),
+        "scan_records": ("Python's csv module", "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module"),
     },
 }
 """Module and kernel -> its twin, which is in `naive` unless it says otherwise, and the test that compares the two."""

@@ -61,7 +61,8 @@ def looser(read: forms.Form, declared: forms.Form) -> bool:
     return kinds[1] <= kinds[0] and read.schema.get("enum", listed) == listed
 
 
-def compare(table: Table, found: dict[str, tuple]) -> None:
+def assert_same_keys(table: Table, found: dict[str, tuple]) -> None:
+    """Assert that the reading code asked for exactly the declared keys, with their forms and defaults."""
     declared = {key.name: key for key in table.members if isinstance(key, Key)}
     assert set(found) - set(table.apart) == set(declared)
     for name, key in declared.items():
@@ -77,8 +78,8 @@ def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
     tables = TABLES + "[options]\n[limits]\n"
     path = write_config(tmp_path, "kuo", tables=tables)
     found = asked(monkeypatch, lambda: ReleaseConfig.read(path))
-    compare(CONFIGURATION, found[""])
-    compare(CONFIGURATION.known["options"], found["options"])
+    assert_same_keys(CONFIGURATION, found[""])
+    assert_same_keys(CONFIGURATION.known["options"], found["options"])
     asked_for = {name for name in found if name} | {"tuples"}
     assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
 
@@ -94,7 +95,7 @@ def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeyp
     for number, text in enumerate(texts):
         path = write_config(tmp_path, name=f"c{number}", tables=text + "[limits]\n")
         found |= asked(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, {})
-    compare(CONFIGURATION.known[name], found)
+    assert_same_keys(CONFIGURATION.known[name], found)
 
 
 def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monkeypatch):
@@ -102,7 +103,7 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
     path.write_text(synthesis.SYNTHESIS_EXAMPLE)
     found = asked(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
     declared = keys(tuple(synthesis.SynthesisMethod), tuple(Neighbours))
-    compare(declared, found[""])
+    assert_same_keys(declared, found[""])
     for name in ("households", "persons"):
         own = {key.name for key in declared.known[name].members} - {key.name for key in SOURCE}
         assert own < found[name].keys() <= {key.name for key in declared.known[name].members}

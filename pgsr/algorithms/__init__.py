@@ -1,4 +1,4 @@
-"""Specialised exact algorithms, one room per problem. None of them needs a solver.
+"""The specialised exact algorithms, one folder per problem. None of them needs a solver.
 
 | room                          | what it solves                                                               |
 |-------------------------------|------------------------------------------------------------------------------|

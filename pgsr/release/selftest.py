@@ -100,7 +100,8 @@ def size_p_value(draws: np.ndarray, scale: float) -> float:
     """Compute the p-value of a chi-square test of the sizes |X| of draws.
 
     They are held against P(|X| > m) = 2 a^(m+1) / (1 + a), a = e^(-1 / scale), in up to 64 cells, of which the last
-    expects at least 50 draws; the p-value is 1 where that leaves one cell."""
+    expects at least 50 draws; the p-value is 1 where that leaves one cell.
+    """
     a = np.exp(-1 / scale)
     edges = np.unique([ceil(-scale * log(1 - part)) for part in np.linspace(0, 1, 64, endpoint=False)]).astype(float)
     beyond = np.concatenate([[1.0], 2 * a ** (edges + 1) / (1 + a), [0.0]])  # P(|X| > edge), edges from 0 up

@@ -1,4 +1,4 @@
-"""Every key of the configuration of `pgsr synthesize`, declared once for the check of a file."""
+"""The keys of the configuration of `pgsr synthesize`, each declared once for the check of a file."""
 
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.declared import Key, Table
@@ -17,7 +17,7 @@ _ATTRIBUTE = Form(
 
 
 def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
-    """The declaration, given the names of the methods and of the neighbours."""
+    """Declare the keys, given the names of the methods and of the neighbours."""
     return Table(
         "",
         "What to synthesize, of which tables, and where to.",

@@ -1,4 +1,4 @@
-"""M_H with the public total of every region: the continuous optimum."""
+"""The continuous optimum of M_H with the public total of every region."""
 
 import time
 from collections.abc import Callable
@@ -91,7 +91,7 @@ class Maximisable(Protocol):
 
 
 def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
-    """The relaxed optimum by its dual, proved to `PROVED_GAP`; rounded where the problem is in integers."""
+    """Find the relaxed optimum by its dual, proved to `PROVED_GAP`; round it if the problem is in integers."""
     start = time.perf_counter()
     relaxed = problem.relaxed()
     dual, tolerance = dual_of(relaxed), _LOOSEST

@@ -135,7 +135,8 @@ def answer_fields(
 def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
     """Sum |x - y|^norm over all measured cells, an exact integer.
 
-    x are the released values in the measured view, y the noisy ones."""
+    x are the released values in the measured view, y the noisy ones.
+    """
     x = dense(counts)
     values = x if terms.kind.view is View.COUNTS else cumulative(x)
     alone = Problem.about(measurement, "distance", None, norm=norm, consistent=False)
