@@ -27,6 +27,12 @@ TWINS = {
     "algorithms.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
     },
+    "algorithms.posterior.chain_kernel": {
+        "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
+    },
+    "algorithms.tree_rounding.kernel": {
+        "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
+    },
     "algorithms.m_c.absolute_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),

@@ -13,6 +13,7 @@ from pgsr.algorithms.choosing import DISTINCT_SIZES
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.entities import noisy_entities
 from pgsr.errors import ArgumentError, ProblemError, TableError
+from pgsr.measurement import noise_sensitivity
 from pgsr.random import StreamId
 from pgsr.tables import (
     PrivateLog,
@@ -54,7 +55,6 @@ def test_true_and_false_are_no_quantities() -> None:
 def test_sensitivity_of_quantities_by_enumeration(largest: int) -> None:
     """Every neighbour of small tables: one tuple more, in any unit, of any quantity 0..M."""
     worst = Counter[View]()
-    noise = {view: Geometric(view, 1, max_quantity=largest) for view in View}
     for amounts in np.ndindex(*(largest + 2,) * 2):
         for unit in range(2):
             for z in range(largest + 1):
@@ -63,7 +63,7 @@ def test_sensitivity_of_quantities_by_enumeration(largest: int) -> None:
                 a, b = (np.bincount(np.minimum(sizes, 5), minlength=6) for sizes in (before, after))
                 for view, of in ((View.COUNTS, np.copy), (View.CUMULATIVE, cumulative), (View.RANKED, ranked)):
                     worst[view] = max(worst[view], int(np.abs(of(a) - of(b)).sum()))
-    assert worst == {view: noise[view]._sensitivity(view) for view in View}
+    assert worst == {view: noise_sensitivity(view, largest) for view in View}
     assert worst == {View.COUNTS: 2, View.CUMULATIVE: largest, View.RANKED: largest}
 
 

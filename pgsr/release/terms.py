@@ -220,6 +220,7 @@ class Terms:
             secure=secure,
             data_set=self.data_set,
             totals_epsilon=self.totals_epsilon,
+            max_quantity=self.max_quantity,
         )
 
     def _convert(self) -> None:

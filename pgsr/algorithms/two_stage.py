@@ -9,14 +9,12 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.algorithms.m_c import CumulativeProjection
+from pgsr.algorithms.tree_rounding import integers_near
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
-from pgsr.models.cumulative_flow import integer_root
-from pgsr.models.optional import load, not_installed
-from pgsr.models.top_down import integers_top_down
 from pgsr.problem import Problem, precision_weights
 from pgsr.solving import Deadline, Stopped, judged_release
 from pgsr.views import View
@@ -35,7 +33,7 @@ class TwoStage:
            subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],
                        x[root, K] = G, or x[r, K] = G[r] in every region where that is public.
 
-    3. Integers next to x, from the root down by min-cost flows with x as their targets (`pgsr.models.top_down`).
+    3. Integers next to x, from the root down (`pgsr.algorithms.tree_rounding`).
 
     The result has integer, non-negative counts and the public numbers of groups, and adds up. A level with epsilon 0
     has no say. It is the optimum of no stated problem, so its certificate counts violations only.
@@ -45,11 +43,10 @@ class TwoStage:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
 
-    Shapes: any number of levels and sizes. Complexity: O(regions x sizes log sizes), the projection, and one flow per
-    inner region.
+    Shapes: any number of levels and sizes. Complexity: O(regions x sizes log sizes), the projection, and O(cells) for
+    integers.
 
-    Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between the steps and between regions);
-    NOT_INSTALLED without OR-tools.
+    Status: FEASIBLE; RELAXED without step 3; TIMED_OUT (checked between the steps and between regions).
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
@@ -60,7 +57,7 @@ class TwoStage:
 
     Source: new here, no paper has it; step 1 is H_c of Kuo et al. 2018, section 4.3, with the middle of its optima,
     step 2 the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, on fitted instead of noisy values. Shown by
-    `tests/test_models_two_stage.py`.
+    `tests/test_algorithms_two_stage.py`.
     """
 
     optimum: Optimum = Optimum.MIDPOINT
@@ -76,10 +73,7 @@ class TwoStage:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        reason = _refusal(self, measurement)
-        if reason is None and self.integer and load("ortools.graph.python.min_cost_flow") is None:
-            return not_installed("ortools").reason
-        return reason
+        return _refusal(self, measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -114,14 +108,8 @@ class TwoStage:
             if not self.integer:
                 estimate = Estimate(tree, View.CUMULATIVE, values)
                 return judged_release(measurement, estimate, Seconds(solve=solved))
-            x = integers_top_down(
-                tree,
-                values,
-                integer_root(values[0], measurement.root_total),
-                joint.w,
-                totals=None if totals is Totals.ROOT else measurement.region_totals,
-                deadline=deadline,
-            )
+            known = None if totals is Totals.ROOT else measurement.region_totals
+            x = integers_near(tree, values, measurement.root_total, known, deadline)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=Seconds(solve=deadline.spent))
         seconds = Seconds(solve=solved, round=deadline.spent - solved)
@@ -167,7 +155,7 @@ class MidpointBottomUp:
         <Status.FEASIBLE: 'feasible, not proved optimal'>
 
     Source: bottom-up after Kuo et al. 2018, slides; the midpoint and the rounding at the end are new here. Shown by
-    `tests/test_models_two_stage.py`.
+    `tests/test_algorithms_two_stage.py`.
     """
 
     def supports(self, measurement: Measurement) -> str | None:
