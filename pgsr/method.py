@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from pgsr.cell_intervals import CellIntervals
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.errors import NoEstimateError
 from pgsr.estimate import Estimate
 from pgsr.html import facts_table
 from pgsr.measurement import Measurement
 from pgsr.problem import Problem
+from pgsr.views import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +80,7 @@ class Result:
         measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
         residuals: of a solver's continuous answer, before any rounding; None for exact methods.
         multipliers: the prices behind the bound, where there are some; another method may start from them.
+        uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
         refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
             estimate, `estimate` raises beside it, and nothing that publishes reads it.
     """
@@ -91,6 +94,33 @@ class Result:
     residuals: Residuals | None = None
     multipliers: Multipliers | None = None
     refused: Estimate | None = None
+    uncertainty: "Uncertain | None" = None
+
+    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervals:
+        """Give an interval for every cell of the estimate, by methods that know how far they may be off.
+
+        Args:
+            level: the chance that an interval holds the truth, every cell by itself.
+            view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
+
+        Raises:
+            NoEstimateError: there is no answer, or its method does not know; the message says what does.
+
+        Example:
+            >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+            >>> from pgsr.algorithms import Posterior
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))
+            >>> found = Posterior().apply(noisy).intervals(0.9)
+            >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
+            True
+        """
+        if self.uncertainty is None:
+            raise NoEstimateError(
+                "this method does not know how far it may be off; take Posterior, or ask pgsr.intervals for an "
+                "interval by bootstrap or a band"
+            )
+        return self.uncertainty.intervals(self.estimate, level, view)
 
     @property
     def estimate(self) -> Estimate:
@@ -160,6 +190,14 @@ class Result:
         if self.measurement is not None and not self.measurement.secure:
             parts.append("research noise: no privacy claim")
         return f"Result({', '.join(parts)})"
+
+
+class Uncertain(Protocol):
+    """What a method knows about its errors."""
+
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+        """Give an interval for every cell of the estimate."""
+        ...
 
 
 @runtime_checkable

@@ -35,13 +35,25 @@ class Curve:
     look: Look
 
 
-def sizes_figure(title: str, curves: Sequence[Curve], cumulative: bool = False, below: Curve | None = None) -> "Figure":
-    """Draw values by size, and in a second panel how far the others are from the curve `below`, if it is given."""
+def sizes_figure(
+    title: str,
+    curves: Sequence[Curve],
+    cumulative: bool = False,
+    below: Curve | None = None,
+    band: Curve | None = None,
+) -> "Figure":
+    """Draw values by size, and in a second panel how far the others are from the curve `below`, if it is given.
+
+    A `band` has two rows of values, its lower and its upper end.
+    """
     others = [curve for curve in curves if curve is not below] if below is not None else []
     drawn = new_figure(8.4, 3.6 if not others else 5.6)
     rows = drawn.subplots(2 if others else 1, 1, sharex=True, squeeze=False)[:, 0]
     for curve in curves:
         _draw(rows[0], curve, curve.values)
+    if band is not None:
+        sizes = np.arange(band.values.shape[1])
+        rows[0].fill_between(sizes, *band.values, color=band.look.colour, alpha=0.25, linewidth=0, label=band.label)
     y_label = "groups of at most\nthis size" if cumulative else "groups of this size"
     _finish(rows[0], "" if others else "group size (entities)", f"{y_label} (number)")
     if below is not None and others:

@@ -29,6 +29,7 @@ TWINS = {
     },
     "algorithms.posterior.chain_kernel": {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
+        "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
     },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),

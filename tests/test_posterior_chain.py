@@ -6,6 +6,7 @@ from math import exp, lgamma
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from pgsr.algorithms.posterior import Evidence
 from pgsr.views import View, cumulative, ranked
@@ -74,7 +75,7 @@ def by_dictionaries(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]
 
 def require_same(evidence: Evidence, mu: np.ndarray, expected: list[dict[int, float]], tolerance: float) -> None:
     wide = np.full(evidence.n_sizes, float(evidence.most + 1))
-    found = evidence.marginals(evidence.pilot().astype(float), wide, mu, SHAPE, 1e-9)
+    found = evidence.marginals(evidence.pilot().astype(float), wide, mu, np.full(len(mu), SHAPE), 1e-9)
     for s, masses in enumerate(expected):
         total = sum(masses.values())
         mean = sum(c * mass for c, mass in masses.items()) / total
@@ -85,6 +86,7 @@ def require_same(evidence: Evidence, mu: np.ndarray, expected: list[dict[int, fl
         assert below[found.median[s]] >= 0.5 - 1e-9
         assert found.median[s] == 0 or below[found.median[s] - 1] <= 0.5 + 1e-9
     assert (np.diff(found.median) >= 0).all()
+    assert found.step_variance[0] == found.variance[0]
 
 
 def made(view: View, n_sizes: int, total: int, scale: Fraction, public: bool, rng: np.random.Generator) -> Evidence:
@@ -97,6 +99,24 @@ def made(view: View, n_sizes: int, total: int, scale: Fraction, public: bool, rn
     )
     measured = len(values) - (view is View.CUMULATIVE and public)
     return Evidence(view, values, measured, scale, total if public else None, total if public else total + 4, n_sizes)
+
+
+def test_variances_of_counts() -> None:
+    """Var x[s] by adding up over all vectors."""
+    rng = np.random.default_rng(9)
+    for view in View:
+        evidence = made(view, 4, 5, Fraction(2), True, rng)
+        mu = rng.exponential(2.0, 4) + 0.05
+        sums = np.zeros((3, 4))
+        for inner in combinations_with_replacement(range(6), 3):
+            counts = np.diff([*inner, 5], prepend=0)
+            mass = likelihood(evidence, counts) * np.prod(
+                [negative_binomial(int(x), mean, SHAPE) for x, mean in zip(counts, mu, strict=True)]
+            )
+            sums += mass * np.stack([np.ones(4), counts, counts**2])
+        expected = sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
+        found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, np.full(len(mu), SHAPE), 1e-9)
+        assert found.step_variance == pytest.approx(expected, abs=1e-8)
 
 
 CASES = [(view, True) for view in View] + [(View.CUMULATIVE, False)]
@@ -121,13 +141,38 @@ def test_equals_plain_dictionaries(view: View, public: bool) -> None:
         require_same(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
 
 
+@pytest.mark.parametrize("view", View)
+def test_draws_have_the_posterior_law(view: View) -> None:
+    """Frequencies of whole vectors against brute force, in a chi-square test of level 1e-6."""
+    rng = np.random.default_rng(10)
+    evidence = made(view, 4, 4, Fraction(1), True, rng)
+    mu, shapes = rng.exponential(1.0, 4) + 0.2, np.full(4, SHAPE)
+    found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, shapes, 1e-9)
+    n = 200_000
+    draws = evidence.draws(found, shapes, rng.random((n, 4)))
+    masses = {}
+    for inner in combinations_with_replacement(range(5), 3):
+        counts = np.diff([*inner, 4], prepend=0)
+        prior = [negative_binomial(int(x), mean, SHAPE) for x, mean in zip(counts, mu, strict=True)]
+        masses[*inner, 4] = likelihood(evidence, counts) * float(np.prod(prior))
+    total = sum(masses.values())
+    seen, times = np.unique(draws, axis=0, return_counts=True)
+    assert set(map(tuple, seen)) <= set(masses)
+    often = {tuple(vector): count for vector, count in zip(seen.tolist(), times, strict=True)}
+    pairs = [(often.get(v, 0), n * mass / total) for v, mass in masses.items() if n * mass / total >= 10]
+    statistic = sum((count - expected) ** 2 / expected for count, expected in pairs)
+    assert chi2.sf(statistic, len(pairs)) > 1e-6
+
+
 def test_narrow_windows_are_widened() -> None:
     """Begun far from the truth and far too narrow, the answer is that of all states."""
     rng = np.random.default_rng(7)
     evidence = made(View.CUMULATIVE, 12, 400, Fraction(6), True, rng)
     mu = np.full(12, 400 / 12)
-    wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, SHAPE, 1e-9)
-    narrow = evidence.marginals(np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, SHAPE, 1e-9)
+    wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, np.full(len(mu), SHAPE), 1e-9)
+    narrow = evidence.marginals(
+        np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, np.full(len(mu), SHAPE), 1e-9
+    )
     assert np.abs(wide.mean - narrow.mean).max() < 1e-5
 
 

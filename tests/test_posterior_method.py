@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Status, View, metrics
-from pgsr.algorithms import BottomUp, Matching, Posterior
+from pgsr.algorithms import BottomUp, Matching, PooledPrior, Posterior
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, ProblemError
@@ -90,9 +90,12 @@ def test_time_limits_and_refusals() -> None:
     top = Geometric(View.CUMULATIVE, 1, shares=("1", "0", "0")).measure(truth, Seeded("limits"))
     with pytest.raises(ProblemError, match="needs measured leaves"):
         Posterior().apply(top)
-    for wrong in ({"rounds": 0}, {"shape": 0.5}, {"rounds": True}):
-        with pytest.raises(MethodError):
-            Posterior(**wrong)
+    for wrong in (0, True, 1.5):
+        with pytest.raises(MethodError, match="rounds"):
+            Posterior(rounds=wrong)
+    for wrong in ({"shape": 0.5}, {"own_width": -1.0}, {"shrinkage": 0.0}, {"root_width": 1.5}):
+        with pytest.raises(MethodError, match=next(iter(wrong))):
+            PooledPrior(**wrong)
 
 
 @pytest.mark.slow

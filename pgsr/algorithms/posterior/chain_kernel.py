@@ -15,70 +15,36 @@ NEGLIGIBLE = 1e-280
 
 
 @nb.njit(cache=True, nogil=True)
-def forward_backward(kind, y, powers, up_to, low, high, most, mu, shape, forward, mean, variance, median):
-    """The posterior of every cumulative count c[s] of one region, given its noisy values.
+def forward_backward(
+    kind, y, powers, up_to, low, high, most, mu, shape, forward, mean, variance, median, step_variance
+):
+    """Compute the posterior of every cumulative count c[s] of one region, given its noisy values.
 
     Args:
         kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
         y: the noisy values, int64.
-        powers: powers[d] = alpha^d with alpha = exp(-epsilon), as long as a window is wide at least.
+        powers: powers[d] = alpha^d with alpha = exp(-1 / scale), at least twice as many as a window is wide.
         up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
         low, high: the window of c[s], int64, shape (K + 1,); both never fall.
         most: no cumulative count is larger.
         mu: prior means of the counts, positive, shape (K + 1,).
-        shape: of their negative binomial distributions.
+        shape: of their negative binomial distributions, at least 1, shape (K + 1,).
         forward: room for (K + 1) x (largest width of a window).
         mean, variance, median: of c[s], filled in; shape (K + 1,).
+        step_variance: of x[s] = c[s] - c[s-1], filled in; shape (K + 1,).
 
     Returns:
         The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
         one state; 1 if the values contradict the windows altogether.
     """
     n = len(mu)
+    bottom = np.empty(n, np.int64)
+    top = np.empty(n, np.int64)
+    if not forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+        return 1.0
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
     weight = np.empty(width)
-    # The states that are kept at s are bottom[s]..top[s], within the window.
-    bottom = np.empty(n, np.int64)
-    top = np.empty(n, np.int64)
-    for s in range(n):
-        below = bottom[s - 1] if s > 0 else 0
-        above = top[s - 1] if s > 0 else 0
-        least = max(0, low[s] - above)
-        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - below, mu[s], shape, steps)
-        start = max(low[s], below + first)
-        stop = min(high[s], above + last)
-        state_weights(kind, y, powers, up_to, s, start, stop, weight)
-        here = forward[s]
-        for c in range(stop - start + 1):
-            here[c] = 0.0
-        if s == 0:
-            for x in range(first, last + 1):
-                here[x - start] = steps[x - least]
-        else:
-            there = forward[s - 1]
-            for c in range(below, above + 1):
-                mass = there[c - below]
-                for x in range(max(first, start - c), min(last, stop - c) + 1):
-                    here[c + x - start] += mass * steps[x - least]
-        total = 0.0
-        for c in range(stop - start + 1):
-            here[c] *= weight[c]
-            total += here[c]
-        if not total > 0.0:
-            return 1.0
-        # States that are all but impossible are dropped at both ends; what is left moves to the front.
-        left = 0
-        while here[left] < NEGLIGIBLE * total:
-            left += 1
-        right = stop - start
-        while here[right] < NEGLIGIBLE * total:
-            right -= 1
-        for c in range(left, right + 1):
-            here[c - left] = here[c] / total
-        bottom[s] = start + left
-        top[s] = start + right
-
     edge = 0.0
     after = np.ones(width)
     before = np.empty(width)
@@ -109,22 +75,138 @@ def forward_backward(kind, y, powers, up_to, low, high, most, mu, shape, forward
                 edge = max(edge, here[0] * after[0] / total)
             if top[s] == high[s] and high[s] < most:
                 edge = max(edge, here[n_states - 1] * after[n_states - 1] / total)
-        if s > 0:
+        if s == 0:
+            step_variance[0] = variance[0]
+        else:
             least = max(0, low[s] - top[s - 1])
-            first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape, steps)
+            first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
             state_weights(kind, y, powers, up_to, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
+            there = forward[s - 1]
             largest = 0.0
+            total = 0.0
+            sum_1 = 0.0
+            sum_2 = 0.0
             for c in range(bottom[s - 1], top[s - 1] + 1):
                 value = 0.0
+                value_1 = 0.0
+                value_2 = 0.0
                 for x in range(max(first, bottom[s] - c), min(last, top[s] - c) + 1):
-                    value += steps[x - least] * after[c + x - bottom[s]]
+                    mass = steps[x - least] * after[c + x - bottom[s]]
+                    from_least = x - least
+                    value += mass
+                    value_1 += from_least * mass
+                    value_2 += from_least * from_least * mass
                 before[c - bottom[s - 1]] = value
                 largest = max(largest, value)
+                mass = there[c - bottom[s - 1]]
+                total += mass * value
+                sum_1 += mass * value_1
+                sum_2 += mass * value_2
+            step_variance[s] = max(0.0, sum_2 / total - (sum_1 / total) ** 2) if total > 0.0 else 0.0
             for c in range(top[s - 1] - bottom[s - 1] + 1):
                 after[c] = before[c] / largest if largest > 0.0 else 0.0
     return edge
+
+
+@nb.njit(cache=True, nogil=True)
+def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
+    """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
+
+    c[K] is drawn from f[K], then c[s-1] given c[s] with P(c[s-1] = c) ~ f[s-1](c) q[s](c[s] - c): exact draws.
+
+    Args:
+        uniforms: from [0, 1), shape (draws, K + 1).
+        out: filled in, int64, shape (draws, K + 1).
+        others: as in `forward_backward`.
+
+    Returns:
+        Whether the windows allow the values at all.
+    """
+    n = len(mu)
+    bottom = np.empty(n, np.int64)
+    top = np.empty(n, np.int64)
+    if not forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+        return False
+    steps = np.empty(2 * forward.shape[1] + 1)
+    for d in range(len(out)):
+        target = uniforms[d, n - 1]
+        c = bottom[n - 1]
+        while c < top[n - 1] and target >= forward[n - 1, c - bottom[n - 1]]:
+            target -= forward[n - 1, c - bottom[n - 1]]
+            c += 1
+        out[d, n - 1] = c
+    for s in range(n - 1, 0, -1):
+        least = max(0, low[s] - top[s - 1])
+        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        there = forward[s - 1]
+        for d in range(len(out)):
+            c = out[d, s]
+            start = max(first, c - top[s - 1])
+            stop = min(last, c - bottom[s - 1])
+            total = 0.0
+            for x in range(start, stop + 1):
+                total += steps[x - least] * there[c - x - bottom[s - 1]]
+            target = uniforms[d, s - 1] * total
+            x = start
+            while x < stop:
+                target -= steps[x - least] * there[c - x - bottom[s - 1]]
+                if target < 0.0:
+                    break
+                x += 1
+            out[d, s - 1] = c - x
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+    """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
+
+    Returns:
+        Whether any state is possible at every s.
+    """
+    width = forward.shape[1]
+    steps = np.empty(2 * width + 1)
+    weight = np.empty(width)
+    for s in range(len(mu)):
+        below = bottom[s - 1] if s > 0 else 0
+        above = top[s - 1] if s > 0 else 0
+        least = max(0, low[s] - above)
+        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - below, mu[s], shape[s], steps)
+        start = max(low[s], below + first)
+        stop = min(high[s], above + last)
+        state_weights(kind, y, powers, up_to, s, start, stop, weight)
+        here = forward[s]
+        for c in range(stop - start + 1):
+            here[c] = 0.0
+        if s == 0:
+            for x in range(first, last + 1):
+                here[x - start] = steps[x - least]
+        else:
+            there = forward[s - 1]
+            for c in range(below, above + 1):
+                mass = there[c - below]
+                for x in range(max(first, start - c), min(last, stop - c) + 1):
+                    here[c + x - start] += mass * steps[x - least]
+        total = 0.0
+        for c in range(stop - start + 1):
+            here[c] *= weight[c]
+            total += here[c]
+        if not total > 0.0:
+            return False
+        # States that are all but impossible are dropped at both ends; what is left moves to the front.
+        left = 0
+        while here[left] < NEGLIGIBLE * total:
+            left += 1
+        right = stop - start
+        while here[right] < NEGLIGIBLE * total:
+            right -= 1
+        for c in range(left, right + 1):
+            here[c - left] = here[c] / total
+        bottom[s] = start + left
+        top[s] = start + right
+    return True
 
 
 @nb.njit(cache=True, nogil=True)

@@ -29,11 +29,15 @@ class Marginals:
         mean: E c[s].
         variance: Var c[s].
         median: the smallest c with P(c[s] <= c) of at least 1/2; it never falls with s.
+        step_variance: Var x[s], of the counts x[s] = c[s] - c[s-1].
+        prior_mean: mu, the prior means of the counts.
     """
 
     mean: np.ndarray
     variance: np.ndarray
     median: np.ndarray
+    step_variance: np.ndarray
+    prior_mean: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +103,10 @@ class Evidence:
         """The half-width of the first windows around the pilot, before any of them proves too narrow."""
         return int(20 + 10 * self.scale) if self.view is View.COUNTS else int(8 + 3 * self.scale)
 
-    def marginals(self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: float, border: float) -> Marginals:
-        """The posterior under a negative binomial prior of these means and this shape.
+    def marginals(
+        self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, border: float
+    ) -> Marginals:
+        """The posterior under a negative binomial prior of these means and shapes, (K + 1,) each.
 
         Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge.
         """
@@ -110,13 +116,35 @@ class Evidence:
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
-            mean, variance, median = np.empty(self.n_sizes), np.empty(self.n_sizes), np.empty(self.n_sizes, np.int64)
+            mean, variance, step_variance = np.empty((3, self.n_sizes))
+            median = np.empty(self.n_sizes, np.int64)
             edge = forward_backward(
                 KINDS[self.view], self.values, powers_of_alpha(self.scale, 2 * width + 2), self.measured,
                 low, high, self.most, mu, shape, np.empty((self.n_sizes, width)), mean, variance, median,
+                step_variance,
             )  # fmt: skip
             if edge <= border or width > self.most:
-                return Marginals(mean, variance, median)
+                return Marginals(mean, variance, median, step_variance, mu)
+            widening *= 1.5
+
+    def draws(self, found: Marginals, shape: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """Draw whole vectors of cumulative counts from the posterior `found`; int64, shape (draws, K + 1).
+
+        Args:
+            found: the marginals under the same prior; windows of 6.5 standard deviations around them hold the draws.
+            shape: as in `marginals`.
+            uniforms: from [0, 1), shape (draws, K + 1).
+        """
+        from pgsr.algorithms.posterior.chain_kernel import draw
+
+        widening, out = 1.0, np.empty(uniforms.shape, np.int64)
+        while True:
+            low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
+            width = int((high - low).max()) + 1
+            forward, powers = np.empty((self.n_sizes, width)), powers_of_alpha(self.scale, 2 * width + 2)
+            about = (KINDS[self.view], self.values, powers, self.measured, low, high, found.prior_mean, shape)
+            if draw(*about, forward, uniforms, out):
+                return out
             widening *= 1.5
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,9 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from pgsr import memory
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
 from pgsr.algorithms.posterior.prior import PooledPrior
+from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.tree_rounding import integers_near
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import MemoryNeededError, MethodError, ProblemError
@@ -17,11 +20,15 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.problem import Problem, precision_weights
-from pgsr.solving import Deadline, Stopped, judged_release
+from pgsr.solving import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.views import View
 
 PARTS = 64
 """Posterior means are handed to the joint projection in multiples of 1 / PARTS."""
+
+
+BATCH_CELLS = 20_000_000
+"""Cells of draws that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,7 @@ class Posterior:
 
     Args:
         rounds: how often priors are estimated anew; 3 are enough.
-        shape: of the negative binomial prior: its variance is mu + mu^2 / shape. From 50 to 1,000 errors change by 3 %.
-        prior: how prior means are estimated.
+        prior: how prior means and shapes are estimated.
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
 
@@ -67,7 +73,6 @@ class Posterior:
     """
 
     rounds: int = 3
-    shape: float = 100.0
     prior: PooledPrior = field(default_factory=PooledPrior)
     integer: bool = True
     projection: Method = field(default_factory=CumulativeProjection)
@@ -75,8 +80,6 @@ class Posterior:
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
             raise MethodError(f"rounds={self.rounds!r}; give a whole number from 1 up")
-        if not isinstance(self.shape, int | float) or not 1 <= self.shape < float("inf"):
-            raise MethodError(f"shape={self.shape!r}; give a number from 1 up, the prior has one peak then")
         require_kind(self.prior, PooledPrior, "prior", "give PooledPrior()")
         require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
 
@@ -100,16 +103,13 @@ class Posterior:
             raise ProblemError(reason)
         deadline, tree = Deadline(checked_limit(time_limit)), measurement.hierarchy
         try:
-            means = self.marginals(measurement, deadline).mean
-            joint = joint_problem(measurement, means)
-            deadline.check("the joint projection reached")
-            together = self.projection.solve(joint, deadline.left)
-            if together.answer is None:
-                reason = f"no joint projection: {together.reason}"
-                return Result(together.status, reason, seconds=Seconds(solve=deadline.spent))
-            values, solved = together.answer.values / PARTS, deadline.spent
+            found = self.marginals(measurement, deadline)
+            values, solved = self.together(measurement, found.mean, deadline), deadline.spent
+            uncertainty = Uncertainty.of(measurement, found, self.prior)
             if not self.integer:
-                return judged_release(measurement, Estimate(tree, View.CUMULATIVE, values), Seconds(solve=solved))
+                estimate = Estimate(tree, View.CUMULATIVE, values)
+                result = judged_release(measurement, estimate, Seconds(solve=solved))
+                return replace(result, uncertainty=uncertainty)
             totals = None if measurement.public is Totals.ROOT else measurement.region_totals
             integers = integers_near(tree, values, measurement.root_total, totals, deadline)
         except Stopped as stopped:
@@ -117,7 +117,59 @@ class Posterior:
         except MemoryNeededError as error:
             return Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
         seconds = Seconds(solve=solved, round=deadline.spent - solved)
-        return judged_release(measurement, Estimate(tree, View.CUMULATIVE, integers), seconds)
+        result = judged_release(measurement, Estimate(tree, View.CUMULATIVE, integers), seconds)
+        return replace(result, uncertainty=uncertainty)
+
+    def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
+        """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
+
+        Raises:
+            Stopped: the projection gave no answer in time; its status and reason say why.
+        """
+        deadline.check("the joint projection reached")
+        found = self.projection.solve(joint_problem(measurement, means), deadline.left)
+        if found.answer is None:
+            raise Stopped(found.status, f"no joint projection: {found.reason}")
+        return found.answer.values / PARTS
+
+    def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
+        """Yield draws of what the true cumulative counts may be, given the noisy values; (regions, K + 1) each.
+
+        Every measured region is drawn from its posterior alone, exactly; the errors of these draws are carried through
+        the joint projection (`propagation`) and taken off its answer x, so that the draws scatter around x as the truth
+        does. They are real, non-negative and non-decreasing, keep public totals, and add up but for what these
+        conditions take. Any statistic of them gives an interval: the quantiles of its values.
+
+        Args:
+            number: of draws.
+            seed: of the draws; the same seed gives the same draws.
+
+        Raises:
+            ProblemError: the measurement cannot be used.
+            Stopped: the projection gave no answer.
+        """
+        tree, found = measurement.hierarchy, self.marginals(measurement)
+        centre = self.together(measurement, found.mean)
+        propagation = Propagation.of(tree, precision_weights(measurement) * measurement.measured)
+        shapes, regions = self.prior.shapes(measurement.max_size + 1), np.flatnonzero(measurement.measured).tolist()
+        most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
+        batch = max(1, min(number, BATCH_CELLS // centre.size))
+        for start in range(0, number, batch):
+            errors = np.zeros((tree.n_regions, min(batch, number - start), measurement.max_size + 1))
+
+            def drawn(region: int, start: int = start, errors: np.ndarray = errors) -> None:
+                uniforms = np.random.default_rng([seed, region, start]).random(errors.shape[1:])
+                alone = Marginals(*(part[region] for part in vars(found).values()))
+                vectors = Evidence.of(measurement, region).draws(alone, shapes, uniforms)
+                errors[region] = vectors - alone.mean
+
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(drawn, regions))
+            errors = propagation.errors(errors)
+            for place in range(errors.shape[1]):
+                truth = np.clip(np.maximum.accumulate(centre - errors[:, place], axis=1), 0, most)
+                truth[:, -1] = centre[:, -1] if measurement.public is not Totals.ROOT else truth[:, -1]
+                yield truth
 
     def marginals(self, measurement: Measurement, deadline: Deadline | None = None) -> Marginals:
         """The posterior of every region's cumulative counts alone, before regions meet; shape (regions, K + 1) each.
@@ -134,11 +186,13 @@ class Posterior:
             raise ProblemError(reason)
         deadline = deadline or Deadline(None)
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
-        memory.require(40 * tree.n_regions * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
-        mean, variance = np.zeros((2, tree.n_regions, n_sizes))
+        memory.require(64 * tree.n_regions * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
+        mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
         median = np.zeros((tree.n_regions, n_sizes), np.int64)
         regions = np.flatnonzero(measurement.measured).tolist()
         evidence = {region: Evidence.of(measurement, region) for region in regions}
+
+        shapes = self.prior.shapes(n_sizes)
 
         def begin(region: int) -> None:
             deadline.check("no posterior of all regions")
@@ -148,8 +202,9 @@ class Posterior:
             deadline.check("no posterior of all regions")
             about = evidence[region]
             half = np.full(n_sizes, float(about.half_width())) if first else 6.5 * np.sqrt(variance[region]) + 3.0
-            found = about.marginals(mean[region], half, mu, self.shape, border)
+            found = about.marginals(mean[region], half, mu, shapes, border)
             mean[region], variance[region], median[region] = found.mean, found.variance, found.median
+            step_variance[region], prior_mean[region] = found.step_variance, mu
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiled loops release Python's lock
             list(pool.map(begin, evidence))
@@ -160,7 +215,7 @@ class Posterior:
                     regions = [r for r in range(family.start, family.stop) if r in evidence]
                     means = [mu[r - family.start] for r in regions]
                     list(pool.map(improve, regions, means, *([v] * len(regions) for v in (turn == 0, border))))
-        return Marginals(mean, variance, median)
+        return Marginals(mean, variance, median, step_variance, prior_mean)
 
     def __repr__(self) -> str:
         defaults = Posterior()

@@ -1,0 +1,89 @@
+"""How errors of posterior means become errors of the joint projection.
+
+Without its inequalities the joint projection is generalised least squares, cell by cell: with weights w (0 where a
+region was not measured) and m the regions' own values, from the leaves up
+
+    z[r] = (w[r] m[r] + u[r] sum over children of z[j]) / (w[r] + u[r]),   W[r] = w[r] + u[r],
+    1 / u[r] = sum over children of 1 / W[j],     u[leaf] = 0,
+
+and from the root down, with g[j] = (1 / W[j]) / (sum over siblings of 1 / W),
+
+    x[root] = z[root],     x[j] = z[j] + g[j] (x[parent] - sum over siblings k of z[k]).
+
+Both are linear with the same coefficients in every cell, so they carry any error e of m to the error of x. For
+variances of independent errors write x[r] = A[r] z[r] + B[r] with B[r] independent of all that is below r. Inserting
+x[parent] = A z[parent] + B, with b = u / (w + u) of the parent,
+
+    A[j] = 1 + g[j] (A b - 1),
+    Var B[j] = g[j]^2 ((A b - 1)^2 sum over siblings k != j of Var z[k] + A^2 (1 - b)^2 Var m[parent] + Var B),
+    Var x[j] = A[j]^2 Var z[j] + Var B[j].
+
+The inequalities only bring the answer nearer to the truth, for the truth satisfies them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """The coefficients of the joint projection without inequalities; shape (regions,) each.
+
+    Attributes:
+        below: u / (w + u), the part of z[r] that comes from its children.
+        share: g[r], the part of its parent's rest that a region takes.
+    """
+
+    tree: Hierarchy
+    below: np.ndarray
+    share: np.ndarray
+
+    @classmethod
+    def of(cls, tree: Hierarchy, weights: np.ndarray) -> "Propagation":
+        """Compute the coefficients from non-negative weights, positive at the leaves; shape (regions,)."""
+        together, below, share = weights.astype(float), np.zeros(tree.n_regions), np.ones(tree.n_regions)
+        for region in range(tree.n_inner - 1, -1, -1):
+            children = slice(tree.first_child[region], tree.first_child[region + 1])
+            resistance = 1.0 / together[children]
+            share[children] = resistance / resistance.sum()
+            below[region] = 1.0 / resistance.sum() / (weights[region] + 1.0 / resistance.sum())
+            together[region] += 1.0 / resistance.sum()
+        return cls(tree, below, share)
+
+    def errors(self, own: np.ndarray) -> np.ndarray:
+        """The errors of x from errors of m, shape (regions, ...) both."""
+        tree, z = self.tree, own.copy()
+        for region in range(tree.n_inner - 1, -1, -1):
+            children = z[tree.first_child[region] : tree.first_child[region + 1]].sum(axis=0)
+            z[region] += self.below[region] * (children - z[region])
+        for region in range(tree.n_inner):
+            family = slice(tree.first_child[region], tree.first_child[region + 1])
+            rest = z[region] - z[family].sum(axis=0)
+            z[family] += self.share[family].reshape(-1, *[1] * (own.ndim - 1)) * rest
+        return z
+
+    def variances(self, own: np.ndarray) -> np.ndarray:
+        """Var x from variances of independent errors of m, shape (regions, cells) both."""
+        tree, z = self.tree, own.astype(float)
+        for region in range(tree.n_inner - 1, -1, -1):
+            children = z[tree.first_child[region] : tree.first_child[region + 1]].sum(axis=0)
+            z[region] = (1 - self.below[region]) ** 2 * own[region] + self.below[region] ** 2 * children
+        slope, rest = np.ones(tree.n_regions), {0: np.zeros(own.shape[1])}
+        for region in range(tree.n_inner):
+            family = slice(tree.first_child[region], tree.first_child[region + 1])
+            b, a, above = self.below[region], slope[region], rest.pop(region)
+            together = z[family].sum(axis=0)
+            outside = a**2 * (1 - b) ** 2 * own[region] + above
+            z[region] = a**2 * z[region] + above
+            for child in range(family.start, family.stop):
+                share = self.share[child]
+                slope[child] = 1 + share * (a * b - 1)
+                varies = share**2 * ((a * b - 1) ** 2 * (together - z[child]) + outside)
+                if child < tree.n_inner:
+                    rest[child] = varies
+                else:
+                    z[child] = slope[child] ** 2 * z[child] + varies
+        return z

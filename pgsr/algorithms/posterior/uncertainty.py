@@ -1,0 +1,88 @@
+"""How far a posterior release may be from the truth, cell by cell."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from pgsr.algorithms.posterior.evidence import Marginals
+from pgsr.algorithms.posterior.prior import PooledPrior
+from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.cell_intervals import CellIntervals
+from pgsr.errors import ArgumentError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Measurement, Totals
+from pgsr.problem import precision_weights
+from pgsr.views import View
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Standard deviations of the errors of a release, given the noisy values; shape (regions, K + 1) each, float32.
+
+    They are those of the posterior of every region alone, carried through the joint projection (`propagation`) as if
+    the errors of regions were independent. What regions share, the estimated prior, is not in them; where it matters
+    is measured by nested replicates and stated in the documentation of intervals.
+
+    **Counts: the prior means are estimates, too.** With prior variance P = mu + mu^2 / shape and posterior variance V
+    of a count, a normal approximation has E x = k y + (1 - k) mu with 1 - k = V / P and noise of variance
+    P V / (P - V). If mu is a mean over n cells, its variance is (P + P V / (P - V)) / n = P^2 / (P - V) / n, which adds
+
+        (V / P)^2 P^2 / (P - V) / n = V (V / P) / (1 - V / P) / n
+
+    to the error's variance; no more than V is added. Cumulative counts are seen directly and need nothing.
+
+    Attributes:
+        cumulative: of cumulative counts.
+        counts: of counts.
+        most: no cumulative count is larger, shape (regions,).
+        fixed: whether the last cumulative count is public.
+    """
+
+    cumulative: np.ndarray
+    counts: np.ndarray
+    most: np.ndarray
+    fixed: bool
+
+    @classmethod
+    def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior) -> "Uncertainty":
+        """Carry the posterior variances of all regions through the joint projection."""
+        n_sizes = measurement.max_size + 1
+        before = found.prior_mean * (1 + found.prior_mean / prior.shapes(n_sizes))
+        part = np.divide(found.step_variance, before, out=np.zeros_like(before), where=before > 0)
+        odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
+        steps = found.step_variance * (1 + np.minimum(1.0, odds / prior.cells(n_sizes)))
+        tree = measurement.hierarchy
+        propagation = Propagation.of(tree, precision_weights(measurement) * measurement.measured)
+        cumulative, counts = (np.sqrt(propagation.variances(own)).astype(np.float32) for own in (found.variance, steps))
+        root_alone = measurement.public is Totals.ROOT
+        most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
+        return cls(cumulative, counts, most, not root_alone)
+
+    def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
+        """The central intervals of every cell: estimate -+ z sd, rounded to the nearest integers and clipped.
+
+        With z the (1 + level) / 2 quantile of the normal law. Where the standard deviation is below 1, integers make
+        intervals cover more than `level`; where the posterior has no doubt the interval is one integer.
+
+        Args:
+            estimate: the release.
+            level: of each interval by itself, between 0 and 1.
+            view: `View.COUNTS` or `View.CUMULATIVE`.
+
+        Raises:
+            ArgumentError: another view, or a level that is no chance.
+        """
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
+        if view not in (View.COUNTS, View.CUMULATIVE):
+            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+        counts = np.asarray(estimate.as_counts)
+        values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
+        half = float(ndtri((1 + level) / 2)) * (self.counts if view is View.COUNTS else self.cumulative)
+        lower, upper = (
+            np.clip(np.rint(values + side), 0, self.most[:, None]).astype(np.int64) for side in (-half, half)
+        )
+        if view is View.CUMULATIVE and self.fixed:
+            lower[:, -1] = upper[:, -1] = values[:, -1]
+        return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)

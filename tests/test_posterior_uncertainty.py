@@ -1,0 +1,135 @@
+"""Errors carried through the joint projection, and how often intervals hold the truth."""
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.algorithms import Posterior, TreeProjection
+from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.errors import ArgumentError, NoEstimateError
+from pgsr.problem import Problem, precision_weights
+
+
+def tree_of(rng: np.random.Generator) -> Hierarchy:
+    paths = [
+        ("r", f"a{i}", f"b{j}", f"c{k}")
+        for i in range(rng.integers(1, 4))
+        for j in range(rng.integers(1, 4))
+        for k in range(rng.integers(1, 4))
+    ]
+    return Hierarchy.from_paths(paths)
+
+
+def test_propagation_equals_dense_least_squares() -> None:
+    """The projection as a dense matrix M: errors are M e, variances of independent errors (M * M) v."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        tree = tree_of(rng)
+        weights = rng.integers(0, 5, tree.n_regions)
+        weights[tree.leaves] += 1
+        found = Propagation.of(tree, weights)
+        sums = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
+        dense = sums @ np.linalg.solve(sums.T @ (weights[:, None] * sums), sums.T * weights)
+        assert np.allclose(found.errors(np.eye(tree.n_regions)), dense)
+        own = rng.random((tree.n_regions, 3))
+        assert np.allclose(found.variances(own), dense**2 @ own)
+
+
+def smooth(seed: int) -> CountOfCounts:
+    """Make groups with a smooth distribution of sizes: 3,000 of them in eight leaves below two regions."""
+    rng = np.random.default_rng(seed)
+    tree = Hierarchy.from_paths([("r", f"a{i}", f"b{j}") for i in range(2) for j in range(4)])
+    sizes = np.arange(80)
+    leaves = [rng.poisson(4000 * np.exp(-sizes / scale) / scale / 8) for scale in rng.uniform(8, 25, 8)]
+    return CountOfCounts(tree, tree.sum_up(np.array(leaves)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
+def test_intervals_cover_on_nested_replicates(shares: tuple[str, ...] | None) -> None:
+    """90 % intervals hold the truth in 86 % or more of the cells whose standard deviation exceeds 1, at every level."""
+    inside = {(view, level): [] for view in (View.COUNTS, View.CUMULATIVE) for level in range(3)}
+    for seed in range(12):
+        truth = smooth(seed)
+        for again in range(3):
+            noisy = Geometric(View.CUMULATIVE, "1/2", shares=shares).measure(truth, Seeded(f"{seed} {again}"))
+            result = Posterior().apply(noisy)
+            for view in (View.COUNTS, View.CUMULATIVE):
+                found = result.intervals(0.9, view)
+                wanted = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
+                sd = result.uncertainty.counts if view is View.COUNTS else result.uncertainty.cumulative
+                held = (found.lower <= wanted) & (wanted <= found.upper)
+                for level in range(3):
+                    here = truth.hierarchy.level(level)
+                    inside[view, level].append(held[here][sd[here] > 1])
+    for key, parts in inside.items():
+        together = np.concatenate(parts)
+        assert len(together) >= 500
+        assert 0.86 <= together.mean() <= 0.985, (key, together.mean())
+
+
+@pytest.mark.slow
+def test_draws_scatter_as_the_standard_deviations_say() -> None:
+    """And their quantiles hold statistics that are no cells: mean size and the 90 % quantile of sizes."""
+    held, n = {"mean": 0, "tail": 0}, 0
+    for seed in range(10):
+        truth = smooth(seed)
+        noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(f"draws {seed}"))
+        draws = np.stack(list(Posterior().draws(noisy, 200, seed=seed)))
+        sd = Posterior().apply(noisy).uncertainty.cumulative
+        wide = sd > 2
+        assert np.median(draws.std(axis=0)[wide] / sd[wide]) == pytest.approx(1, abs=0.1)
+        exact = np.cumsum(truth.counts, axis=1)
+        for name, of in (("mean", lambda c: -c.sum(axis=-1)), ("tail", lambda c: -c[..., 40])):
+            low, high = np.quantile(of(draws), [0.05, 0.95], axis=0)
+            held[name] += int(((np.floor(low) <= of(exact)) & (of(exact) <= np.ceil(high))).sum())
+        n += truth.hierarchy.n_regions
+    assert all(0.8 <= count / n <= 0.99 for count in held.values()), (held, n)
+
+
+def test_draws_repeat_and_are_possible() -> None:
+    truth = smooth(3)
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("possible"))
+    first, again = (np.stack(list(Posterior().draws(noisy, 7, seed=5))) for _ in range(2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first[0], first[1])
+    assert (np.diff(first, axis=2) >= 0).all()
+    assert (first >= 0).all()
+    assert np.allclose(first[:, :, -1], truth.totals)
+
+
+def test_public_facts_have_no_interval() -> None:
+    truth = smooth(4)
+    result = Posterior().apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("public")))
+    found = result.intervals(0.9, View.CUMULATIVE)
+    assert np.array_equal(found.lower[:, -1], truth.totals)
+    assert np.array_equal(found.upper[:, -1], truth.totals)
+    assert (found.lower >= 0).all()
+    frame = found.to_frame()
+    assert len(frame) == truth.counts.size
+    assert list(frame.columns[-3:]) == ["n_groups_of_at_most", "lower", "upper"]
+    assert found.plot(("r", "a1")).axes[0].collections, "a band"
+    assert "90%" in found._repr_html_()
+
+
+def test_methods_that_do_not_know_say_so() -> None:
+    truth = smooth(5)
+    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("none"))
+    with pytest.raises(NoEstimateError, match="does not know how far it may be off"):
+        TreeProjection().solve(Problem.m_h(noisy)).intervals()
+    result = Posterior().apply(noisy)
+    for level in (0, 1, 1.5, "90"):
+        with pytest.raises(ArgumentError, match="level"):
+            result.intervals(level)
+    with pytest.raises(ArgumentError, match="RANKED"):
+        result.intervals(0.9, View.RANKED)
+
+
+def test_weights_of_unmeasured_regions_are_zero() -> None:
+    """Copies of a region that ends early are exactly as uncertain as the region."""
+    tree = Hierarchy.from_paths([("r", "a"), ("r", "b", "c"), ("r", "b", "d")], pad_ragged=True)
+    truth = CountOfCounts(tree, tree.sum_up(np.array([[3, 9, 2], [1, 4, 0], [0, 2, 2]])))
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("copies"))
+    assert precision_weights(noisy).min() > 0
+    found = Posterior().apply(noisy).uncertainty.cumulative
+    assert np.array_equal(found[tree.find(("r", "a"))], found[tree.leaves][0])
