@@ -46,12 +46,12 @@ class CellIntervals:
         return frame.assign(lower=self.lower[region, size], upper=self.upper[region, size])
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":
-        """Draw the values of one region with a band from lower to upper, by its path or index; the root if None."""
+        """Draw the values of one region, by its path or index, and the intervals around them; the root if None."""
         place = self.hierarchy.find(region)
         title = f"{' / '.join(self.hierarchy.paths[place])}, {self.level:.0%} intervals"
         band = Curve(f"{self.level:.0%} interval", np.stack([self.lower[place], self.upper[place]]), ESTIMATED)
-        curves = [Curve("released", self.estimate[place], ESTIMATED)]
-        return sizes_figure(title, curves, self.view is View.CUMULATIVE, band=band)
+        released = Curve("released", self.estimate[place], ESTIMATED)
+        return sizes_figure(title, [released], self.view is View.CUMULATIVE, below=released, band=band)
 
     def __repr__(self) -> str:
         sizes = f"sizes 0..{self.estimate.shape[1] - 1:,}"

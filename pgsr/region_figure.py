@@ -44,26 +44,34 @@ def sizes_figure(
 ) -> "Figure":
     """Draw values by size, and in a second panel how far the others are from the curve `below`, if it is given.
 
-    A `band` has two rows of values, its lower and its upper end.
+    A `band` has two rows of values, its lower and its upper end; it is drawn around the curve `below`.
     """
-    others = [curve for curve in curves if curve is not below] if below is not None else []
+    others = [curve for curve in [*curves, band] if curve not in (below, None)] if below is not None else []
     drawn = new_figure(8.4, 3.6 if not others else 5.6)
     rows = drawn.subplots(2 if others else 1, 1, sharex=True, squeeze=False)[:, 0]
     for curve in curves:
         _draw(rows[0], curve, curve.values)
     if band is not None:
-        sizes = np.arange(band.values.shape[1])
-        rows[0].fill_between(sizes, *band.values, color=band.look.colour, alpha=0.25, linewidth=0, label=band.label)
+        _draw_band(rows[0], band, band.values)
     y_label = "groups of at most\nthis size" if cumulative else "groups of this size"
     _finish(rows[0], "" if others else "group size (entities)", f"{y_label} (number)")
     if below is not None and others:
         rows[1].axhline(0, color=below.look.colour, linewidth=0.8)
         for curve in others:
-            _draw(rows[1], curve, curve.values - below.values)
+            draw = _draw_band if curve is band else _draw
+            draw(rows[1], curve, curve.values - below.values)
         _finish(rows[1], "group size (entities)", f"difference from {below.label}\n(groups)")
     legend_below(drawn, rows)
     head(drawn, title)
     return drawn
+
+
+def _draw_band(axes: "Axes", band: Curve, ends: np.ndarray) -> None:
+    """Fill the space from the lower to the upper end, each size as wide as the next."""
+    sizes = np.arange(ends.shape[1])
+    axes.fill_between(
+        sizes, *ends, step="mid", color=band.look.colour, alpha=0.3, linewidth=0, label=band.label
+    )  # fmt: skip
 
 
 def ranks_figure(title: str, curve: Curve) -> "Figure":
