@@ -4,13 +4,16 @@ import numba as nb
 import numpy as np
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def isotonic_l2_rows(rows, lower, upper, out):
-    """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]]."""
+@nb.njit(cache=True, nogil=True)
+def isotonic_l2_rows(start, stop, rows, lower, upper, out):
+    """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]], of rows start:stop.
+
+    For `pgsr.parallel.share`.
+    """
     n = rows.shape[1]
-    for r in nb.prange(rows.shape[0]):
-        total = np.empty(n, np.int64)
-        count = np.empty(n, np.int64)
+    total = np.empty(n, np.int64)
+    count = np.empty(n, np.int64)
+    for r in range(start, stop):
         blocks = 0
         for i in range(n):
             total[blocks] = rows[r, i]

@@ -201,19 +201,21 @@ def fit_chain(
     return blocks
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def fit_leaves(
-    y, upper, weight, rho, centre, prices, chunk_node, chunk_start, chunk_stop, n,
+    start, stop, y, upper, weight, rho, centre, prices, chunk_node, chunk_start, chunk_stop, n,
     edges, inside, gain, level, change, cost,
 ):  # fmt: skip
     """All chains at these prices. cost[k] = (sum of w |x - y|, sum of w rho / 2 (x - centre)^2) over chunk k.
 
     `level` is the value of a block before it is clipped to 0..upper.
     """
-    for k in nb.prange(len(chunk_node)):
-        work, flags = np.empty((5, 2 * n + 2)), np.empty((2, n + 1), np.bool_)
-        marks, begin = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-        value, free, moved = np.empty(n), np.empty(n, np.bool_), np.zeros(n)
+    work, flags = np.empty((5, 2 * n + 2)), np.empty((2, n + 1), np.bool_)
+    marks, begin = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    value, free, moved = np.empty(n), np.empty(n, np.bool_), np.empty(n)
+    for k in range(start, stop):
+        for i in range(n):
+            moved[i] = 0.0
         price = prices[chunk_node[k]]
         absolute, squares = 0.0, 0.0
         for l in range(chunk_start[k], chunk_stop[k]):
@@ -223,16 +225,16 @@ def fit_leaves(
             )  # fmt: skip
             below, above = 0, blocks
             for b in range(blocks):
-                start, stop, v = begin[b], begin[b + 1], value[b]
-                edges[l, b], level[l, b] = start, v
+                first, last, v = begin[b], begin[b + 1], value[b]
+                edges[l, b], level[l, b] = first, v
                 if v <= 0.0:
                     v = 0.0
                     below = b + 1
                 elif v >= upper[l]:
                     v = upper[l]
                     above = min(above, b)
-                gain[l, b] = 1.0 / (rho * w * (stop - start)) if free[b] else 0.0
-                for i in range(start, stop):
+                gain[l, b] = 1.0 / (rho * w * (last - first)) if free[b] else 0.0
+                for i in range(first, last):
                     d, step = v - row[i], v - middle[i]
                     moved[i] += d
                     absolute += w * abs(d)
@@ -245,13 +247,13 @@ def fit_leaves(
 
 
 @nb.njit(cache=True, nogil=True)
-def fit_nodes(weight, rho, centre, parent, held, prices, own, rate, cost):
+def fit_nodes(start, stop, weight, rho, centre, parent, held, prices, own, rate, cost):
     """own[r] minimises w |d| + w rho / 2 (d - centre[r])^2 + (price of r - price above) d; its slope goes to `rate`.
 
     cost[r] is the two terms without prices. A region of weight 0 and the held cell stay at 0.
     """
-    m, n = prices.shape
-    for r in range(m):
+    n = prices.shape[1]
+    for r in range(start, stop):
         total = 0.0
         w = weight[r]
         for i in range(n):
@@ -271,10 +273,10 @@ def fit_nodes(weight, rho, centre, parent, held, prices, own, rate, cost):
 
 
 @nb.njit(cache=True, nogil=True)
-def node_costs(weight, rho, centre, held, own, beyond, cost):
+def node_costs(start, stop, weight, rho, centre, held, own, beyond, cost):
     """cost[r] = (sum of w |d|, sum of w rho / 2 (d - centre)^2) at d = own + beyond, without the root's held cell."""
-    m, n = own.shape
-    for r in range(m):
+    n = own.shape[1]
+    for r in range(start, stop):
         absolute, squares = 0.0, 0.0
         for i in range(n - (r == 0 and held)):
             d = own[r, i] + beyond[r, i]

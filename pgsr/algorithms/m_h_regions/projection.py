@@ -10,7 +10,6 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
-from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod
@@ -77,8 +76,7 @@ class RegionTotalsProjection(GatedMethod):
         return 48 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        with threads_for(problem.n_unknowns):
-            return solved_by_dual(problem, Dual.of, deadline)
+        return solved_by_dual(problem, Dual.of, deadline)
 
 
 class Maximisable(Protocol):
