@@ -91,14 +91,6 @@ def test_products_with_the_hessian(kind, totals):
         )
 
 
-def test_combinations_of_directions():
-    rng = np.random.default_rng(404)
-    v, direction = rng.normal(size=(2, 3, 5))
-    expected = [[v[r, i] + 0.25 * direction[r, i] for i in range(5)] for r in range(3)]
-    tree_kernel.combine(0, 3, 0.25, v, direction)
-    np.testing.assert_allclose(direction, expected, rtol=1e-15)
-
-
 def random_dual(rng, kind, totals):
     """A dual, and the costs that it should have."""
     problem = random_problem(rng, totals)

@@ -8,11 +8,13 @@ Chain r has the cells x[i] = x[r, i] and minimises
 import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
+
 NONE = 2**61
 """As an upper bound, or negated as a lower one: there is none."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
     """Norm 2: the entries of values[r] add up to a number that no feasible point of chain r is below.
 
@@ -89,7 +91,7 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
             after = mu
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_l1_rows(y, w, net, lower, upper, x):
     """Norm 1: x[r] = a minimiser of chain r; False if some chain falls without end. All arguments are integers.
 
@@ -135,7 +137,7 @@ def _mean(total, shift, count, b):
     return (total[b] + shift[b]) / count[b]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _push(place, growth, size, key, amount):
     child = size
     while child > 0:
@@ -150,7 +152,7 @@ def _push(place, growth, size, key, amount):
     return size + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _pop(place, growth, size):
     size -= 1
     key, amount = place[size], growth[size]

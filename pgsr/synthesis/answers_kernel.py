@@ -7,8 +7,10 @@ conditions, then the member's, then the relative's; a cell is the sum of stride 
 import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def count(
     groups, persons, role_of, first, weights, level, related, pairs, bounds, attribute, stride, starts, part, out
 ):

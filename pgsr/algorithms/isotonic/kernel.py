@@ -1,10 +1,11 @@
 """Pool-adjacent-violators in exact integers."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def isotonic_l2_rows(start, stop, rows, lower, upper, out):
     """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]], of rows start:stop.
 
@@ -36,7 +37,7 @@ def isotonic_l2_rows(start, stop, rows, lower, upper, out):
                 i += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def l2_blocks(y):
     """Sums and counts of the blocks of the isotonic regression of one vector; memory grows with the blocks alone."""
     total = np.empty(1024, np.int64)
@@ -58,7 +59,7 @@ def l2_blocks(y):
     return total[:blocks], count[:blocks]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def l1_smallest(y, out):
     """The smallest L1 isotonic regression of y, by the slope trick.
 
@@ -88,7 +89,7 @@ def l1_smallest(y, out):
         out[i] = min(out[i], out[i + 1])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sink(heap, size, value):
     """Replace the top by a smaller value."""
     hole = 0

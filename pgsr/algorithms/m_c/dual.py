@@ -191,7 +191,8 @@ class TreeDual(ABC):
             norm = inverse.advance(step, direction, product, x, rest, product)
             if norm <= inverse.residual**2 * first:
                 break
-            share(kernels.combine, *self._nodes, norm / before, product, direction)
+            direction *= norm / before
+            direction += product
         return x
 
     @property

@@ -81,9 +81,9 @@ class TreeDiagonal:
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
     ) -> float:
-        from pgsr.algorithms.m_c import tree_kernel
-
-        share(tree_kernel.update, range(len(x)), x.shape[1], step, direction, product, x, rest, out)
+        x += step * direction
+        rest -= step * product
+        out[:] = rest
         return self.cells.solve(rest, out)
 
 

@@ -7,6 +7,8 @@ block. The weights of the leaves are one number per leaf or one per cell.
 import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
+
 
 @nb.njit(inline="always")
 def push(s, start, stop, blocks, total, begin):
@@ -23,7 +25,7 @@ def push(s, start, stop, blocks, total, begin):
     return blocks + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def pool(y, price, rate, n, edges, known, sums, total, begin):
     """Pool adjacent violators of y + rate * price: block b is begin[b]:begin[b + 1] with sum total[b]; how many.
 
@@ -51,7 +53,7 @@ def pool(y, price, rate, n, edges, known, sums, total, begin):
     return blocks
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_leaves(
     start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
     edges, inside, gain, level, change, cost,
@@ -114,7 +116,7 @@ def push_weighted(s, w, start, blocks, total, mass, begin):
     return blocks + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, begin):
     """`pool` of y + price / 2 weight: a block's total is of weight * y + price / 2, its mass of the weights."""
     blocks = 0
@@ -140,7 +142,7 @@ def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, 
     return blocks
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_weighted_leaves(
     start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
     edges, inside, gain, level, change, cost,
@@ -180,7 +182,7 @@ def fit_weighted_leaves(
         cost[k] = spent
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_nodes(start, stop, rate, parent, held, prices, own, cost):
     """own[r] = c[r] - y[r] = rate[r] (price above - price of r), and cost[r] = w[r] |own[r]|^2; 0 where held."""
     n = prices.shape[1]
@@ -194,7 +196,7 @@ def fit_nodes(start, stop, rate, parent, held, prices, own, cost):
         cost[r] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def node_costs(start, stop, weight, held, own, beyond, cost):
     """cost[r] = sum_i w[r, i] (own + beyond)^2 without the held cell: what the nodes cost at the sums of the leaves."""
     n = own.shape[1]

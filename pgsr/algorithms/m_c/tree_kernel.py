@@ -22,11 +22,12 @@ room derives, is
              + sum over leaves l below r, blocks b of  gain[l, b] 1_b (1_b . v[r]).
 """
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, change, first_free, prices, out, value):
     """out[r] = c[r] - sum of the children's values; value[r] = prices[r] . out[r].
 
@@ -53,7 +54,7 @@ def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, 
         value[r] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sums_beyond(start, stop, child_from, child, grad, out):
     """Upwards: out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
     n = grad.shape[1]
@@ -66,7 +67,7 @@ def sums_beyond(start, stop, child_from, child, grad, out):
                 out[r, i] += out[j, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
     """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
     n = pivot.shape[1]
@@ -86,7 +87,7 @@ def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_st
             pivot[r, i] = max(total, 0.0) + least
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def eliminate(start, stop, rate, child_from, child, inverse, share):
     """Upwards: eliminate the tree cell by cell, where the leaves' part is the diagonal given in `inverse`.
 
@@ -104,27 +105,7 @@ def eliminate(start, stop, rate, child_from, child, inverse, share):
                 inverse[r, i] += share[j, i] * below
 
 
-@nb.njit(cache=True, nogil=True)
-def update(start, stop, step, direction, product, x, rest, out):
-    """x += step * direction, rest -= step * product, out = rest. `out` may be `product`."""
-    n = x.shape[1]
-    for r in range(start, stop):
-        for i in range(n):
-            x[r, i] += step * direction[r, i]
-            rest[r, i] -= step * product[r, i]
-            out[r, i] = rest[r, i]
-
-
-@nb.njit(cache=True, nogil=True)
-def combine(start, stop, factor, v, direction):
-    """direction = v + factor * direction."""
-    n = v.shape[1]
-    for r in range(start, stop):
-        for i in range(n):
-            direction[r, i] = v[r, i] + factor * direction[r, i]
-
-
-@nb.njit(cache=True, nogil=True)
+@compiled
 def carry_up(start, stop, share, child_from, child, out):
     """Upwards: the right-hand side out of the factored system once children are eliminated."""
     n = out.shape[1]
@@ -135,7 +116,7 @@ def carry_up(start, stop, share, child_from, child, out):
                 out[r, i] += share[j, i] * out[j, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def carry_down(start, stop, inverse, share, parent, rest, out, dots):
     """Downwards: out = the solution of the factored system, after `carry_up`; dots[r] = rest[r] . out[r]."""
     n = out.shape[1]
@@ -150,7 +131,7 @@ def carry_down(start, stop, inverse, share, parent, rest, out, dots):
         dots[r] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def multiply(
     start, stop, edges, inside, gain, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
     first_free, held, ridge, least, v, out, dots,
@@ -190,7 +171,7 @@ def multiply(
         dots[r] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def expand(start, stop, edges, inside, level, upper, x):
     """x[l] = the values of the blocks of leaf l, clipped to 0..upper[l] and without a decrease in the last digit."""
     for l in range(start, stop):

@@ -7,8 +7,10 @@ the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def coarse_leaves(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, out):
     """out[r] = Z' A Z, the leaves' part of the Hessian of node r on values that are constant on aggregates.
 
@@ -57,7 +59,7 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
             squares[at[i], at[j]] += gain * share[i] * share[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
     """Upwards: eliminate the tree. matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
 
@@ -83,7 +85,7 @@ def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
             invert(a, none)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def invert(a, fixed):
     """Invert a positive definite matrix in place, by sweeps; its first `fixed` rows and columns become 0."""
     n = len(a)
@@ -107,7 +109,7 @@ def invert(a, fixed):
         a[k, k] = pivot
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fine_leaves(
     start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot
 ):
@@ -148,7 +150,7 @@ def add_missed(first, last, start, stop, gain, steps):
         steps[last] -= outside
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
     """x += step * direction, rest -= step * product; sums = that of every aggregate, out = rest minus their means.
 
@@ -169,7 +171,7 @@ def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
                 out[r, i] -= mean
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def coarse_up(start, stop, inverse, ties, child_from, child, sums, partial):
     """Upwards: the coarse system's right-hand side once children are eliminated, and partial = inverse times it."""
     n_parts = sums.shape[1]
@@ -181,7 +183,7 @@ def coarse_up(start, stop, inverse, ties, child_from, child, sums, partial):
         times(inverse[r], sums[r], partial[r])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def coarse_down(start, stop, inverse, ties, parent, sums, partial):
     """Downwards: sums = the coarse system's solution, after `coarse_up`."""
     n_parts = sums.shape[1]
@@ -196,7 +198,7 @@ def coarse_down(start, stop, inverse, ties, parent, sums, partial):
         times(inverse[r], partial[r], sums[r])
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def times(a, v, out):
     """out = a v for a symmetric a."""
     n = len(v)
@@ -207,7 +209,7 @@ def times(a, v, out):
             out[q] += a[p, q] * v[p]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def prolong(start, stop, starts, coarse, rest, out, dots):
     """Replace the means of out's aggregates by `coarse`; dots[r] = rest[r] . out[r]."""
     for r in range(start, stop):

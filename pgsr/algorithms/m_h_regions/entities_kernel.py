@@ -11,12 +11,14 @@ the number of threads, so neither do sums.
 import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
+
 CHUNKS = 16
 
 _MOST_STEPS = 200
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def project_leaves(start, stop, y, w, parent, n_inner, prices, totals, entities, mu, nu, active, number, missing):
     """Project every leaf onto its totals at these prices: the best mu and nu, and the sizes at which it is positive.
 
@@ -49,7 +51,7 @@ def project_leaves(start, stop, y, w, parent, n_inner, prices, totals, entities,
             active[s, c] = now[s]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def project(y, q, total, entities, a, b, now, before):
     """(a, b) such that x[s] = max(0, y[s] + q[s] + a + s b) has this total > 0 and this number of entities.
 
@@ -93,7 +95,7 @@ def project(y, q, total, entities, a, b, now, before):
     return a, b
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def update(before, now):
     """before = now; returns whether anything changed."""
     changed = False
@@ -103,7 +105,7 @@ def update(before, now):
     return changed
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_total(y, q, total, a, b, now):
     """The a at which x[s] = max(0, y[s] + q[s] + a + s b) adds up to total > 0; `now` says where x is positive.
 
@@ -125,7 +127,7 @@ def fit_total(y, q, total, a, b, now):
     return a
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def positive(y, q, a, b, now):
     """Where y + q + a + s b > 0, into `now`; how many sizes changed, and how many are positive."""
     changed, n = 0, 0
@@ -137,7 +139,7 @@ def positive(y, q, a, b, now):
     return changed, n
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sums(y, q, now):
     """Over some sizes: sums of 1, s, s^2, y, s y, q and s q; those of y exact."""
     n, first, second, extra, extra_people = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -154,7 +156,7 @@ def sums(y, q, now):
     return n, first, second, groups, people, extra, extra_people
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def second_size(y, q, total, entities, only):
     """The b at which a second size has taken so many groups from `only`, which has them all, that entities fit."""
     more = entities > only * total
@@ -168,7 +170,7 @@ def second_size(y, q, total, entities, only):
     return best + 2.0 * moved / (found - only)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
     """The dual value size by size; it lacks mu and nu times what is missing at the leaves.
 
@@ -197,7 +199,7 @@ def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, ac
         value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
     """How prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
 
@@ -225,7 +227,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
         add_paid(active, first_child, n_inner, i, prices, paid)
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def paid_on(start, stop, active, first_child, n_inner, prices, paid):
     """`paid[i, 0, c]` adds the prices that leaf c sees over the active sizes of chunk i, `paid[i, 1, c]` s times."""
     for i in range(start, stop):

@@ -8,13 +8,14 @@ Every loop works on the chunks start .. stop - 1, for `pgsr.parallel.share`. Chu
 of threads, so neither do sums.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 CHUNKS = 16
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, value, number, count, paid):
     """Which leaves are positive at these prices, what they add up to, and the dual value size by size.
 
@@ -57,7 +58,7 @@ def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active
             value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, prices, paid):
     """How prices respond if the active leaves take `change[c]` more: the Hessian of the dual, up and down each tree.
 
@@ -91,7 +92,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
                         paid[i, leaf] += on[leaf] * price
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def paid_on(start, stop, active, first_child, n_inner, prices, paid):
     """`paid[i, c]` adds the prices that leaf c sees over the active sizes of chunk i."""
     n_sizes = active.shape[0]

@@ -16,10 +16,10 @@ sizes x regions, so that one size is contiguous. Every loop works on the sizes s
     active[s, c]            1 where leaf c is positive at size s, uint8
 """
 
-import numba as nb
+from pgsr.compilation import compiled
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def newton_pass(start, stop, y, w, first_child, n_inner, mu, nu, active, gain, offset):
     """Upward pass: linear demands if active leaves stay active.
 
@@ -47,7 +47,7 @@ def newton_pass(start, stop, y, w, first_child, n_inner, mu, nu, active, gain, o
             offset[s, r] = (total_offset + residual) / scale
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def set_prices(start, stop, w, parent, n_inner, gain, offset, prices):
     """Downward pass: the prices that the linear demands of `newton_pass` imply."""
     for s in range(start, stop):
@@ -56,7 +56,7 @@ def set_prices(start, stop, w, parent, n_inner, gain, offset, prices):
             prices[s, r] = above - 2.0 * w[r] * (gain[s, r] * above + offset[s, r])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def slope(
     start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, prices_step, mu_step, nu_step, value
 ):
@@ -81,7 +81,7 @@ def slope(
         value[s] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def continuous_point(start, stop, y, w, first_child, n_inner, prices, mu, nu, active, x):
     """The estimate: leaves from their demand, inner regions by adding up."""
     for s in range(start, stop):

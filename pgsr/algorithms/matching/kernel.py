@@ -1,10 +1,11 @@
 """The compiled loop of the optimal matching, on runs of equal sizes."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def match_runs(top_size, top_count, bottom_size, bottom_count):
     """Match the groups of a parent to those of its children, smallest sizes first.
 
