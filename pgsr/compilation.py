@@ -1,8 +1,8 @@
 """Compiled loops: how they are compiled, and the seconds that it takes, which are nobody's solve time.
 
 Numba compiles a function at its first call with arguments of new types and keeps the code on disk. So the first solve
-on a machine takes seconds that later ones do not. Deadlines stop while functions are compiled or loaded from disk
-(`pgsr.solving.Deadline`), and results say apart how long that took. `pgsr warmup` does it beforehand.
+on a machine takes seconds that later ones do not. Deadlines stop while numba is imported and functions are compiled or
+loaded from disk (`pgsr.solving.Deadline`), and results say apart how long that took. `pgsr warmup` does it beforehand.
 """
 
 import threading
@@ -27,14 +27,16 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
         >>> out
         array([1, 1, 3])
     """
-    import numba
+    return _numba().njit(function, cache=True, nogil=True, no_cfunc_wrapper=True, **options)
 
-    _listen()
-    return numba.njit(function, cache=True, nogil=True, no_cfunc_wrapper=True, **options)
+
+def inlined(function: Callable) -> Any:
+    """Make a function part of every compiled one that calls it, instead of one of its own."""
+    return _numba().njit(function, inline="always")
 
 
 def seconds() -> float:
-    """Tell for how long this process has been compiling so far, in seconds of wall time."""
+    """Tell for how long this process has been compiling so far, in seconds of wall time, numba's import included."""
     return _CLOCK.read()
 
 
@@ -89,15 +91,21 @@ _CLOCK = _Clock()
 
 
 @cache
-def _listen() -> None:
-    """Have numba start and stop the clock; its lock is held while a function is compiled or loaded from disk."""
-    from numba.core import event
+def _numba() -> Any:
+    """Import numba, and have it start and stop the clock: its lock is held while a function is compiled or loaded."""
+    _CLOCK.start()
+    try:
+        import numba
+        from numba.core.event import Listener, register
+    finally:
+        _CLOCK.stop()
 
-    class Listener(event.Listener):
+    class Starter(Listener):
         def on_start(self, event: Any) -> None:
             _CLOCK.start()
 
         def on_end(self, event: Any) -> None:
             _CLOCK.stop()
 
-    event.register("numba:compiler_lock", Listener())
+    register("numba:compiler_lock", Starter())
+    return numba

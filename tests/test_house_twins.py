@@ -171,7 +171,7 @@ def kernels_called_elsewhere() -> dict[str, set[str]]:
 
 def compiled_functions(tree: ast.Module) -> set[str]:
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return {f.name for f in functions if re.search("njit|compiled", " ".join(map(ast.unparse, f.decorator_list)))}
+    return {f.name for f in functions if re.search("compiled|inlined", " ".join(map(ast.unparse, f.decorator_list)))}
 
 
 def dotted(path: Path) -> str:

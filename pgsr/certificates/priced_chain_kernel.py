@@ -5,10 +5,9 @@ Chain r has the cells x[i] = x[r, i] and minimises
     sum_i w |x[i] - y[i]|^norm + net[i] (x[i] - y[i])   over   lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
 """
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 NONE = 2**61
 """As an upper bound, or negated as a lower one: there is none."""
@@ -132,7 +131,7 @@ def fit_l1_rows(y, w, net, lower, upper, x):
     return True
 
 
-@nb.njit(inline="always")
+@inlined
 def _mean(total, shift, count, b):
     return (total[b] + shift[b]) / count[b]
 

@@ -4,10 +4,9 @@ Tables are attributes x rows, so that a column is contiguous. A marginal is a li
 conditions, then the member's, then the relative's; a cell is the sum of stride times code.
 """
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 
 @compiled
@@ -50,7 +49,7 @@ def count(
                 _count_related(own, theirs, role_of[start : start + size], related[m], pairs, weight, cells)
 
 
-@nb.njit(inline="always")
+@inlined
 def _code(table, row, attribute, stride, start, stop):
     code = 0
     for t in range(start, stop):
@@ -58,7 +57,7 @@ def _code(table, row, attribute, stride, start, stop):
     return code
 
 
-@nb.njit(inline="always")
+@inlined
 def _seen(codes, i):
     for j in range(i):  # noqa: SIM110 - numba knows no generator expressions
         if codes[j] == codes[i]:
@@ -66,7 +65,7 @@ def _seen(codes, i):
     return False
 
 
-@nb.njit
+@compiled
 def _count_related(own, theirs, roles, related, pairs, weight, cells):
     """A member counts once per cell however many relatives fit; with `pairs`, once per role of a relative that fits."""
     size = len(roles)

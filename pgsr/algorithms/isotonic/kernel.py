@@ -68,7 +68,7 @@ def l1_smallest(y, out):
     """
     n = len(y)
     heap = np.empty(n + 1, np.int64)
-    size = 0
+    size = np.int64(0)  # not a literal, for which `_sink` would be compiled once more
     for i in range(n):
         value = y[i]
         # Push y[i] twice and drop the top; in one sweep where y[i] is below the top.
@@ -76,7 +76,7 @@ def l1_smallest(y, out):
             _sink(heap, size, value)
         heap[size] = value
         child = size
-        size += 1  # noqa: SIM113, the heap's size, not an index
+        size += 1
         while child > 0:
             parent = (child - 1) >> 1
             if heap[parent] >= value:

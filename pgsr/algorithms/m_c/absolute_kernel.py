@@ -1,9 +1,8 @@
 """The loops of absolute values with a proximal term, see `emd_dual`. Arrays as in `tree_kernel`."""
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 _TRIES = 3
 
@@ -55,7 +54,7 @@ def chain_minimiser(y, centre, weight, rho, price, start, n, place, jump, bend, 
             size = sift_up(place, jump, bend, size, root, 0.0, -slope)
 
 
-@nb.njit(inline="always")
+@inlined
 def sift_up(place, jump, bend, size, key, leap, turn):
     child = size
     while child > 0:
@@ -68,7 +67,7 @@ def sift_up(place, jump, bend, size, key, leap, turn):
     return size + 1
 
 
-@nb.njit(inline="always")
+@inlined
 def sift_down(place, jump, bend, size):
     size -= 1
     key = place[size]

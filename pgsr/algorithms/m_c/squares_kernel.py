@@ -4,13 +4,12 @@ Arrays and ranges as in `tree_kernel`, but fits work on the chunks start .. stop
 block. The weights of the leaves are one number per leaf or one per cell.
 """
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 
-@nb.njit(inline="always")
+@inlined
 def push(s, start, stop, blocks, total, begin):
     """Put the block start:stop with sum s on the stack, pooled with those before it that are not below its mean."""
     while blocks > 0:
@@ -25,7 +24,7 @@ def push(s, start, stop, blocks, total, begin):
     return blocks + 1
 
 
-@nb.njit(inline="always")
+@inlined
 def pool(y, price, rate, n, edges, known, sums, total, begin):
     """Pool adjacent violators of y + rate * price: block b is begin[b]:begin[b + 1] with sum total[b]; how many.
 
@@ -99,7 +98,7 @@ def fit_leaves(
         cost[k] = spent
 
 
-@nb.njit(inline="always")
+@inlined
 def push_weighted(s, w, start, blocks, total, mass, begin):
     """`push` where the block has weight w."""
     while blocks > 0:
@@ -116,7 +115,7 @@ def push_weighted(s, w, start, blocks, total, mass, begin):
     return blocks + 1
 
 
-@nb.njit(inline="always")
+@inlined
 def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, begin):
     """`pool` of y + price / 2 weight: a block's total is of weight * y + price / 2, its mass of the weights."""
     blocks = 0

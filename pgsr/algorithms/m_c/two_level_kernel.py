@@ -4,10 +4,9 @@ Arrays and ranges as in `tree_kernel`. Aggregate p is the cells starts[p]:starts
 the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 """
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 
 @compiled
@@ -37,7 +36,7 @@ def coarse_leaves(start, stop, edges, inside, gain, chunk_from, chunk_start, chu
                 out[r, p, q] = (starts[p + 1] - starts[p]) * squares[p + 1, q + 1] * (starts[q + 1] - starts[q])
 
 
-@nb.njit(inline="always")
+@inlined
 def add_block(start, stop, gain, starts, aggregate_of, squares):
     """Add gain (1_b . v)^2 of the block of cells start:stop, as a quadratic form in V, to `squares`.
 
@@ -137,7 +136,7 @@ def fine_leaves(
             pivot[r, i] = max(total, 0.0) + least
 
 
-@nb.njit(inline="always")
+@inlined
 def add_missed(first, last, start, stop, gain, steps):
     size = last - first
     if stop - start < size:
@@ -198,7 +197,7 @@ def coarse_down(start, stop, inverse, ties, parent, sums, partial):
         times(inverse[r], partial[r], sums[r])
 
 
-@nb.njit(inline="always")
+@inlined
 def times(a, v, out):
     """out = a v for a symmetric a."""
     n = len(v)

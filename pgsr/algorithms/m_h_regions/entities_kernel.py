@@ -8,10 +8,9 @@ Loops work on the leaves, chunks or sizes start .. stop - 1, for `pgsr.parallel.
 the number of threads, so neither do sums.
 """
 
-import numba as nb
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
 CHUNKS = 16
 
@@ -234,7 +233,7 @@ def paid_on(start, stop, active, first_child, n_inner, prices, paid):
         add_paid(active, first_child, n_inner, i, prices, paid)
 
 
-@nb.njit(inline="always")
+@inlined
 def add_paid(active, first_child, n_inner, i, prices, paid):
     """Set what is paid over the sizes of chunk i."""
     n_sizes, n_leaves = active.shape

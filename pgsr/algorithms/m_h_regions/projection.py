@@ -1,6 +1,5 @@
 """M_H with the public total of every region: the continuous optimum."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -90,13 +89,13 @@ class Maximisable(Protocol):
 
 def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
     """The relaxed optimum by its dual, proved to `PROVED_GAP`; rounded where the problem is in integers."""
-    start = time.perf_counter()
+    begun = deadline.spent
     relaxed = problem.relaxed()
     dual, tolerance = dual_of(relaxed), _LOOSEST
     point = dual.start()
     while True:
         point = dual.maximum(point, tolerance, deadline)
-        seconds = Seconds(solve=time.perf_counter() - start)
+        seconds = Seconds(solve=deadline.spent - begun)
         estimate, multipliers = dual.estimate(point), dual.multipliers(point)
         certificate = certify(relaxed, estimate, multipliers)
         if certificate.gap is not None and certificate.gap <= PROVED_GAP:
@@ -108,9 +107,9 @@ def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], 
             return Result(Status.FAILED, reason, None, certificate, seconds)
     if not problem.integer:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
-    start = time.perf_counter()
+    certified = deadline.spent
     rounded = replace(estimate, values=nearest(estimate.values))
-    seconds = replace(seconds, round=time.perf_counter() - start)
+    seconds = replace(seconds, round=deadline.spent - certified)
     reason = "relaxation solved, then every cell rounded to the nearest integer; the bound is the relaxation's"
     certificate = certify(problem, rounded, multipliers)
     return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=multipliers)
