@@ -15,7 +15,7 @@ def number_of_threads() -> int:
     """The number of threads that compiled loops may use: that of processors, or `NUMBA_NUM_THREADS`."""
     from numba import config
 
-    return config.NUMBA_NUM_THREADS
+    return vars(config)["NUMBA_NUM_THREADS"]
 
 
 def share(function: Callable[..., Any], rows: range, cells_per_row: int, *arguments: Any) -> None:
