@@ -1,5 +1,6 @@
 """Compilation: measured apart from solving, outside every time limit, and done beforehand by `pgsr warmup`."""
 
+import gc
 import json
 import os
 import subprocess
@@ -137,6 +138,18 @@ def test_deadlines_stand_still_while_functions_are_compiled():
     assert deadline.spent < 0.05
     time.sleep(0.06)
     assert deadline.passed
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_garbage_is_collected_again_after_compilation(wanted):
+    before = gc.isenabled()
+    try:
+        (gc.enable if wanted else gc.disable)()
+        with compiling(), compiling():
+            assert not gc.isenabled()
+        assert gc.isenabled() is wanted
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_threads_that_compile_at_once_are_counted_once():

@@ -101,7 +101,9 @@ def block_root(y, centre, price, weight, curve, start, stop, v):
         low, high = line + weight * (side - held), line + weight * (side + held)
         if held > 0 and low <= 0.0 <= high:
             return v, 0
-        slope, beside = (high, side + held) if high < 0.0 else (low, side - held)
+        slope, beside = low, side - held
+        if high < 0.0:
+            slope, beside = high, side + held
         v -= slope / (curve * (stop - start))
         side, held = 0, 0
         for i in range(start, stop):
@@ -207,8 +209,9 @@ def fit_leaves(
     """
     work, flags = np.empty((5, 2 * n + 2)), np.empty((2, n + 1), np.bool_)
     marks, begin = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    value, free, moved = np.empty(n), np.empty(n, np.bool_), np.empty(n)
+    value, free = np.empty(n), np.empty(n, np.bool_)
     for k in range(start, stop):
+        moved = change[k]
         for i in range(n):
             moved[i] = 0.0
         price = prices[chunk_node[k]]
@@ -236,8 +239,6 @@ def fit_leaves(
                     squares += w * step * step
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k, 0], cost[k, 1] = absolute, 0.5 * rho * squares
 
 

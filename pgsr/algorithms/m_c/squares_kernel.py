@@ -62,8 +62,9 @@ def fit_leaves(
     Starts from the blocks given, inside[l, 2] of leaf l. `level` becomes the value of a block, change[k] = sum over the
     leaves of chunk k of x - y, cost[k] that of w (x - y)^2.
     """
-    total, sums, moved, begin = np.empty(n), np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
+    total, sums, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for k in range(start, stop):
+        moved = change[k]
         for i in range(n):
             moved[i] = 0.0
         spent = 0.0
@@ -93,8 +94,6 @@ def fit_leaves(
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
             spent += weight[l] * squares
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k] = spent
 
 
@@ -147,9 +146,10 @@ def fit_weighted_leaves(
     edges, inside, gain, level, change, cost,
 ):  # fmt: skip
     """`fit_leaves` with one weight per cell, shape of y."""
-    total, mass, sums, masses, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    total, mass, sums, masses = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     begin = np.empty(n + 1, np.int64)
     for k in range(start, stop):
+        moved = change[k]
         for i in range(n):
             moved[i] = 0.0
         spent = 0.0
@@ -176,8 +176,6 @@ def fit_weighted_leaves(
                     spent += w[i] * d * d
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k] = spent
 
 
