@@ -1,6 +1,7 @@
 """The places where work runs: the threads of compiled loops, and mappers onto threads, processes or a cluster."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,10 +41,24 @@ def share(function: Callable[..., Any], rows: range, cells_per_row: int, *argume
     if len(ranges) == 1:
         function(rows.start, rows.stop, *arguments)
         return
-    pool = _pool(number_of_threads(), os.getpid())
-    tasks = [pool.submit(function, rows.start + start, rows.start + stop, *arguments) for start, stop in ranges]
-    for task in tasks:
-        task.result()
+    left = deque(ranges)
+
+    def work() -> None:
+        while left:
+            try:
+                start, stop = left.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            function(rows.start + start, rows.start + stop, *arguments)
+
+    helpers = number_of_threads() - 1
+    tasks = [_pool(helpers, os.getpid()).submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        for task in tasks:
+            if not task.cancel():  # others may keep the helpers busy; what was left is done by now
+                task.result()
 
 
 def share_levels(function: Callable[..., Any], levels: list[range], cells_per_row: int, *arguments: Any) -> None:
