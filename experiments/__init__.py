@@ -1,4 +1,4 @@
-"""Experiments: each one file, a frozen description and what it prints, writes and draws."""
+"""The experiments, one file each: a frozen description, and what it prints, writes and draws."""
 
 if __name__ == "experiments":  # by its folder in a checkout; the package is pgsr.experiments
     from pgsr.checkout import one_name

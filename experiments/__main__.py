@@ -1,4 +1,4 @@
-"""`python -m pgsr.experiments`: the command line. Text becomes values here and nowhere else."""
+"""The command line `python -m pgsr.experiments`. Text becomes values here and nowhere else."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""All experiments. A new one is a module with an `EXPERIMENT`, and a line in each of the two lists here."""
+"""The list of all experiments. A new one is a module with an `EXPERIMENT`, and a line in each of the two lists here."""
 
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.fioretto2019 import (
@@ -51,7 +51,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 
 
 def find(name: str) -> Experiment:
-    """Find the experiment of this id, in any case.
+    """Find the experiment of this id, in upper or lower case.
 
     Raises:
         ExperimentError: there is none.

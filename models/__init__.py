@@ -5,6 +5,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
 
     one_name(__name__)
 
+from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cumulative_flow import CumulativeFlow
 from pgsr.models.cvxpy_ import Cvxpy
@@ -15,7 +16,6 @@ from pgsr.models.mathopt_ import MathOpt
 from pgsr.models.scip_ import Scip
 from pgsr.models.scipy_ import Scipy
 from pgsr.models.table_constraints import TableConstraints
-from pgsr.models.two_stage import MidpointBottomUp, TwoStage
 
 __all__ = [
     "Assignment",

@@ -1,4 +1,4 @@
-"""The command `python -m pgsr.models`: which solvers this machine has."""
+"""The command `python -m pgsr.models`, which lists the solvers that this machine has."""
 
 from rich.console import Console
 from rich.table import Table

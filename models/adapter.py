@@ -17,10 +17,10 @@ from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 
 BYTES_PER_UNKNOWN = 400
-"""Of a formulated program; what a solver adds to it is its own."""
+"""The memory of a formulated program, without what a solver adds."""
 
 BYTES_PER_STEPPED_UNKNOWN = 6_000
-"""Of a program of unit steps, a few dozen steps per unknown."""
+"""The memory of a program of unit steps, a few dozen steps per unknown."""
 
 
 class Route(Enum):
@@ -51,11 +51,11 @@ class SolverModel(GatedMethod):
 
     @abstractmethod
     def unavailable(self) -> Result | None:
-        """Give a result that says what to install, or None. Must not start the solver."""
+        """Give a result that says what to install, or None. It must not start the solver."""
 
     @abstractmethod
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
-        """Solve within the limit. May raise `Stopped`."""
+        """Solve within the limit. It may raise `Stopped`."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class SolverModel(GatedMethod):
         return repr(self).removesuffix("()")
 
     def too_large(self, program: SolverProgram) -> str | None:
-        """Say why this program exceeds the solver's licence or our way to build it, or None. Asked before the solve."""
+        """Say why this program exceeds the solver's licence or our way to build it, or None; asked before a solve."""
         del program
         return None
 
@@ -181,7 +181,7 @@ class _Clock:
 
 
 def _not_a_run(given: object) -> str:
-    """What to return instead of what `run` returned, for the author of a new solver."""
+    """Make the answer to an adapter that returned something else than a `Run`, for the author of a new solver."""
     what = given.answer if isinstance(given, Run) else given
     where = "Run.answer" if isinstance(given, Run) else "run"
     return (

@@ -1,4 +1,4 @@
-"""Installed? Licensed? How large? Which problems? Answered without starting a solver.
+"""The facts about solvers that need no solver to start: installed or not, licence, largest size, kinds of problems.
 
 Solvers are found through the entry points of the group `pgsr.solvers`: every installed package may declare a function
 without arguments that returns a list of `SolverInfo`, and pgsr declares its own in the same way, in pyproject.toml.
@@ -144,7 +144,7 @@ def scipy() -> list[SolverInfo]:
 
 
 def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:
-    """Who solves what: for every method and every problem's label "exact", "steps", "rounded" or "".
+    """List for every method how it solves every problem: by the problem's label "exact", "steps", "rounded" or "".
 
     "exact": an optimum of the problem as stated. "steps": the same by a sequence of linear programs. "rounded": the
     relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.

@@ -18,7 +18,7 @@ from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 
 _BYTES_PER_CELL = 50
-"""Of the real and the integer values and the certificate, besides what `around` needs."""
+"""The memory of the real and the integer values and the certificate, besides what `around` needs."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ SOLVERS: Mapping[str, _Known] = {
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
 
 OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
-"""Within which OSQP's answers pass our checks; within the 1e-5 that CVXPY asks for most of them do not."""
+"""The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
 
 
 @dataclass(frozen=True)

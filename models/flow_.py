@@ -24,10 +24,10 @@ LARGEST_AROUND = 10_000_000
 """Most unknowns around a continuous optimum: one arc per fractional unknown."""
 
 _BYTES_PER_UNKNOWN = 400
-"""Of the network from scratch, a few arcs each way per unknown; around an optimum it is smaller."""
+"""The memory of the network from scratch, a few arcs each way per unknown; around an optimum it is smaller."""
 
 _REACH = 3
-"""Steps each way around the current flow."""
+"""The number of steps each way around the current flow that get arcs."""
 
 _NEAR = 1e-7
 """A continuous optimum this close to an integer counts as that integer."""
@@ -35,7 +35,7 @@ _NEAR = 1e-7
 
 @dataclass(frozen=True)
 class Flow(GatedMethod):
-    """The integer optimum of M_H or of the naive problem by min-cost flow with convex costs.
+    """The method that solves M_H or the naive problem in integers, by min-cost flow with convex costs.
 
     The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r.
     What arrives at a leaf goes to the sink, or where every region's total is public to the leaf's own sink, which takes

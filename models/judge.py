@@ -1,4 +1,4 @@
-"""A solver's word is not a result: its answer is judged here before anything is called solved."""
+"""The judge of solvers' answers: each is checked here before anything is called solved."""
 
 import math
 from dataclasses import dataclass, replace

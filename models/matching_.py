@@ -44,7 +44,7 @@ LARGEST_LP = 500_000
 
 @dataclass(frozen=True)
 class Assignment:
-    """The assignment problem on the dense matrix of all pairs of groups: G^2 variables.
+    """The matcher by the assignment problem on the dense matrix of all pairs of groups: G^2 variables.
 
     Solved by `solver`: "scipy" (shortest augmenting paths) or "ortools" (cost-scaling push-relabel). No time limit:
     neither can be interrupted. Above `LARGEST_ASSIGNMENT` groups it refuses.
@@ -94,7 +94,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class TransportFlow:
-    """The transportation problem as a min-cost flow, by OR-tools: one arc per pair of runs.
+    """The matcher by the transportation problem as a min-cost flow, by OR-tools: one arc per pair of runs.
 
     a_i units enter at run i of the parent, b_j leave at run j of the children, and the arc between them costs
     |x_i - y_j| a unit. Runs are at most K + 1 for the parent and (K + 1) x children, however many groups there are.
@@ -136,7 +136,7 @@ class TransportFlow:
 
 @dataclass(frozen=True)
 class TransportLp:
-    """The transportation problem as a linear program, by HiGHS through SciPy: one variable per pair of runs.
+    """The matcher by the transportation problem as a linear program, by HiGHS in SciPy: one variable per pair of runs.
 
     The constraint matrix is the incidence matrix of a bipartite graph, hence totally unimodular: with integer a and b
     every vertex is integral, and the dual simplex method ends at a vertex. The answer is rounded against floating point

@@ -84,7 +84,7 @@ class MathOpt(SolverModel):
 
 
 def _proto(program: SolverProgram) -> Any:
-    """The model as arrays; MathOpt's own way makes one Python object per unknown."""
+    """Build the model from arrays, because MathOpt's own way makes one Python object per unknown."""
     model_pb2 = load("ortools.math_opt.model_pb2")
     proto = model_pb2.ModelProto()
     proto.variables.ids.extend(range(program.n))

@@ -1,4 +1,4 @@
-"""The import of solver packages, which are optional: when one is used; where it is missing, a result says so."""
+"""The import of optional solver packages, made when one is used; a missing package is a result that says so."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from pgsr.method import Result, Status
 
 
 def load(module: str) -> Any:
-    """Import a module; None if it is not installed."""
+    """Import a module; return None if it is not installed."""
     try:
         return import_module(module)
     except ImportError:

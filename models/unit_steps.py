@@ -10,7 +10,7 @@ from pgsr.models.program import Program, SolverProgram
 
 
 def absolute_values(program: Program) -> SolverProgram:
-    """|z| = up + down with z = base + up - down: two more unknowns and one more row per cell.
+    """Write |z| = up + down with z = base + up - down: two more unknowns and one more row per cell.
 
         minimise    sum_j weight[j] (up[j] + down[j])    + a constant where a bound keeps z[j] away from 0
         subject to  z = base + up - down,  up, down >= 0,  and the program's own conditions.

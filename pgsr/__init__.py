@@ -1,4 +1,4 @@
-"""Privacy-preserving group size release: noise, exact post-processing, certificates."""
+"""The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
 from pgsr import metrics
 from pgsr.budget import Budget, Ledger

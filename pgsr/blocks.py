@@ -7,7 +7,7 @@ BLOCK_CELLS = 500_000
 
 
 def row_blocks(rows: slice, n_columns: int) -> Iterator[slice]:
-    """The rows in blocks of at most `BLOCK_CELLS` cells (one row at least)."""
+    """Divide the rows into blocks of at most `BLOCK_CELLS` cells (one row at least)."""
     step = max(1, BLOCK_CELLS // n_columns)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))

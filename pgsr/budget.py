@@ -19,7 +19,7 @@ MOST_LEVELS = 10_000
 
 @dataclass(frozen=True)
 class Budget:
-    """The epsilon of every level of a hierarchy, root first. Levels compose: the total is their sum, exactly.
+    """A budget of one epsilon per level of a hierarchy, root first. Levels compose: the total is exactly their sum.
 
     Inside a level every region gets the level's epsilon, because one entity lies in one region of it (parallel
     composition). A level with epsilon 0 is not measured.

@@ -1,4 +1,4 @@
-"""The folders models/ and experiments/ of a checkout are the packages pgsr.models and pgsr.experiments.
+"""The link between a checkout's folders models/ and experiments/ and the packages pgsr.models and pgsr.experiments.
 
 The two folders stand at the top of the repository, where a reader looks for them, but no package index could take
 packages with such names: they would overwrite those of others. So they have one name, below `pgsr`, that works from a
@@ -21,7 +21,7 @@ from types import ModuleType
 
 
 def one_name(folder: str) -> None:
-    """Make `folder`, and whatever is imported below it from now on, other words for the modules of `pgsr.<folder>`.
+    """Make `folder`, and all that is imported below it from now on, a second name of the modules of `pgsr.<folder>`.
 
     >>> import pgsr.models.adapter
     >>> one_name("models")
@@ -35,7 +35,7 @@ def one_name(folder: str) -> None:
 
 
 class _SameModules(MetaPathFinder, Loader):
-    """Finds `folder.x` as `pgsr.folder.x`. A `__main__` is run and not imported, so it is left to others."""
+    """A finder that resolves `folder.x` to `pgsr.folder.x`, but leaves `__main__`, which is run, to others."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

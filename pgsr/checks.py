@@ -27,7 +27,7 @@ def require_source(source: object) -> None:
 
 
 def checked_limit(seconds: Any) -> float | None:
-    """A time limit: None, or a finite number of seconds above 0."""
+    """Check a time limit: None, or a finite number of seconds above 0."""
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:

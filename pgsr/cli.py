@@ -89,7 +89,7 @@ def release(
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
     from pgsr.release import EXAMPLE, ConfigError, ReleaseConfig, publish
     from pgsr.release import finish as complete
-    from pgsr.release.progress import Stages
+    from pgsr.release.running.progress import Stages
 
     if example:
         print(EXAMPLE, end="")
@@ -130,7 +130,7 @@ def validate(
 ) -> None:
     """Say what would be released: reads the configuration and public tables, opens no private one, charges nothing."""
     from pgsr.release import ConfigError, outline
-    from pgsr.release.schema import schema_text
+    from pgsr.release.configuration.schema import schema_text
 
     if schema:
         print(schema_text(), end="")
@@ -164,7 +164,7 @@ def check(
         from pgsr.synthesis.check import check_synthesis as verify
     else:
         from pgsr.release import check as verify
-    from pgsr.release.progress import Stages
+    from pgsr.release.running.progress import Stages
 
     with Stages(_console(quiet=as_json)) as stages:
         stages("checking")
@@ -220,7 +220,7 @@ def plan(
 ) -> None:
     """Estimate errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
     from pgsr.release import ReleaseConfig, forecast
-    from pgsr.release.progress import Stages
+    from pgsr.release.running.progress import Stages
 
     console, asked = _console(), ReleaseConfig.read(config)
     with Stages(console) as stages:

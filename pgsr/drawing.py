@@ -43,7 +43,7 @@ class Look:
 
 
 LEVELS = (Look("#1B3A8A", "o"), Look("#7C7B78", "s"), Look("#C9A227", "^"), Look("#7A3B69", "D"))
-"""Levels of a hierarchy, root first."""
+"""The looks of the levels of a hierarchy, root first."""
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -95,7 +95,7 @@ def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -
 
 
 LETTERS = 13.0
-"""Per inch of text in a title; text in a legend is smaller."""
+"""Letters per inch of text in a title; text in a legend is smaller."""
 
 
 HANDLE = 0.55

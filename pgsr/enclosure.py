@@ -26,17 +26,17 @@ def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def root_above(x: Fraction) -> Fraction:
-    """A number above sqrt(x), x >= 0, by at most 2^-199."""
+    """Compute a number above sqrt(x), x >= 0, by at most 2^-199."""
     return Fraction(isqrt((x.numerator << 2 * _BITS) // x.denominator) + 1, 1 << _BITS)
 
 
 def root_below(x: Fraction) -> Fraction:
-    """A number of at most sqrt(x), x >= 0, by less than 2^-199."""
+    """Compute a number of at most sqrt(x), x >= 0, by less than 2^-199."""
     return Fraction(isqrt((x.numerator << 2 * _BITS) // x.denominator), 1 << _BITS)
 
 
 def rounded_down(x: Fraction) -> Fraction:
-    """The largest number of at most x with 80 leading bits or one more: short enough to print."""
+    """Find the largest number of at most x with 80 or 81 leading bits, which is short enough to print."""
     shift = _KEPT_BITS - abs(x.numerator).bit_length() + x.denominator.bit_length()
     unit = Fraction(2) ** -shift
     return (x / unit).__floor__() * unit

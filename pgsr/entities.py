@@ -1,4 +1,4 @@
-"""The numbers of entities of regions (persons, if groups are households): exact, noisy, and when they are possible."""
+"""The numbers of entities of regions (persons, if groups are households): exact ones, noisy ones, and their limits."""
 
 from collections.abc import Sequence
 

@@ -6,48 +6,48 @@ class PgsrError(Exception):
 
 
 class ArgumentError(PgsrError, TypeError):
-    """An argument is of the wrong kind."""
+    """An error of an argument of the wrong kind."""
 
 
 class HierarchyError(PgsrError, ValueError):
-    """The regions do not form a tree."""
+    """An error of regions that form no tree."""
 
 
 class CountError(PgsrError, ValueError):
-    """The counts are not non-negative integers that add up over the hierarchy."""
+    """An error of counts that are no non-negative integers, or do not add up over the hierarchy."""
 
 
 class BudgetError(PgsrError, ValueError):
-    """A privacy budget is malformed, does not add up, or is already spent."""
+    """An error of a privacy budget that is malformed, does not add up, or is already spent."""
 
 
 class NoiseError(PgsrError, ValueError):
-    """A source of noise is malformed."""
+    """An error of a malformed source of noise."""
 
 
 class ProblemError(PgsrError, ValueError):
-    """A problem is stated on a measurement that does not fit it."""
+    """An error of a problem stated on a measurement that does not fit it."""
 
 
 class TooLargeError(ProblemError):
-    """Numbers exceed what exact arithmetic in 64 bits can hold."""
+    """An error of numbers that exceed what exact arithmetic in 64 bits can hold."""
 
 
 class DataError(PgsrError, ValueError):
-    """A data set is absent or is not what it should be."""
+    """An error of a data set that is absent or is not what it should be."""
 
 
 class TableError(PgsrError, ValueError):
-    """A table of entities, groups or regions is absent, malformed or contradicts another."""
+    """An error of a table of entities, groups or regions that is absent, malformed or contradicts another."""
 
 
 class MemoryNeededError(PgsrError):
-    """More memory would be needed than the machine has free."""
+    """An error of work that needs more memory than the machine has free."""
 
 
 class NoEstimateError(PgsrError):
-    """A result without an estimate was asked for one; the message says why there is none."""
+    """An error of asking a result for the estimate that it has not; the message says why there is none."""
 
 
 class MethodError(PgsrError, ValueError):
-    """A method was constructed with a value it does not know, or fails inside."""
+    """An error of a method that was constructed with a value it does not know, or that fails inside."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The values of a view on every region; possibly fractional, negative or inconsistent (relaxations are).
+    """The values of a view on every region; possibly fractional, negative or inconsistent, as relaxations are.
 
     Attributes:
         hierarchy: the regions.
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def as_counts(self) -> Any:
-        """The values as counts per size, whatever they are; shape (regions, K + 1)."""
+        """The values converted to counts per size, of any sign; shape (regions, K + 1)."""
         return self.values if self.view is View.COUNTS else counts_of_cumulative(self.values)
 
     def row(self, region: int) -> np.ndarray:
@@ -72,7 +72,7 @@ class Estimate:
         return sizes_figure(" / ".join(self.hierarchy.paths[place]), [Curve("estimate", values, ESTIMATED)], cumulative)
 
     def counts(self) -> CountOfCounts:
-        """The finished answer.
+        """Convert to a `CountOfCounts`, which has to be integer, non-negative and consistent.
 
         Raises:
             CountError: a count is fractional, negative, or the regions do not add up; the message names it.

@@ -63,7 +63,7 @@ def noisy_numbers(
 
 
 def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = None) -> np.ndarray:
-    """The consistent, non-negative integers G nearest to noisy numbers: post-processing, free however often it runs.
+    """Find the consistent non-negative integers G nearest to noisy numbers: post-processing, which costs nothing.
 
         minimise sum_r (G[r] - noisy[r])^2   subject to   G[r] = sum over children of G,  G >= 0 integer,
 

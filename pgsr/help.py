@@ -2,7 +2,7 @@
 
 
 def examples(*lines: tuple[str, str], after: str = "") -> str:
-    """Write commands and what each does, a line each, for the end of a command's help.
+    """Write commands and what each does, one per line, for the end of a command's help.
 
     Args:
         lines: pairs of a command and what it does.

@@ -54,7 +54,7 @@ class Hierarchy:
 
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[str]], *, pad_ragged: bool = False) -> "Hierarchy":
-        """The hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
+        """Make the hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
 
         Args:
             paths: one sequence of names per region, from the root down. Names may repeat in different branches.
@@ -95,7 +95,7 @@ class Hierarchy:
 
     @classmethod
     def from_parents(cls, names: Sequence[str], parents: Sequence[int], *, pad_ragged: bool = False) -> "Hierarchy":
-        """The hierarchy in which region i is called `names[i]` and lies directly below region `parents[i]`.
+        """Make the hierarchy in which region i is called `names[i]` and lies directly below region `parents[i]`.
 
         Args:
             names: one name per region; siblings must differ, regions of different branches need not.
@@ -143,13 +143,13 @@ class Hierarchy:
         return int(self.level_start[-2])
 
     def level(self, level: int) -> slice:
-        """The regions of one level."""
+        """Give the regions of one level, as a slice."""
         if not _is_index(level) or not 0 <= level < self.n_levels:
             raise HierarchyError(f"level {level!r} does not exist; levels run 0..{self.n_levels - 1}")
         return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
 
     def children(self, region: int) -> range:
-        """The regions directly below one, as indices."""
+        """Give the regions directly below one, as indices."""
         if not _is_index(region) or not 0 <= region < self.n_regions:
             raise HierarchyError(f"region {region!r} does not exist; regions run 0..{self.n_regions - 1}")
         return range(int(self.first_child[region]), int(self.first_child[region + 1]))
@@ -158,7 +158,7 @@ class Hierarchy:
         return self.paths[region][-1]
 
     def index(self, path: Sequence[str]) -> int:
-        """The region with this path."""
+        """Find the index of the region with this path."""
         try:
             return self._index[tuple(path)]
         except (KeyError, TypeError):
@@ -166,7 +166,7 @@ class Hierarchy:
             raise HierarchyError(f"no region {shown}; regions are named by their path from the root") from None
 
     def find(self, region: int | Sequence[str] | None) -> int:
-        """The region with this path or this index; the root if None.
+        """Find the region with this path or this index; the root if None.
 
         Raises:
             HierarchyError: there is none.
@@ -193,7 +193,7 @@ class Hierarchy:
         return np.flatnonzero(~self.padded)
 
     def region_columns(self, level_names: Sequence[str] | None = None) -> dict[str, Any]:
-        """What describes the regions in a table, by column: `region_id`, `level`, `is_leaf`, a name per level.
+        """The columns that describe the regions in a table: `region_id`, `level`, `is_leaf`, a name per level.
 
         Every column has one entry per region; those of a padded region are those of its copies. Levels are called
         level_0, level_1, ... if no names are given.
@@ -202,7 +202,7 @@ class Hierarchy:
         return region_columns(self.real_paths, leaves, checked_level_names(self.n_levels, level_names))
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
-        """The regions as a data frame, one row each: `region_columns` and the `parent_id`, None at the root.
+        """Make a data frame of the regions, one row each: `region_columns` and the `parent_id`, None at the root.
 
         A region that padding repeats has one row, that of a leaf.
 
@@ -254,7 +254,7 @@ class Hierarchy:
 
     @property
     def levels_text(self) -> str:
-        """Numbers of regions from the root down, such as 1 / 9 / 51."""
+        """The numbers of regions from the root down in words, such as 1 / 9 / 51."""
         return " / ".join(f"{n:,}" for n in np.diff(self.level_start))
 
     def __repr__(self) -> str:

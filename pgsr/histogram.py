@@ -86,7 +86,7 @@ class CountOfCounts:
 
     @classmethod
     def from_listed(cls, hierarchy: Hierarchy, counts: object, name: str = "") -> "CountOfCounts":
-        """Take rows in the order in which the caller listed the leaves, as in `Hierarchy.from_paths(leaves)`.
+        """Make counts from rows in the order of the caller's leaves, as in `Hierarchy.from_paths(leaves)`.
 
         A hierarchy keeps siblings together, so its rows may be in another order than the caller's list.
 
@@ -129,7 +129,7 @@ class CountOfCounts:
         return block if isinstance(block, np.ndarray) else block.toarray()
 
     def row(self, region: int) -> np.ndarray:
-        """Dense counts of one region; shape (K + 1,)."""
+        """Give the dense counts of one region; shape (K + 1,)."""
         return self.rows(region, region + 1)[0]
 
     def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":

@@ -1,11 +1,11 @@
-"""A short table of what something is, for notebooks."""
+"""A short table of facts about an object, for notebooks."""
 
 from collections.abc import Mapping
 from html import escape
 
 
 def facts_table(title: str, facts: Mapping[str, object]) -> str:
-    """An HTML table with one line per fact; facts that are None are left out.
+    """Write an HTML table with one line per fact; facts that are None are left out.
 
     Example:
         >>> facts_table("Hierarchy", {"regions": 1200, "levels": None})

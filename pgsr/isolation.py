@@ -1,4 +1,4 @@
-"""A task in a process of its own: with a hard time limit and its own peak memory, and its crash does not spread."""
+"""The run of a task in a process of its own, with a time limit and its own peak memory; a crash does not spread."""
 
 import contextlib
 import os
@@ -113,7 +113,7 @@ def forget_peak() -> bool:
 
 @dataclass(frozen=True)
 class _Ready:
-    """The child is about to start the task and holds this much."""
+    """The message that the child is about to start the task, with the memory that it holds."""
 
     baseline_bytes: int
 

@@ -16,11 +16,11 @@ OTHER_COLUMNS = ("region_id", "level", "is_leaf", "group_size", "n_groups", "noi
 """Columns besides those of names, here and in the tables of a release."""
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Region, size and value of every row."""
+"""The region, the size and the value of every row."""
 
 
 def region_columns(paths: Sequence[Sequence[str]], is_leaf: np.ndarray, level_names: Sequence[str]) -> dict[str, Any]:
-    """What describes a region in a table, by column: `region_id`, `level`, `is_leaf`, a name per level or None.
+    """Make the columns that describe regions: `region_id`, `level`, `is_leaf`, a name per level or None.
 
     Every column has one entry per region.
     """
@@ -36,7 +36,7 @@ def region_columns(paths: Sequence[Sequence[str]], is_leaf: np.ndarray, level_na
 
 
 def checked_level_names(n_levels: int, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the levels, root first; level_0, level_1, ... if None is given.
+    """Check the names of the levels, root first; level_0, level_1, ... if None is given.
 
     Raises:
         ArgumentError: there is not one per level, or a name is empty, repeated or that of another column.
@@ -57,7 +57,7 @@ def checked_level_names(n_levels: int, names: Sequence[str] | None) -> tuple[str
 
 
 def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes: int, zeros: bool) -> Cells:
-    """The rows of some regions: all sizes with `zeros`, else size 0, sizes that occur, and size K of the first region.
+    """List the rows of some regions: all sizes with `zeros`, else 0, sizes that occur, and K of the first region.
 
     Raises:
         MemoryNeededError: the rows do not fit.
@@ -77,7 +77,7 @@ def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes
 
 
 def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str = "group_size") -> "pd.DataFrame":
-    """The rows as a data frame: what describes the region, then its size, then the value."""
+    """Make a data frame of the rows: what describes the region, then its size, then the value."""
     import pandas as pd
 
     region, sizes, values = cells

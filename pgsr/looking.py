@@ -1,4 +1,4 @@
-"""The truth, the noisy values and the release of one region in one figure."""
+"""The figure of one region's truth, noisy values and release."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def overlay(
     region: int | Sequence[str] | None = None,
     view: View | None = None,
 ) -> "Figure":
-    """Draw what is given of one region over each other: black the truth, orange the noise, blue the release.
+    """Draw what is given of one region over each other: the truth black, the noise orange, the release blue.
 
     With a truth there is a second panel with the distances from it, because noise is small beside counts. Such a figure
     is private, as the truth is.

@@ -59,6 +59,7 @@ class Measurement:
         secure: whether the noise came from `Secure`, so that a privacy claim is possible.
         data_set: name of the data set.
         totals_epsilon: exact epsilon spent on noisy totals, besides `epsilon`.
+        max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
     """
 
     hierarchy: Hierarchy
@@ -71,6 +72,7 @@ class Measurement:
     secure: bool
     data_set: str = ""
     totals_epsilon: Fraction = Fraction(0)
+    max_quantity: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
@@ -95,8 +97,14 @@ class Measurement:
         return self.totals
 
     def view_of(self, level: int) -> View:
-        """The view measured on this level."""
+        """Give the view measured on this level."""
         return self.view[level] if isinstance(self.view, tuple) else self.view
+
+    def noise_scale(self, level: int) -> Fraction | None:
+        """The scale of the noise on this level, sensitivity / epsilon; None if it was not measured."""
+        if not self.epsilon[level]:
+            return None
+        return noise_sensitivity(self.view_of(level), self.max_quantity) / self.epsilon[level]
 
     @property
     def label(self) -> str:
@@ -179,6 +187,15 @@ _COLUMNS = {
 """The columns of a view's values, and of what they belong to."""
 
 
+def noise_sensitivity(view: View, max_quantity: int) -> int:
+    """The largest L1 change of one region's vector when one entity of at most this quantity joins or leaves a group.
+
+    The group moves from size s to s + M at most: still two cells of the counts, but M cells of the cumulative counts by
+    one, or one ranked size by M.
+    """
+    return view.sensitivity if view is View.COUNTS else view.sensitivity * max_quantity
+
+
 def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.ndarray:
     """Tell which regions get noise; shape (regions,), bool."""
     spent = np.array([level > 0 for level in epsilon])
@@ -205,7 +222,7 @@ def checked_epsilon(epsilon: object, n_levels: int) -> None:
 
 
 def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:
-    """As int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
+    """Check the values: int64 of shape (regions, K + 1), or the tuple of ranked vectors that was given.
 
     Raises:
         ProblemError, CountError: another shape, or no integers.

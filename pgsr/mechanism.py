@@ -67,7 +67,7 @@ class Mechanism:
         return self.post_process(self.noise.measure(truth, source, ledger), limit)
 
     def post_process(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """Post-process a measurement as `release` does, its own or a published one; the result holds the measurement.
+        """Post-process a measurement, this mechanism's or a published one; the result holds the measurement.
 
         Costs no privacy, needs no truth, and gives the same answer for the same measurement, so that anybody can
         repeat it.
@@ -94,14 +94,14 @@ class Mechanism:
             raise ProblemError(reason)
 
     def refusal(self, measurement: Measurement) -> str | None:
-        """None, or the reason why post-processing cannot follow this measurement."""
+        """Give the reason why post-processing cannot follow this measurement, or None."""
         if isinstance(self.post, Method):
             return self.post.supports(self.stated(measurement))
         supports = getattr(self.post, "supports", None)
         return supports(measurement) if supports is not None else None
 
     def stated(self, measurement: Measurement) -> Problem:
-        """The problem of a measurement that the method solves.
+        """State the problem of a measurement that the method solves.
 
         Raises:
             ProblemError: it is of a view for which `problem` has to be given.

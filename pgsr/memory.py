@@ -5,7 +5,7 @@ import psutil
 from pgsr.errors import MemoryNeededError
 
 SMALLER = "lower the largest size K or release fewer regions at a time"
-"""What to do about most tables that are too large."""
+"""The remedy for most tables that are too large."""
 
 
 def require(n_bytes: int, what: str, remedy: str = SMALLER) -> None:

@@ -1,4 +1,4 @@
-"""What a method is and what it answers."""
+"""The interface of methods, and the results that they give."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
-"""Of conditions that an answer may violate, in the order of columns."""
+"""The kinds of conditions that an answer may violate, in the order of columns."""
 
 
 class Status(Enum):
-    """How a solve ended; the value is a sentence."""
+    """The way in which a solve ended; the value is a sentence."""
 
     OPTIMAL = "proved optimal"
     FEASIBLE = "feasible, not proved optimal"
@@ -39,7 +39,7 @@ ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 
 @dataclass(frozen=True)
 class Seconds:
-    """Wall time of the three parts of a solve, in seconds, and apart from them what it took to compile our loops.
+    """The wall time of the three parts of a solve, in seconds, and apart from them what it took to compile our loops.
 
     `compile` is near 0 but for first solves, see `pgsr.compilation`; no limit and no `total` contains it.
     """
@@ -57,7 +57,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Residuals:
-    """By how much a continuous answer misses the optimality conditions, recomputed by us, each relative to its scale.
+    """The violations of the optimality conditions by a continuous answer, each relative to its scale; computed by us.
 
     Attributes:
         primal: largest violated condition.
@@ -72,7 +72,7 @@ class Residuals:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An answer that judges itself: its certificate was recomputed from problem and estimate alone.
+    """A result of a method; its certificate was recomputed from problem and estimate alone.
 
     Attributes:
         status: how the solve ended.
@@ -99,7 +99,7 @@ class Result:
 
     @property
     def estimate(self) -> Estimate:
-        """The estimate.
+        """The estimate; raises `NoEstimateError` if there is none.
 
         Raises:
             NoEstimateError: there is none; the message says why.
@@ -109,7 +109,7 @@ class Result:
         return self.answer
 
     def facts(self) -> dict[str, Any]:
-        """What is known of the result, name by name: numbers as numbers, None where there is none.
+        """Collect the facts about the result by name: numbers as numbers, None where there is none.
 
         `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column. Violations
         are counts by kind, times are seconds, residuals are relative.
@@ -136,7 +136,7 @@ class Result:
         }
 
     def to_frame(self) -> "pd.DataFrame":
-        """`facts` as a data frame of one row, so that results can be put below each other."""
+        """Make a data frame of one row from `facts`, so that results can be put below each other."""
         import pandas as pd
 
         return pd.DataFrame([self.facts()])
@@ -170,10 +170,10 @@ class Result:
 
 @runtime_checkable
 class Method(Protocol):
-    """Solves a stated problem. Specialised algorithms and solver models are the same thing to the caller."""
+    """The interface of whatever solves a stated problem, a specialised algorithm or a solver model."""
 
     def supports(self, problem: Problem) -> str | None:
-        """None, or the reason why this method does not solve this problem."""
+        """Give the reason why this method does not solve this problem, or None."""
         ...
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
@@ -183,7 +183,7 @@ class Method(Protocol):
 
 @runtime_checkable
 class PostProcess(Protocol):
-    """Turns a measurement into an estimate that is not the optimum of one stated problem.
+    """The interface of whatever turns a measurement into an estimate without solving one stated problem.
 
     It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent.
     """

@@ -13,14 +13,14 @@ from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.group_totals import noisy_totals
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals, measured_regions
+from pgsr.measurement import Measurement, Totals, measured_regions, noise_sensitivity
 from pgsr.random import Source, StreamId
 from pgsr.views import View, cumulative, ranked
 
 
 @dataclass(frozen=True)
 class Geometric:
-    """Adds double-geometric noise to one view of every region: epsilon-differentially private.
+    """The noise step that adds double-geometric noise to one view of every region: epsilon-differentially private.
 
     Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
     sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
@@ -133,6 +133,7 @@ class Geometric:
             secure=source.secure,
             data_set=truth.name,
             totals_epsilon=self.totals_epsilon,
+            max_quantity=self.max_quantity,
         )
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
@@ -173,14 +174,15 @@ class Geometric:
             secure=False,
             data_set=truth.name,
             totals_epsilon=self.totals_epsilon,
+            max_quantity=self.max_quantity,
         )
 
     def _laws(self, n_levels: int) -> list[DoubleGeometric | None]:
         pairs = zip(self._views(n_levels), self.budget(n_levels).levels, strict=True)
-        return [DoubleGeometric(self._sensitivity(view) / epsilon) if epsilon else None for view, epsilon in pairs]
-
-    def _sensitivity(self, view: View) -> int:
-        return view.sensitivity if view is View.COUNTS else view.sensitivity * self.max_quantity
+        most = self.max_quantity
+        return [
+            DoubleGeometric(noise_sensitivity(view, most) / epsilon) if epsilon else None for view, epsilon in pairs
+        ]
 
     def _views(self, n_levels: int) -> tuple[View, ...]:
         if not isinstance(self.view, tuple):
@@ -191,7 +193,7 @@ class Geometric:
 
 
 def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
-    """A fresh array of the view's values; with a noisy total, cumulative counts from above and `total` ranked sizes."""
+    """Make a fresh array of the view's values; cumulative counts from above where totals are noisy."""
     if view is View.COUNTS:
         return counts.astype(np.int64, copy=True)
     if view is View.CUMULATIVE:

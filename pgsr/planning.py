@@ -135,7 +135,7 @@ def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction,
 def stand_in_of(
     hierarchy: Hierarchy, leaf_totals: Sequence[int], size_law: Sequence[float], seed: int = 0
 ) -> CountOfCounts:
-    """A stand-in from public facts alone: the tree, every leaf's number of groups, and a law of sizes 0..K.
+    """Make a stand-in from public facts alone: the tree, every leaf's number of groups, and a law of sizes 0..K.
 
     The groups of every leaf are drawn from `size_law` (a published national table, a textbook law), so that rare sizes
     occur somewhere, as in real data.

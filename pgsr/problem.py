@@ -30,7 +30,7 @@ LARGEST_WEIGHT = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise the distance to noisy values y over all x that satisfy the stated conditions:
+    """A problem: minimise the distance to noisy values y over all x that satisfy the stated conditions:
 
         minimise    sum over regions r, cells i of  w[r] |x[r, i] - y[r, i]|^norm
         subject to  integer:      x[r, i] integer
@@ -213,13 +213,19 @@ class Problem:
 
     @classmethod
     def naive(cls, measurement: Measurement) -> "Problem":
-        """Every region alone: counts projected onto {x >= 0 integer, sum x = G}. Kuo et al. 2018, section 4.1."""
+        """State the naive problem: counts of every region alone, x >= 0 integer with sum x = G.
+
+        Source: Kuo et al. 2018, section 4.1.
+        """
         _require(measurement, "naive", View.COUNTS)
         return cls.about(measurement, "naive", Totals.REGIONS, consistent=False)
 
     @classmethod
     def isotonic(cls, measurement: Measurement, norm: int = 2) -> "Problem":
-        """Every region alone: the nearest non-decreasing vector (H_c, H_g). Kuo et al. 2018, sections 4.2 and 4.3."""
+        """State the nearest non-decreasing vector of every region alone (H_c, H_g).
+
+        Source: Kuo et al. 2018, sections 4.2 and 4.3.
+        """
         _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
         label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
         totals = None if measurement.public is Totals.ROOT else Totals.REGIONS
@@ -227,7 +233,10 @@ class Problem:
 
     @classmethod
     def mean_consistency(cls, measurement: Measurement) -> "Problem":
-        """Least squares under consistency alone, weights 1 / variance, signs and fractions free. Hay et al. 2010."""
+        """State least squares under consistency alone, weights 1 / variance, any signs and fractions.
+
+        Source: Hay et al. 2010.
+        """
         _require(measurement, "mean consistency", View.COUNTS, View.CUMULATIVE)
         return cls.about(
             measurement,
@@ -242,7 +251,9 @@ class Problem:
     def m_h(
         cls, measurement: Measurement, totals: Totals | str = Totals.ROOT, entities: np.ndarray | None = None
     ) -> "Problem":
-        """M_H: the nearest consistent non-negative integer counts. Fioretto and Van Hentenryck 2019, section 5.
+        """State M_H: the nearest consistent non-negative integer counts.
+
+        Source: Fioretto and Van Hentenryck 2019, section 5.
 
         Args:
             measurement: of counts.
@@ -257,18 +268,21 @@ class Problem:
 
     @classmethod
     def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
-        """M_c: the nearest consistent monotone cumulative counts. Fioretto and Van Hentenryck 2019, section 8."""
+        """State M_c: the nearest consistent monotone cumulative counts.
+
+        Source: Fioretto and Van Hentenryck 2019, section 8.
+        """
         _require(measurement, "M_c", View.CUMULATIVE)
         label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
         return cls.about(measurement, label, totals, norm=norm, monotone=True)
 
     def relaxed(self) -> "Problem":
-        """The same problem without integrality (the papers' M^r before its rounding)."""
+        """Make the same problem without integrality (the papers' M^r before its rounding)."""
         return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
 
     @property
     def target(self) -> np.ndarray:
-        """y as one array; shape (regions, K + 1), int64.
+        """The noisy values y as one array; shape (regions, K + 1), int64.
 
         Raises:
             ProblemError: the values are ranked, so of different lengths.
@@ -322,7 +336,7 @@ class Problem:
 
     @property
     def exceeds_arithmetic(self) -> str | None:
-        """Why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
+        """The reason why sums along the trees and exact proofs in 64-bit integers are not possible, or None."""
         values = [self.values] if isinstance(self.values, np.ndarray) else list(self.values)
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
@@ -332,7 +346,7 @@ class Problem:
 
     @property
     def contradiction(self) -> str | None:
-        """Why no point satisfies the conditions, or None if some point does."""
+        """The reason why no point satisfies the conditions, or None if some point does."""
         totals = self.stated_totals
         if self.nonnegative and totals is not None and int(totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
@@ -375,7 +389,7 @@ class Problem:
 
 
 def precision_weights(measurement: Measurement) -> np.ndarray:
-    """Integers proportional to epsilon_level^2, so to 1 / variance of the noise; shape (regions,)."""
+    """Compute integers proportional to epsilon_level^2, so to 1 / variance of the noise; shape (regions,)."""
     squares = [epsilon**2 for epsilon in measurement.epsilon]
     scale = lcm(*(square.denominator for square in squares))
     integers = [int(square * scale) for square in squares]
@@ -387,7 +401,7 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
 
 
 def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
-    """As int64 of shape (regions,), or (1,) for the root's number alone."""
+    """Convert to int64 of shape (regions,), or (1,) for the root's number alone."""
     given = as_array(groups)
     if given.shape not in ((n_regions,), (1,)) or given.dtype.kind not in "iu":
         raise ProblemError(
@@ -398,7 +412,7 @@ def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
 
 
 def _contradicting_totals(tree: Hierarchy, totals: np.ndarray) -> str | None:
-    """Why no consistent counts have these public totals, or None if some do."""
+    """Say why no consistent counts have these public totals, or return None if some do."""
     for level in range(tree.n_levels - 1):
         below = tree.sum_children(totals, level)
         here = totals[tree.level(level)]

@@ -38,11 +38,11 @@ class ByteStream:
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def words(self, n: int) -> np.ndarray:
-        """The next n uniform 32-bit words."""
+        """Draw the next n uniform 32-bit words."""
         return np.frombuffer(self._encryptor.update(bytes(4 * n)), "<u4")
 
     def bits(self, n_bytes: int) -> int:
-        """The next 8 n_bytes bits as one integer."""
+        """Draw the next 8 n_bytes bits as one integer."""
         return int.from_bytes(self._encryptor.update(bytes(n_bytes)), "big")
 
 

@@ -22,7 +22,7 @@ MOST_MARKS = 120
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values of one table in one region.
+    """The values of one table in one region.
 
     Attributes:
         label: in the legend.
@@ -82,7 +82,7 @@ def _finish(axes: "Axes", x_label: str, y_label: str) -> None:
 
 
 def _label(axis: "Axis") -> None:
-    """At least three whole numbers with thousands apart, however narrow the range is."""
+    """Label an axis with at least three whole numbers, thousands apart, however narrow the range is."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     low, high = axis.get_view_interval()

@@ -1,4 +1,4 @@
-"""One stable text per region: its path of names."""
+"""The text that identifies a region: its path of names."""
 
 from collections.abc import Sequence
 from urllib.parse import unquote
@@ -7,7 +7,7 @@ from pgsr.errors import HierarchyError
 
 
 def region_id(path: Sequence[str]) -> str:
-    """The names from the root down to a region, joined by "/".
+    """Write the names from the root down to a region, joined by "/".
 
     A "/" or "%" inside a name is written as %2F or %25, so that different paths have different ids. The id of a region
     does not depend on which other regions there are.
@@ -20,7 +20,7 @@ def region_id(path: Sequence[str]) -> str:
 
 
 def path_of_id(text: str) -> tuple[str, ...]:
-    """The path that `region_id` wrote.
+    """Read the path that `region_id` wrote.
 
     Raises:
         HierarchyError: the text is not one that `region_id` writes.

@@ -15,7 +15,7 @@ import numpy as np
 
 
 class View(Enum):
-    """The vector of a region that is measured. Every view holds the same information."""
+    """The kind of vector that is measured of a region. Every view holds the same information."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"

@@ -31,7 +31,7 @@ class Conversion(StrEnum):
 
 
 def rho_of(epsilon: Number, delta: Number, conversion: Conversion = Conversion.CLOSED) -> Fraction:
-    """A rho such that rho-zCDP implies (epsilon, delta)-differential privacy, from below.
+    """Compute a rho such that rho-zCDP implies (epsilon, delta)-differential privacy, from below.
 
     CLOSED: (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2, to 20 digits. TIGHT: the largest, to 13 digits.
 
@@ -55,7 +55,7 @@ def rho_of(epsilon: Number, delta: Number, conversion: Conversion = Conversion.C
 
 
 def epsilon_of(rho: Number, delta: Number, conversion: Conversion = Conversion.CLOSED) -> Fraction:
-    """An epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy, from above.
+    """Compute an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy, from above.
 
     CLOSED: rho + 2 sqrt(rho ln(1/delta)), to 20 digits. TIGHT: the least, to 13 digits.
 
@@ -79,7 +79,7 @@ def epsilon_of(rho: Number, delta: Number, conversion: Conversion = Conversion.C
 
 
 def _order(objective: Callable[[float], float]) -> Fraction:
-    """The a that a floating point search over x = ln(a - 1) finds best; any other would be valid too."""
+    """Find the best order a by a floating point search over x = ln(a - 1); any other order would be valid, too."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(objective, bounds=(-20, 60), method="bounded", options={"xatol": 1e-10, "maxiter": 500})

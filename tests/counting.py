@@ -27,8 +27,8 @@ class Counting:
         self.asked.append(identity)
         return self.source.stream(identity)
 
-    def require_once(self, expected: Iterable[StreamId]) -> int:
-        """Raise AssertionError unless these streams were asked for, each once, and no others; how many there were."""
+    def assert_once(self, expected: Iterable[StreamId]) -> int:
+        """Assert that these streams were asked for, each once, and no others; return how many there were."""
         asked, wanted = Counter(self.asked), set(expected)
         assert asked, "no noise was asked for"
         again = {identity: n for identity, n in asked.items() if n > 1}

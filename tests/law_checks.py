@@ -25,7 +25,7 @@ ONE = Fraction(1)
 Drawn = Callable[[CountOfCounts], Hashable]
 
 
-def noisy_totals_lose_their_epsilon() -> int:
+def check_noisy_totals_lose_their_epsilon() -> int:
     """One empty group more: no more than e^epsilon after post-processing, and exactly that before it."""
 
     def final(truth: CountOfCounts) -> Hashable:
@@ -44,7 +44,7 @@ def noisy_totals_lose_their_epsilon() -> int:
     return n
 
 
-def noisy_entities_lose_their_epsilon() -> int:
+def check_noisy_entities_lose_their_epsilon() -> int:
     """One entity more, below K G and above it, whoever's numbers of groups are public."""
 
     def drawn(truth: CountOfCounts) -> Hashable:
@@ -65,7 +65,7 @@ def noisy_entities_lose_their_epsilon() -> int:
     return n
 
 
-def values_lose_no_more_beside_noisy_totals() -> int:
+def check_values_lose_no_more_beside_noisy_totals() -> int:
     """Given any noisy totals, all levels together: an entity loses the values' epsilon, an empty group the totals'.
 
     An empty group changes one count by 1, too, which is half of what noise of sensitivity 2 hides.

@@ -1,5 +1,6 @@
 """Small confidential tables for tests of releases."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,21 @@ import pyarrow.parquet as pq
 
 from pgsr.ledger import LedgerFile, Loss
 from pgsr.release import ReleaseConfig, publish
+
+
+def config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:
+    """The configuration that `write_config` writes, read."""
+    return ReleaseConfig.read(write_config(folder, mechanism, name, **keys))
+
+
+def left(folder: Path) -> Fraction:
+    """The epsilon that is left in the ledger of `folder`."""
+    return LedgerFile(folder / "ledger.jsonl").left.parts[0]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def release(config: ReleaseConfig, rehearse: bool = False) -> Path:

@@ -141,7 +141,9 @@ MUTANTS = [
     Mutant("candidates share noise, by values", draws.candidates_with_one_noise, streams.candidates_are_told_apart),
     Mutant("candidates claim privacy", draws.candidates_that_claim_privacy, streams.claims_are_those_of_the_source),
     Mutant("entities drawn twice", draws.entities_drawn_twice, streams.streams_are_asked_for_once),
-    Mutant("entities drawn twice, by the law", draws.entities_drawn_twice, laws.noisy_entities_lose_their_epsilon),
+    Mutant(
+        "entities drawn twice, by the law", draws.entities_drawn_twice, laws.check_noisy_entities_lose_their_epsilon
+    ),
     Mutant(
         "totals with the noise of counts", draws.totals_with_the_noise_of_counts, streams.streams_are_asked_for_once
     ),
@@ -169,7 +171,7 @@ MUTANTS = [
     Mutant(
         "epsilon of totals on every level, by losses",
         draws.totals_epsilon_on_every_level,
-        laws.values_lose_no_more_beside_noisy_totals,
+        laws.check_values_lose_no_more_beside_noisy_totals,
     ),
     Mutant(
         "epsilon of totals on every level, by likelihood",
@@ -179,20 +181,22 @@ MUTANTS = [
     Mutant(
         "epsilon of totals on every level, by the law",
         draws.numbers_epsilon_on_every_level,
-        laws.noisy_totals_lose_their_epsilon,
+        laws.check_noisy_totals_lose_their_epsilon,
     ),
     Mutant(
         "epsilon of entities on every level",
         draws.numbers_epsilon_on_every_level,
-        laws.noisy_entities_lose_their_epsilon,
+        laws.check_noisy_entities_lose_their_epsilon,
     ),
     Mutant(
         "all of epsilon beside noisy totals",
         draws.values_epsilon_not_reduced,
-        laws.values_lose_no_more_beside_noisy_totals,
+        laws.check_values_lose_no_more_beside_noisy_totals,
     ),
     Mutant(
-        "true totals beside noisy ones", draws.totals_ignored_by_vectors, laws.values_lose_no_more_beside_noisy_totals
+        "true totals beside noisy ones",
+        draws.totals_ignored_by_vectors,
+        laws.check_values_lose_no_more_beside_noisy_totals,
     ),
     Mutant("an entity's quantity ignored, by likelihood", leaks.quantities_ignored, checks.r7_likelihood_of_quantities),
     Mutant(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import test_synthesis_privacy
+import synthesis_fits
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -60,7 +60,7 @@ def charged_at_the_end(patch: MonkeyPatch) -> None:
 
         return fitted
 
-    around(patch, test_synthesis_privacy, "fit", settled)
+    around(patch, synthesis_fits, "fit", settled)
 
 
 def half_the_sensitivity(patch: MonkeyPatch) -> None:

@@ -15,8 +15,9 @@ from pytest import MonkeyPatch  # noqa: PT013
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile, Loss
-from pgsr.release import ReleaseConfig, artefact, checking, manifest
+from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing
+from pgsr.release.folder import artefact, manifest
 from pgsr.tables import PrivateLog
 
 # Fields that tell of the data

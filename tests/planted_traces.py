@@ -20,8 +20,9 @@ import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
 from pgsr.budget import exact
 from pgsr.ledger import Charge, LedgerFile, Loss
-from pgsr.release import ReleaseConfig, Terms, artefact, manifest
+from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
+from pgsr.release.folder import artefact, manifest
 
 # What is said
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
-from made_tables import release, write_config, write_tables
+from made_tables import contents, left, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
 from pgsr.double_geometric import DoubleGeometric
@@ -75,10 +75,6 @@ def made(folder: Path, rehearse: bool = False) -> Path:
         raise AssertionError(f"no release: {error}") from error
 
 
-def left(folder: Path) -> Fraction:
-    return LedgerFile(folder / "ledger.jsonl").left.parts[0]
-
-
 def files_follow_from_noisy_values() -> None:
     """Data that differ by a row and happen to get the same noisy values are published byte for byte alike.
 
@@ -97,7 +93,7 @@ def files_follow_from_noisy_values() -> None:
             drawn.append(values.copy())
 
         with noise_by(record):
-            first = _contents(made(folder))
+            first = contents(made(folder))
         rows = [row for members in range(1, size.max() + 1) for row in np.flatnonzero(size == members)[:3]]
         assert len(rows) >= 6
         for row in rows:
@@ -110,7 +106,7 @@ def files_follow_from_noisy_values() -> None:
                 values[:] = next(again)
 
             with noise_by(replay):
-                second = _contents(made(folder))
+                second = contents(made(folder))
             assert first == second, f"{[name for name in first if first[name] != second.get(name)]} tell of row {row}"
 
 
@@ -215,10 +211,6 @@ def _secure_draws() -> Iterator[list[np.ndarray]]:
     with noise_by(record), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Secure, "stream", noted)
         yield drawn
-
-
-def _contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def _refusal(folder: Path) -> str:

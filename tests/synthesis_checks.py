@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_synthesis_privacy as privacy
+import synthesis_fits as fits
+import test_synthesis_curator
 
 from pgsr import Seeded
 from pgsr.errors import PgsrError
@@ -23,7 +24,7 @@ def fits_are_blind() -> None:
         found = [_blindly(truth, neighbours) for truth in _far(neighbours)]
         assert all(one == found[0] for one in found), f"{neighbours}: something besides noisy answers tells of the data"
         spent, left = found[0][-2:]
-        assert len(spent) == 2 * privacy.BUDGET.rounds, "an operation was not charged, or one was left out"
+        assert len(spent) == 2 * fits.BUDGET.rounds, "an operation was not charged, or one was left out"
         assert left == 0
 
 
@@ -31,17 +32,17 @@ def rounds_cost_what_is_charged() -> None:
     """For all neighbours of small populations, both by replacement and removal; equality is attained."""
     for neighbours in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
         with pytest.MonkeyPatch.context() as patch:
-            privacy.test_neighbours_are_told_apart_no_better_than_charged(neighbours, patch)
+            test_synthesis_curator.test_neighbours_are_told_apart_no_better_than_charged(neighbours, patch)
 
 
 def rounds_are_charged_first() -> None:
     """Every selection and every measurement, before a byte is asked for."""
-    privacy.test_charged_before_drawn()
+    test_synthesis_curator.test_charged_before_drawn()
 
 
 def _far(neighbours: Neighbours) -> Iterator[Population]:
     """Groups of one kind of person, of another, and mixed ones."""
-    largest = privacy.DOMAIN.max_size
+    largest = fits.DOMAIN.max_size
     sizes = np.resize([1, 2, largest], N_GROUPS)
     for number in range(4):
         ours = np.resize([1, largest, 2, 1][number:], N_GROUPS) if neighbours is Neighbours.ADD_REMOVE else sizes
@@ -53,12 +54,12 @@ def _far(neighbours: Neighbours) -> Iterator[Population]:
             3: np.tile([0, 1], (n, 1)),
         }[number]
         homes = np.full((N_GROUPS, 1), number % 2)
-        yield Population(privacy.DOMAIN, homes, persons, np.repeat(np.arange(N_GROUPS), ours), np.zeros(n, int))
+        yield Population(fits.DOMAIN, homes, persons, np.repeat(np.arange(N_GROUPS), ours), np.zeros(n, int))
 
 
 def _blindly(truth: Population, neighbours: Neighbours) -> tuple:
-    exact, asked = counts(truth, privacy.WORKLOAD), []
-    measure, ledger = Curator.measure, RhoLedger(privacy.BUDGET.rho)
+    exact, asked = counts(truth, fits.WORKLOAD), []
+    measure, ledger = Curator.measure, RhoLedger(fits.BUDGET.rho)
 
     def noted(self: Curator, query: int) -> Any:
         asked.append(query)
@@ -71,9 +72,9 @@ def _blindly(truth: Population, neighbours: Neighbours) -> tuple:
         try:
             fitted = adaptive.fit(
                 truth,
-                privacy.WORKLOAD,
-                privacy.Memory(),
-                privacy.BUDGET,
+                fits.WORKLOAD,
+                fits.Memory(),
+                fits.BUDGET,
                 source=Seeded("blind"),
                 neighbours=neighbours,
                 n_persons=24,
@@ -84,5 +85,5 @@ def _blindly(truth: Population, neighbours: Neighbours) -> tuple:
     told = fitted.transcript
     history = tuple((r.query, r.surprise, r.largest, r.mean) for r in fitted.history)
     facts = told.n_groups, told.n_persons, told.measured, str(told.privacy)
-    answers = fitted.distribution.answers(privacy.WORKLOAD).tobytes()
+    answers = fitted.distribution.answers(fits.WORKLOAD).tobytes()
     return facts, history, answers, tuple(ledger.spent), ledger.left

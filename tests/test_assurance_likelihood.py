@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from instances import FULL
 from law_checks import (
-    noisy_entities_lose_their_epsilon,
-    noisy_totals_lose_their_epsilon,
-    values_lose_no_more_beside_noisy_totals,
+    check_noisy_entities_lose_their_epsilon,
+    check_noisy_totals_lose_their_epsilon,
+    check_values_lose_no_more_beside_noisy_totals,
 )
 from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
@@ -130,7 +130,7 @@ def test_likelihood_ratio_with_noisy_totals(name: str, share: str, counted: Call
 
 
 @pytest.mark.assure("R7")
-@pytest.mark.parametrize("check", [noisy_totals_lose_their_epsilon, noisy_entities_lose_their_epsilon])
+@pytest.mark.parametrize("check", [check_noisy_totals_lose_their_epsilon, check_noisy_entities_lose_their_epsilon])
 def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], None]) -> None:
     """On one, two and three levels, and with two leaves; equality is attained on each."""
     counted(check(), "likelihoods")
@@ -138,7 +138,7 @@ def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], N
 
 @pytest.mark.assure("R7")
 def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
-    counted(values_lose_no_more_beside_noisy_totals(), "losses")
+    counted(check_values_lose_no_more_beside_noisy_totals(), "losses")
 
 
 @pytest.mark.assure("R7")

@@ -133,8 +133,11 @@ def named(mechanism: Mechanism) -> str:
     return f"{mechanism.post!r} {problem} on {mechanism.noise.view.name}, {mechanism.noise.totals}"  # type: ignore[union-attr]
 
 
-def replay(mechanism: Mechanism, n_pairs: int) -> int:
-    """That many pairs whose noisy values are answered: what fails twice shows nothing."""
+def check_replays(mechanism: Mechanism, n_pairs: int) -> int:
+    """Assert that post-processing is the same on n_pairs neighbour pairs with equal noisy values; return their number.
+
+    Pairs without an answer do not count, because two failures show nothing.
+    """
     rng = np.random.default_rng(91)
     tried = answered = 0
     while answered < n_pairs:
@@ -150,13 +153,13 @@ def replay(mechanism: Mechanism, n_pairs: int) -> int:
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", OURS, ids=named)
 def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
-    counted(replay(mechanism, scale(10, 1_000)), "neighbour pairs")
+    counted(check_replays(mechanism, scale(10, 1_000)), "neighbour pairs")
 
 
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", MODELS, ids=named)
 def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
-    counted(replay(mechanism, scale(3, 1_000)), "neighbour pairs")
+    counted(check_replays(mechanism, scale(3, 1_000)), "neighbour pairs")
 
 
 def test_every_method_is_replayed() -> None:

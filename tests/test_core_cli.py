@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from typer.testing import CliRunner
 from pgsr import PgsrError, cli
 from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
+from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.outline import deviation
-from pgsr.release.progress import Stages
-from pgsr.release.schema import stored_schema
+from pgsr.release.running.progress import Stages
 
 ROOT = Path(__file__).parent.parent
 
@@ -260,16 +261,13 @@ def test_every_stage_is_known(place):
 
 def shown_on_a_terminal(end: Exception | None = None) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
-    try:
-        with Stages(console) as stages:
-            stages("reading the tables")
-            stages("drawing noise")
-            stages.part(1, 4)
-            stages("stopped, and [this] is " + "long " * 40)
-            if end:
-                raise end
-    except ValueError:
-        pass
+    with pytest.raises(type(end)) if end else nullcontext(), Stages(console) as stages:
+        stages("reading the tables")
+        stages("drawing noise")
+        stages.part(1, 4)
+        stages("stopped, and [this] is " + "long " * 40)
+        if end:
+            raise end
     return console.file.getvalue()
 
 

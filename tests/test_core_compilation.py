@@ -88,7 +88,7 @@ for number in range(12):
                 for problem in problems:
                     if method.supports(problem) is None:
                         method.solve(problem)
-            elif method.supports(cumulative) is None:
+            elif tree.n_levels > 1 and method.supports(cumulative) is None:
                 method.apply(cumulative)
 print(compiled)
 """

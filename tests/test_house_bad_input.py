@@ -17,7 +17,7 @@ from pgsr.release import ReleaseConfig
 CATALOGUE: dict[str, tuple[str, ...]] = {
     "orphan region, unknown parent": (
         "test_core_hierarchy::test_bad_trees_are_refused[parent -2]",
-        "test_tables::test_tables_of_regions_that_are_no_tree",
+        "test_tables_regions::test_tables_of_regions_that_are_no_tree",
     ),
     "two roots": ("test_core_hierarchy::test_bad_trees_are_refused[two roots]",),
     "cycle": ("test_core_hierarchy::test_bad_trees_are_refused[cycle]",),
@@ -25,7 +25,7 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "two parents": ("test_core_hierarchy::test_bad_trees_are_refused[two parents]",),
     "duplicate region id": (
         "test_core_hierarchy::test_bad_trees_are_refused[same path]",
-        "test_tables::test_level_columns_that_are_no_tree",
+        "test_tables_regions::test_level_columns_that_are_no_tree",
     ),
     "same name in two branches": ("test_core_hierarchy::test_same_name_in_two_branches",),
     "ragged depth": (
@@ -35,7 +35,10 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_release::test_branches_of_different_depth",
     ),
     "single child": ("test_core_noise::test_single_child_is_drawn_independently_of_its_parent",),
-    "empty region": ("test_core_noise::test_empty_region_is_measured", "test_tables::test_regions_without_groups_stay"),
+    "empty region": (
+        "test_core_noise::test_empty_region_is_measured",
+        "test_tables_regions::test_regions_without_groups_stay",
+    ),
     "group spanning two leaves": (
         "test_tables::test_rows_that_fit_nowhere_or_twice",
         "test_tables::test_private_groups_are_not_quoted",
@@ -46,14 +49,14 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "absent group table": ("test_tables::test_without_a_table_of_groups_the_totals_must_be_paid_for",),
     "entity with null or unknown group": ("test_tables::test_rows_that_fit_nowhere_or_twice",),
-    "entity with null or unknown region": ("test_tables::test_regions_of_entities_have_to_agree",),
+    "entity with null or unknown region": ("test_tables_regions::test_regions_of_entities_have_to_agree",),
     "region ids read as numbers": (
         "test_core_hierarchy::test_bad_trees_are_refused[number as id]",
-        "test_tables::test_numbers_that_refer_to_text_are_refused",
-        "test_tables::test_csv_ids_keep_their_zeros",
+        "test_tables_ids::test_numbers_that_refer_to_text_are_refused",
+        "test_tables_ids::test_csv_ids_keep_their_zeros",
     ),
     "rows that mislead whoever guesses how to read them": (
-        "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module",
+        "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module",
         "test_tables_hostile::test_every_way_in_agrees_and_one_row_more_is_one_group_one_size_up",
     ),
     "a table that is also the log, ledger or output": (
@@ -61,11 +64,11 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "unicode ids that collide after NFC": (
         "test_core_hierarchy::test_bad_trees_are_refused[two spellings]",
-        "test_tables::test_ids_that_collide_after_normalisation",
+        "test_tables_ids::test_ids_that_collide_after_normalisation",
     ),
     "control characters": (
         "test_core_hierarchy::test_bad_trees_are_refused[zero byte]",
-        "test_tables::test_control_characters",
+        "test_tables_ids::test_control_characters",
     ),
     "negative, NaN, infinite, fractional, > 2^62 counts": (
         "test_core_histogram::test_bad_counts_are_refused_by_name",
@@ -78,7 +81,7 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "size > K": ("test_tables::test_sizes_above_the_largest_are_clipped_and_the_number_stays_private",),
     "K < 1": (
         "test_tables::test_largest_sizes_that_are_none",
-        "test_release::test_every_error_of_a_configuration_names_its_key",
+        "test_release_configuration::test_every_error_of_a_configuration_names_its_key",
     ),
     "K x regions over memory": (
         "test_core_histogram::test_too_large_a_table_is_refused_at_once",
@@ -90,17 +93,17 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
         "test_core_budget::test_budget_cannot_be_spent_twice",
         "test_ledger_file::test_two_processes_cannot_both_spend_the_last",
     ),
-    "solver missing": ("test_models::test_a_missing_package_is_a_sentence",),
-    "solver unlicensed": ("test_models::test_a_licence_file_that_is_none_is_a_sentence",),
-    "solver over its size limit": ("test_models::test_gurobi_beyond_its_bundled_licence",),
+    "solver missing": ("test_models_availability::test_a_missing_package_is_a_sentence",),
+    "solver unlicensed": ("test_models_availability::test_a_licence_file_that_is_none_is_a_sentence",),
+    "solver over its size limit": ("test_models_availability::test_gurobi_beyond_its_bundled_licence",),
     "solver timing out": (
-        "test_models::test_time_limits_end_in_an_honest_status",
-        "test_models::test_a_time_limit_below_any_solver_is_a_status",
+        "test_models_adapter::test_time_limits_end_in_an_honest_status",
+        "test_models_adapter::test_a_time_limit_below_any_solver_is_a_status",
     ),
     "solver returning NaN": ("test_models::test_answers_that_are_wrong_are_refused",),
     "solver with a false 'solved'": (
         "test_models::test_a_false_solved_is_a_failed_row",
-        "test_models::test_whatever_a_solver_does_is_a_status",
+        "test_models_adapter::test_whatever_a_solver_does_is_a_status",
     ),
     "infeasible window": (
         "test_cost_tables::test_windows_that_cannot_reach_the_total_are_widened",
@@ -108,16 +111,16 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     ),
     "killed mid-sweep": (
         "test_experiments_runner::test_nothing_finished_is_lost_to_sigkill",
-        "test_release::test_killed_after_the_charge",
+        "test_release_making::test_killed_after_the_charge",
     ),
     "disk full": (
         "test_experiments_store::test_what_cannot_be_written_is_a_sentence",
-        "test_release::test_a_full_disk_is_refused_beforehand",
+        "test_release_making::test_a_full_disk_is_refused_beforehand",
         "test_ledger_file::test_a_full_disk_charges_nothing",
     ),
     "read-only folder": (
         "test_experiments_store::test_a_read_only_folder_is_a_sentence",
-        "test_release::test_a_read_only_folder_is_refused",
+        "test_release_making::test_a_read_only_folder_is_refused",
         "test_ledger_file::test_a_folder_that_cannot_be_written",
     ),
     "two writers": (

@@ -90,7 +90,7 @@ def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
             source = Counting()
             again = Geometric(noise.view, epsilon, noise.shares, noise.totals)
             again.measure(truth, source)
-            counted(source.require_once(of_measurement(again, tree)), "streams of measurements")
+            counted(source.assert_once(of_measurement(again, tree)), "streams of measurements")
 
 
 @pytest.mark.assure("R5")
@@ -103,7 +103,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
         mechanism = Terms("streams", 3, epsilon, kind, totals=totals).mechanism(tree.n_levels)
         source = Counting(Secure())
         mechanism.release(truth_on(tree, largest), source)
-        counted(source.require_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
+        counted(source.assert_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
 
 
 @pytest.mark.assure("R5")
@@ -126,7 +126,7 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
     monkeypatch.setattr(Secure, "stream", noted)
     release(config)
     noise = config.terms.mechanism(tree.n_levels).noise
-    counted(source.require_once(of_measurement(noise, tree, "made")), "streams of releases")
+    counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
 
 
 @pytest.mark.assure("R5")
@@ -142,7 +142,7 @@ def test_entities(totals: Totals, secure: bool, counted: Callable[[int, str], No
         source = Counting(Secure() if secure else Seeded("entities", replicate))
         people = noisy_entities(truth, noisy, "1/5", source)
         lowered += int(people[0] == truth.max_size * noisy.totals[0])
-        counted(source.require_once(of_regions(tree, "entities")), "streams of entities")
+        counted(source.assert_once(of_regions(tree, "entities")), "streams of entities")
     assert lowered > 5, "K G is never reached"
 
 
@@ -153,7 +153,7 @@ def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
     for largest, epsilon in product((0, 4), (Fraction(1), Fraction(1, 100))):
         source = Counting()
         noisy_totals(truth_on(TREES[name], largest), epsilon, source)
-        counted(source.require_once(of_regions(TREES[name], "totals")), "streams of totals")
+        counted(source.assert_once(of_regions(TREES[name], "totals")), "streams of totals")
 
 
 @pytest.mark.assure("R5")
@@ -168,12 +168,12 @@ def test_choices(counted: Callable[[int, str], None]) -> None:
         ChosenByScore(candidates, "1").release(truth, source)
         marked = [of_measurement(c.noise, DEEP, mark=f", candidate {i}") for i, c in enumerate(candidates)]
         scores = {StreamId("streams", "selection score", 0, (str(i),)) for i in range(len(candidates))}
-        counted(source.require_once(scores.union(*marked)), "streams of choices")
+        counted(source.assert_once(scores.union(*marked)), "streams of choices")
         for chosen in candidates:
             source = Counting()
             ChosenByStatistic(candidates, lambda t, chosen=chosen: chosen, "1").release(truth, source)
             statistic = {StreamId("streams", "selection statistic", 0, ("distinct sizes",))}
-            counted(source.require_once(statistic | of_measurement(chosen.noise, DEEP)), "streams of choices")
+            counted(source.assert_once(statistic | of_measurement(chosen.noise, DEEP)), "streams of choices")
 
 
 @pytest.mark.assure("R5")
@@ -191,7 +191,7 @@ def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], No
     expected_errors(truth_on(PAIR), {"alone": Mechanism(noise, Matching())}, replicates=3, progress=False)
     assert asked.keys() == {Seeded("plan", replicate) for replicate in range(3)}
     for source in asked.values():
-        counted(source.require_once(of_measurement(noise, PAIR)), "streams of plans")
+        counted(source.assert_once(of_measurement(noise, PAIR)), "streams of plans")
 
 
 def couples(domain: Domain, n_groups: int = 30) -> Population:
@@ -241,7 +241,7 @@ def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     source = Counting()
     fit(couples(ALIKE), workload, Guessing(), AdaptiveBudget(1, "1e-6", rounds), source=source)
     assert len(source.asked) == 2 * rounds
-    counted(source.require_once(source.asked), "streams of fits")
+    counted(source.assert_once(source.asked), "streams of fits")
 
 
 @pytest.mark.assure("R5")
@@ -251,15 +251,15 @@ def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) 
     source = Counting()
     IndependentMarginals().fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
     assert len(source.asked) == 2 + 2 + 2
-    counted(source.require_once(source.asked), "streams of histograms")
+    counted(source.assert_once(source.asked), "streams of histograms")
     if neighbours is not Neighbours.ADD_REMOVE:
         source = Counting()
         PersonsAlone(MWEM(), k=1).fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours)
-        counted(source.require_once(source.asked), "streams of persons alone")
+        counted(source.assert_once(source.asked), "streams of persons alone")
     source = Counting()
     twice = [Histogram("a", np.array([1, 2]), 2)] * 3
     noisy_shares(twice, Fraction(1, 10), source, RhoLedger(1), "set")
-    counted(source.require_once(source.asked), "streams of histograms")
+    counted(source.assert_once(source.asked), "streams of histograms")
 
 
 def test_a_curator_asks_once_per_operation() -> None:

@@ -28,6 +28,12 @@ TWINS = {
     "algorithms.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
     },
+    "algorithms.posterior.chain_kernel": {
+        "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
+    },
+    "algorithms.tree_rounding.kernel": {
+        "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
+    },
     "algorithms.m_c.absolute_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
@@ -124,7 +130,7 @@ TWINS = {
         ),
     },
     "tables.csv_records_kernel": {
-        "scan_records": ("Python's csv module", "test_tables_hostile::test_csv_rows_are_those_of_pythons_csv_module"),
+        "scan_records": ("Python's csv module", "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module"),
     },
 }
 """Module and kernel -> its twin, which is in `naive` unless it says otherwise, and the test that compares the two."""

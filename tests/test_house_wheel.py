@@ -58,7 +58,9 @@ def test_the_wheel_takes_no_name_but_pgsr(wheel):
     assert {"pgsr/models/adapter.py", "pgsr/experiments/registry.py", "pgsr/experiments/engine/template.txt"} <= {
         *names
     }
-    assert {"pgsr/py.typed", "pgsr/release/THREATS.md", "pgsr/release/configuration.schema.json"} <= {*names}
+    assert {"pgsr/py.typed", "pgsr/release/THREATS.md", "pgsr/release/configuration/configuration.schema.json"} <= {
+        *names
+    }
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
 

@@ -453,7 +453,7 @@ def test_noise_is_drawn_once(totals, secure):
     for replicate in range(40):
         source = Counting(Secure() if secure else Seeded("once", replicate))
         people = noisy_entities(truth, noisy, "1/5", source)
-        source.require_once(StreamId("", "entities", len(path) - 1, path) for path in TREE.paths)
+        source.assert_once(StreamId("", "entities", len(path) - 1, path) for path in TREE.paths)
         at_most += (people[: len(noisy.totals)] == truth.max_size * noisy.totals).any()
     assert at_most > 0 or totals == "noisy"
 

@@ -19,11 +19,12 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
-from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, artefact, check, digest_of, manifest, released_tables
-from pgsr.release.datapackage import package_text
+from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
-from pgsr.release.readme import readme
-from pgsr.release.summary import summary
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
@@ -197,8 +198,11 @@ TAMPERS: list[Tamper] = [
 ]
 
 
-def fix_digests(folder: Path) -> None:
-    """What a careful tamperer does: all digests are those of the files as they are now."""
+def fix_digests(folder: Path) -> bool:
+    """Make all digests those of the files as they are now, as a careful tamperer does.
+
+    Return False where that is not possible, because a file is gone or the manifest is no longer readable.
+    """
     path = folder / "manifest.json"
     try:
         fields = json.loads(path.read_text())
@@ -206,7 +210,8 @@ def fix_digests(folder: Path) -> None:
         path.write_text(manifest.written(fields))
         (folder / "SHA256SUMS").write_text(artefact.sums_text(folder))
     except (OSError, ValueError, TypeError):
-        pass  # a file is gone or cut; there is nothing to be fixed
+        return False
+    return True
 
 
 def describe(folder: Path) -> None:
@@ -228,6 +233,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 def test_every_change_is_found(made, tmp_path):
     rng = np.random.default_rng(20260)
     found: Counter = Counter()
+    fixed: Counter = Counter()
     wanted, trial = scale(250, 1_000), -1
     while found.total() < wanted:
         trial += 1
@@ -237,13 +243,14 @@ def test_every_change_is_found(made, tmp_path):
         shutil.copytree(made[kind], folder)
         tamper(folder, rng)
         if fixes:
-            fix_digests(folder)
+            fixed[tamper.__name__] += fix_digests(folder)
         same = snapshot(folder) == snapshot(made[kind])  # a digest that was changed and then fixed again
         assert check(folder).passed is same, f"trial {trial}: {tamper.__name__} in {kind}, digests fixed: {fixes}"
         found[tamper.__name__] += not same
         shutil.rmtree(folder)
     assert set(found) == {tamper.__name__ for tamper in TAMPERS}
     assert trial < 1.1 * wanted
+    assert {name for name, n in fixed.items() if not n} <= {file_removed.__name__}, "digests were never fixed"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +266,7 @@ def test_the_right_check_finds_it(made, tmp_path, tamper, names):
     folder = tmp_path / "copy"
     shutil.copytree(made[Kind.KUO], folder)
     tamper(folder, np.random.default_rng(3))
-    fix_digests(folder)
+    assert fix_digests(folder)
     failed = {finding.name for finding in check(folder).findings if finding.outcome is Outcome.FAILED}
     assert names <= failed
 
@@ -280,7 +287,7 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
         table = released_tables.counts_table(CountOfCounts(tree, leaves), terms, facts)
         for name in ("counts.parquet", "counts.csv"):
             released_tables.write_counts(folder / name, table)
-        fix_digests(folder)
+        assert fix_digests(folder)
         outcome = {finding.name: finding.outcome for finding in check(folder).findings}
         assert all(outcome[name] is Outcome.PASSED for name in ("integrality", "sign", "consistency", "totals"))
         assert outcome["replay"] is Outcome.FAILED
@@ -303,7 +310,7 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path):
         fields = json.loads((folder / "manifest.json").read_text()) | {"privacy_claim": manifest.PRIVATE}
         (folder / "manifest.json").write_text(manifest.written(fields))
         describe(folder)
-        fix_digests(folder)
+        assert fix_digests(folder)
         failed = [finding.name for finding in check(folder).findings if not finding.passed]
         assert failed == ["privacy claim"], kind
         assert check(honest).passed, kind

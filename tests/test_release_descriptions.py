@@ -11,9 +11,10 @@ import pytest
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.ledger import LedgerFile, Loss
-from pgsr.release import ConfigError, Kind, ReleaseConfig, artefact, check, publish
-from pgsr.release.charts import bars, nice_ticks
-from pgsr.release.summary import MOST_BARS, size_bins
+from pgsr.release import ConfigError, Kind, ReleaseConfig, check, publish
+from pgsr.release.folder import artefact
+from pgsr.release.folder.charts import bars, nice_ticks
+from pgsr.release.folder.summary import MOST_BARS, size_bins
 
 TYPES = {"string": "string", "integer": "int64", "boolean": "boolean"}
 

@@ -20,10 +20,11 @@ import pytest
 from made_tables import write_config, write_tables
 
 from pgsr import Geometric, Hierarchy, Measurement, Seeded
-from pgsr.release import Kind, ReleaseConfig, Terms, artefact, check, manifest, new_key, publish, released_tables
+from pgsr.release import Kind, ReleaseConfig, Terms, check, new_key, publish
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement
-from pgsr.release.signature import load_private, sign
 
 Forgery = Callable[["Target"], None]
 LEAVES = [("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)]
@@ -133,7 +134,8 @@ def text(name: str, old: str, new: str, target: Target) -> None:
 
 def csv_number(target: Target) -> None:
     lines = (target / artefact.COUNTS_CSV).read_text().splitlines()
-    lines[4] = lines[4][: lines[4].rindex(",")] + ",77"
+    before, number = lines[4].rsplit(",", 1)
+    lines[4] = f"{before},{int(number) + 1}"
     (target / artefact.COUNTS_CSV).write_text("\n".join(lines) + "\n")
 
 

@@ -4,7 +4,6 @@ import json
 import re
 import tomllib
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,11 @@ from jsonschema import Draft202012Validator
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
-from pgsr.release import EXAMPLE, ReleaseConfig, forms
-from pgsr.release.declared import Key, Table
-from pgsr.release.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
-from pgsr.release.sections import REQUIRED, Section
+from pgsr.release import EXAMPLE, ReleaseConfig
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table
+from pgsr.release.configuration.schema import CONFIGURATION, SOURCE, schema_text, stored_schema
+from pgsr.release.configuration.sections import REQUIRED, Section
 from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours
@@ -27,8 +27,6 @@ LEVELS = TABLES + 'levels = ["nation", "state"]\n'
 KUO = {"mechanism": "kuo"}
 
 TABLE_NAMES = ("entities", "tuples", "groups", "regions", "limits")
-READS_TABLES = find_spec("pgsr.release.table_sections") is not None
-"""Whether the tables are read by their own module, which knows all of the keys that are declared for them."""
 
 
 def as_schema_sees(path: Path) -> dict:
@@ -63,7 +61,8 @@ def looser(read: forms.Form, declared: forms.Form) -> bool:
     return kinds[1] <= kinds[0] and read.schema.get("enum", listed) == listed
 
 
-def compare(table: Table, found: dict[str, tuple]) -> None:
+def assert_same_keys(table: Table, found: dict[str, tuple]) -> None:
+    """Assert that the reading code asked for exactly the declared keys, with their forms and defaults."""
     declared = {key.name: key for key in table.members if isinstance(key, Key)}
     assert set(found) - set(table.apart) == set(declared)
     for name, key in declared.items():
@@ -79,13 +78,12 @@ def test_the_reading_code_asks_for_the_declared_keys(tmp_path, monkeypatch):
     tables = TABLES + "[options]\n[limits]\n"
     path = write_config(tmp_path, "kuo", tables=tables)
     found = asked(monkeypatch, lambda: ReleaseConfig.read(path))
-    compare(CONFIGURATION, found[""])
-    compare(CONFIGURATION.known["options"], found["options"])
+    assert_same_keys(CONFIGURATION, found[""])
+    assert_same_keys(CONFIGURATION.known["options"], found["options"])
     asked_for = {name for name in found if name} | {"tuples"}
     assert asked_for == {member.name for member in CONFIGURATION.members if isinstance(member, Table)}
 
 
-@pytest.mark.skipif(not READS_TABLES, reason="the tables are read without the keys for queries, quotes and types")
 @pytest.mark.parametrize("name", TABLE_NAMES)
 def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeypatch, name):
     """All variants together: tuples or entities, parents or levels, CSV or Parquet."""
@@ -97,7 +95,7 @@ def test_the_reading_code_asks_for_the_declared_keys_of_tables(tmp_path, monkeyp
     for number, text in enumerate(texts):
         path = write_config(tmp_path, name=f"c{number}", tables=text + "[limits]\n")
         found |= asked(monkeypatch, lambda path=path: ReleaseConfig.read(path)).get(name, {})
-    compare(CONFIGURATION.known[name], found)
+    assert_same_keys(CONFIGURATION.known[name], found)
 
 
 def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monkeypatch):
@@ -105,14 +103,14 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
     path.write_text(synthesis.SYNTHESIS_EXAMPLE)
     found = asked(monkeypatch, lambda: synthesis.SynthesisConfig.read(path))
     declared = keys(tuple(synthesis.SynthesisMethod), tuple(Neighbours))
-    compare(declared, found[""])
+    assert_same_keys(declared, found[""])
     for name in ("households", "persons"):
         own = {key.name for key in declared.known[name].members} - {key.name for key in SOURCE}
         assert own < found[name].keys() <= {key.name for key in declared.known[name].members}
 
 
 def test_the_file_in_the_package_is_the_schema():
-    """`pgsr validate --schema > pgsr/release/configuration.schema.json` writes it anew."""
+    """`pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
     assert stored_schema() == schema_text()
     Draft202012Validator.check_schema(json.loads(schema_text()))
 

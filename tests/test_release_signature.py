@@ -10,20 +10,11 @@ from pathlib import Path
 import pytest
 from made_tables import write_config, write_tables
 
-from pgsr.release import (
-    ReleaseConfig,
-    ReleaseError,
-    SignatureError,
-    artefact,
-    check,
-    fingerprint,
-    finish,
-    new_key,
-    publish,
-)
+from pgsr.release import ReleaseConfig, ReleaseError, SignatureError, check, fingerprint, finish, new_key, publish
+from pgsr.release.folder import artefact
+from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.making import UNFINISHED
-from pgsr.release.places import only_one
-from pgsr.release.signature import load_private, sign
+from pgsr.release.running.places import only_one
 
 
 @pytest.fixture

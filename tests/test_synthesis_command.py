@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
-from pgsr.release.artefact import digest
 from pgsr.release.errors import ConfigError, ReleaseError
-from pgsr.release.manifest import written
+from pgsr.release.folder.artefact import digest
+from pgsr.release.folder.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.given_sizes import read_sizes
@@ -271,7 +271,14 @@ def test_files_have_one_time_and_are_on_the_disk(place, monkeypatch):
     assert {path.stat().st_ino for path in [*paths, place]} <= synced
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), SystemExit(1)])
+def ended_by_the_console() -> SystemExit:
+    """What rich's console makes out of a closed pipe."""
+    end = SystemExit(1)
+    end.__context__ = BrokenPipeError(32, "Broken pipe")
+    return end
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ended_by_the_console()])
 def test_a_listener_who_hangs_up_loses_nothing(place, error):
     """`pgsr synthesize ... | head -1` closes the pipe; after every number of lines."""
     for heard in range(5):

@@ -1,12 +1,13 @@
 """Exact coins, integer noise and the exponential mechanism against their definitions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from instances import scale
+from many_digits import precise, real  # noqa: F401
 from mpmath import mp, mpf
 from scipy import stats
 
@@ -17,22 +18,15 @@ from pgsr.synthesis import SynthesisError
 from pgsr.synthesis.exact_noise import Chance, Coins, decided, discrete_gaussian, discrete_laplace
 from pgsr.synthesis.selection import exponential_mechanism, thresholds
 
+pytestmark = pytest.mark.usefixtures("precise")
+
+
 REJECT = 1e-9
 GAMMAS = [Fraction(text) for text in ("1e-9", "1/1000", "1/3", "1/2", "1", "17/10", "5", "41/7", "20", "700", "1e6")]
 
 
-@pytest.fixture(autouse=True)
-def _precision() -> Iterator[None]:
-    with mp.workdps(80):
-        yield
-
-
 def stream(key: str) -> ByteStream:
     return Seeded(key).stream(StreamId("noise tests", "", 0, ()))
-
-
-def real(x: Fraction) -> mpf:
-    return mpf(x.numerator) / x.denominator
 
 
 class Bytes:

@@ -143,8 +143,11 @@ def test_delta_is_the_largest_ratio() -> None:
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("domain", [*PLAIN, *HOUSEHOLD], ids=lambda d: f"{len(d.roles)}-{d.max_size}")
 def test_add_remove_protects_values_too(domain: Domain, pairs: bool) -> None:
-    """Noise for one person more or less also hides other values of one, who may be a head or live alone; and a move is
-    at most two steps. That is what a ledger of another relation counts on, where a step would leave the domain."""
+    """Noise for one person more or less also hides other values of one, and a move is at most two steps.
+
+    The person may be a head or live alone. A ledger of another relation relies on this where a step would leave the
+    domain.
+    """
     workload = Workload(domain, tuple(marginals(domain)))
     of = {neighbours: sensitivities(workload, neighbours, pairs=pairs) for neighbours in Neighbours}
     assert (of[Neighbours.REPLACE] <= of[Neighbours.ADD_REMOVE]).all()

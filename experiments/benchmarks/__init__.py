@@ -1,1 +1,1 @@
-"""Methods against each other: side by side, on all problems, by speed and memory, by size."""
+"""The comparisons of methods: side by side, on all problems, by speed and memory, and by size."""

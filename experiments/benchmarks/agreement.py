@@ -23,7 +23,6 @@ from pgsr.entities import entity_totals
 from pgsr.method import Method, Result, Status
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
-TIGHT_OSQP = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}
 TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}
 
 METHODS: tuple[Method, ...] = (
@@ -49,24 +48,24 @@ METHODS: tuple[Method, ...] = (
     Cvxpy("CLARABEL"),
     Cvxpy("HIGHS"),
     Cvxpy("PIQP"),
-    Cvxpy("OSQP", TIGHT_OSQP),
+    Cvxpy("OSQP"),
     Cvxpy("SCS", TIGHT_SCS),
     Cvxpy("SCIPY"),
     Cvxpy("GLOP"),
     Cvxpy("GUROBI"),
 )
-"""First-order methods get tolerances that reach six digits; their defaults do not (so PDLP comes through MathOpt)."""
+"""SCS gets tolerances that reach six digits, because its own do not; PDLP comes through MathOpt for the same reason."""
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
 
 def with_entities(noisy: Measurement, truth: CountOfCounts) -> Problem:
-    """M_H with every region's total and number of entities."""
+    """Make the M_H problem with every region's total and number of entities."""
     return Problem.m_h(noisy, totals="regions", entities=entity_totals(truth))
 
 
 def with_entities_of_root(noisy: Measurement, truth: CountOfCounts) -> Problem:
-    """M_H with the root's total and number of entities."""
+    """Make the M_H problem with the root's total and number of entities."""
     return Problem.m_h(noisy, entities=entity_totals(truth)[:1])
 
 
@@ -108,7 +107,7 @@ RELATIVE = 1e-6
 
 @dataclass
 class Pair:
-    """One method on one problem.
+    """The outcome of one method on one problem.
 
     Attributes:
         asked: instances given.
@@ -160,7 +159,7 @@ def agreement(
 
 
 def frame(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
-    """One row per pair."""
+    """Make a data frame of one row per pair."""
     return pd.DataFrame(
         {
             "method": method,
@@ -178,7 +177,10 @@ def frame(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
 
 
 def table(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
-    """Methods in rows, problems in columns: agreed of solved; "r" marks rounded relaxations, "-" no support."""
+    """Make a table of methods in rows and problems in columns.
+
+    Entries are agreed of solved; "r" marks rounded relaxations, and "-" problems that the method does not support.
+    """
     methods = list(dict.fromkeys(method for method, _ in pairs))
     problems = list(dict.fromkeys(problem for _, problem in pairs))
     columns = {problem: [_cell(pairs.get((method, problem))) for method in methods] for problem in problems}
@@ -186,12 +188,12 @@ def table(pairs: dict[tuple[str, str], Pair]) -> pd.DataFrame:
 
 
 def is_relaxed(name: str) -> bool:
-    """Whether the problem is one in reals."""
+    """Say whether the problem is one in real numbers."""
     return "^r" in name or name == "mean consistency"
 
 
 def random_problem(name: str, rng: np.random.Generator) -> Problem:
-    """Up to 7 regions on 1 to 3 levels, up to 5 sizes, noise of the real law at epsilon 1/2, 2 or 8.
+    """Make a random problem: up to 7 regions on 1 to 3 levels, up to 5 sizes, and noise at epsilon 1/2, 2 or 8.
 
     In reals epsilon 1/1000 occurs, too. Where regions are tied together, some instances have no noise budget above the
     leaves, and some have random weights, 0 at inner regions included.
@@ -256,7 +258,7 @@ def _compare(
 
 
 def _relaxed_optimum(problem: Problem) -> float | None:
-    """A proved bound on the relaxation that all others must reach, too; None for ranked sizes."""
+    """Compute a proved bound that every optimum of the relaxation has to reach; None for ranked sizes."""
     relaxed = problem.relaxed()
     certificate = None if problem.view is SIZES else Cvxpy("CLARABEL").solve(relaxed).certificate
     return None if certificate is None or certificate.bound is None else float(certificate.bound)

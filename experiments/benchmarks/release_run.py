@@ -1,4 +1,4 @@
-"""Benchmark of `pgsr release` end to end: entity tables of as many rows as asked for, two mechanisms, and the checks.
+"""The benchmark of `pgsr release` from tables to checked folder, with two mechanisms and any number of rows.
 
 The rows are made: as many households of every size in every county (or tract) as the Census of 2000 counted there,
 scaled to the number of persons asked for, and vacant dwellings, which are groups without entities.
@@ -41,7 +41,7 @@ BYTES_PER_ROW = 40
 
 @dataclass(frozen=True)
 class Step:
-    """One step in a process of its own, its start included.
+    """One step, measured in a process of its own, whose start is included.
 
     Attributes:
         step: what was done.
@@ -104,7 +104,7 @@ def require_disk(folder: Path, rows: int) -> None:
 
 
 def scaled_census(rows: int, regions: str) -> tuple[CountOfCounts, str]:
-    """Households by size with `rows` persons in all, and where they come from; vacant dwellings have size 0.
+    """Make households by size with `rows` persons in all, and say where they come from; vacant dwellings have size 0.
 
     Counts of the Census of 2000 (size 7 means 7 or more) are scaled by one factor and rounded, then persons that
     rounding left over or took away are mended by households of one person.
@@ -125,7 +125,9 @@ def scaled_census(rows: int, regions: str) -> tuple[CountOfCounts, str]:
 
 
 def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[int, int, str]:
-    """entities.parquet(entity, group), groups.parquet(group, nation, state, ...) and one configuration per mechanism.
+    """Write the tables of entities and groups, and one configuration per mechanism.
+
+    They are entities.parquet(entity, group) and groups.parquet(group, nation, state, ...).
 
     The k-th persons of all households of a county and size stand together, so that a household's rows lie apart.
     """

@@ -1,4 +1,4 @@
-"""Benchmarks of the hierarchical optima at national scale: each beside general solvers, and how they grow."""
+"""The benchmarks of the hierarchical optima at national scale, each beside general solvers, and of their growth."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Timing:
-    """One method on one instance, in a process of its own."""
+    """The measurement of one method on one instance, in a process of its own."""
 
     unknowns: int
     seconds: float
@@ -118,7 +118,7 @@ def timing(
     repeats: int = 1,
     time_limit: float | None = None,
 ) -> Timing:
-    """Median seconds after compilation on a small instance, peak memory, and what was proved."""
+    """Measure the median seconds after compilation on a small instance, the peak memory, and what was proved."""
     work = partial(_solve, question, method, epsilon, regions, max_size, repeats, time_limit)
     outcome = run_isolated(work, None, None if time_limit is None else 2 * time_limit + 60)
     if outcome.timed_out or outcome.error:
@@ -129,7 +129,7 @@ def timing(
 
 
 def largest_solved(question: Question, peer: Method, epsilon: str, sizes: Sequence[int]) -> tuple[int, Timing] | None:
-    """The largest of these rising numbers of sizes that a general solver answers, up to the first that it does not."""
+    """Find the largest of these rising numbers of sizes that a general solver answers before it first fails."""
     best = None
     for max_size in sizes:
         found = timing(question, peer, epsilon, "counties", max_size, repeats=1, time_limit=PEER_LIMIT)
@@ -140,7 +140,10 @@ def largest_solved(question: Question, peer: Method, epsilon: str, sizes: Sequen
 
 
 def streamed() -> tuple[float, str]:
-    """Seconds and result of M_H at 60,000 leaves x 1,000 sizes, block by block; nothing of that size is ever held."""
+    """Solve M_H at 60,000 leaves x 1,000 sizes block by block; return seconds and result.
+
+    Memory never holds all sizes at once.
+    """
     tree = census_like(regions="tracts", max_size=1, groups=60_000).hierarchy
     problem = SizeBlocks(tree, 1_000, 10**8, partial(_block, tree.n_regions, tree))
     start = time.perf_counter()
@@ -150,7 +153,7 @@ def streamed() -> tuple[float, str]:
 
 
 def _block(n_regions: int, tree: Hierarchy, start: int, stop: int) -> np.ndarray:
-    """Noisy counts of some sizes, the same at every call: consistent means that fall with size, noise of scale 6."""
+    """Make noisy counts of some sizes, always the same: means that add up and fall with size, noise of scale 6."""
     generator = np.random.default_rng([7, start])
     leaves = generator.poisson(1_000.0 / (1 + np.arange(start, stop)), (n_regions - tree.n_inner, stop - start))
     p = 1 - np.exp(-1 / 6)
@@ -159,7 +162,7 @@ def _block(n_regions: int, tree: Hierarchy, start: int, stop: int) -> np.ndarray
 
 
 def exponent(unknowns: Sequence[float], seconds: Sequence[float]) -> float:
-    """The slope of log seconds against log unknowns, by least squares."""
+    """Fit the slope of log seconds against log unknowns by least squares."""
     return float(np.polyfit(np.log(unknowns), np.log(seconds), 1)[0])
 
 

@@ -1,4 +1,4 @@
-"""Time against size for every solver on the same problems; timeouts are points, too."""
+"""The time of every solver against the size of the same problems; timeouts are points, too."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Benchmarks: a command, not a test. Every figure stands beside its peer's from the same run."""
+"""The benchmarks of speed and memory, a command and not a test. Figures stand beside their peers' of the same run."""
 
 import datetime
 import json
@@ -47,7 +47,7 @@ _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
 
 @dataclass(frozen=True)
 class BenchRow:
-    """One measurement: median seconds after compilation, peak memory of its own process, and how it compares."""
+    """A row of the table: median seconds after compilation, peak memory of the process, a comparison with a peer."""
 
     name: str
     size: str
@@ -62,7 +62,7 @@ def main(console: Console, out: Path, quick: bool) -> None:
     """Run all benchmarks, print a table and write the rows to `out`/<time>.json."""
     rows: list[BenchRow] = []
     for benchmark in _benchmarks(quick):
-        console.print(f"running {benchmark.__doc__}", highlight=False)
+        console.print(benchmark.__doc__, highlight=False)
         rows += benchmark(rows)
         print_frame(console, _frame(rows), "Benchmarks so far")
     out.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
-    """noise: 100 million exact draws at scale 60, one core"""
+    """Measure the noise: 100 million exact draws at scale 60 on one core."""
     law, values = DoubleGeometric(Fraction(60)), np.ones(100_000_000, np.int64)
     law.add_to(values[:1000], Secure().stream(_BENCH_STREAM))  # compile before the clock starts
     n, p, generator = 10_000_000, 1 - np.exp(-1 / 60), np.random.default_rng(0)
@@ -92,22 +92,22 @@ def draws(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def m_h(_: list[BenchRow]) -> list[BenchRow]:
-    """m_h: certified integer optimum at 3,195 regions x 1,001 sizes"""
+    """Measure m_h: the certified integer optimum at 3,195 regions x 1,001 sizes."""
     return [_measured(f"m_h eps={epsilon}", TreeProjection(), False, epsilon, 1000) for epsilon in ("0.1", "0.5", "1")]
 
 
 def growth(_: list[BenchRow]) -> list[BenchRow]:
-    """growth: certified integer optimum from 100 to 10,000 sizes, 3,195 regions"""
+    """Measure the growth of m_h: the certified integer optimum from 100 to 10,000 sizes, 3,195 regions."""
     return _growth((100, 300, 1000, 3000, 10_000))
 
 
 def growth_quick(_: list[BenchRow]) -> list[BenchRow]:
-    """growth: certified integer optimum from 100 to 3,000 sizes, 3,195 regions"""
+    """Measure the growth of m_h: the certified integer optimum from 100 to 3,000 sizes, 3,195 regions."""
     return _growth((100, 300, 1000, 3000))
 
 
 def certificate(_: list[BenchRow]) -> list[BenchRow]:
-    """certificate: recomputed from problem and estimate alone, 7.7 million cells"""
+    """Measure the certificate, recomputed from problem and estimate alone, 7.7 million cells."""
     problem = _problem("1", 2400)
     estimate = TreeProjection().solve(problem).estimate
     seconds = _median(lambda: certify(problem, estimate))
@@ -116,7 +116,7 @@ def certificate(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def isotonic(_: list[BenchRow]) -> list[BenchRow]:
-    """isotonic regression: ours against HiGHS' linear program (L1) and SciPy (L2)"""
+    """Measure isotonic regression: ours against HiGHS' linear program (L1) and SciPy (L2)."""
     generator, rows = np.random.default_rng(0), []
     y = np.sort(generator.integers(0, 10_000, 1_000_000)) + generator.integers(-60, 61, 1_000_000)
     isotonic_l1(y[:1000], 0, 10_000)
@@ -139,12 +139,12 @@ def isotonic(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def nation(_: list[BenchRow]) -> list[BenchRow]:
-    """kuo_nation: noise, H_c L1, matching, back-substitution; 3,195 regions x 100,001 sizes"""
+    """Measure kuo_nation: noise, H_c L1, matching and back-substitution, 3,195 regions x 100,001 sizes."""
     return [_once("kuo_nation", "3,195 regions x 100,001 sizes", _whole_nation)]
 
 
 def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
-    """M_H with every region's total, M_c, the joint L1 projection, two-stage: 3,195 regions x 1,001 sizes"""
+    """Measure M_H with every region's total, M_c, joint L1 projection and two-stage, 3,195 regions x 1,001 sizes."""
     rows = []
     for question, epsilon in product(scale.QUESTIONS, ("0.1", "1")):
         rows.append(_row(question.name, epsilon, scale.timing(question, question.method, epsilon, "counties", 1000)))
@@ -152,7 +152,7 @@ def hierarchical(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
-    """growth: over 100 to 10,000 sizes and from 61 to 63,195 regions, with the fitted exponents"""
+    """Measure the growth over 100 to 10,000 sizes and from 61 to 63,195 regions, with the fitted exponents."""
     rows = []
     for question in scale.GROWING:
         for what, cases in scale.GROWTH.items():
@@ -165,12 +165,12 @@ def growth_regions(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def streamed(_: list[BenchRow]) -> list[BenchRow]:
-    """m_h streamed by blocks of sizes, noise made on the fly: 60,000 leaves x 1,000 sizes"""
+    """Measure m_h streamed by blocks of sizes, with noise made on the fly, 60,000 leaves x 1,000 sizes."""
     return [_once("m_h_streamed", "61 million unknowns", scale.streamed)]
 
 
 def peers(_: list[BenchRow]) -> list[BenchRow]:
-    """general solvers on the same relaxations, each at the largest number of sizes it solves in a minute"""
+    """Measure general solvers on the same relaxations, each at the largest number of sizes it solves in a minute."""
     rows = []
     for question in scale.QUESTIONS:
         for peer in question.peers:
@@ -188,12 +188,12 @@ def peers(_: list[BenchRow]) -> list[BenchRow]:
 
 
 def root_ranked(_: list[BenchRow]) -> list[BenchRow]:
-    """h_g_root: noise and isotonic regression of 240,000,000 ranked groups"""
+    """Measure h_g_root: noise and isotonic regression of 240,000,000 ranked groups."""
     return [_once("h_g_root", "240,000,000 groups", _ranked_root)]
 
 
 def relaxation(rows: list[BenchRow]) -> list[BenchRow]:
-    """m_h_relaxed: the continuous relaxation by CVXPY and Clarabel (minutes)"""
+    """Measure m_h_relaxed: the continuous relaxation by CVXPY and Clarabel (minutes)."""
     ours = _measured("m_h_relaxed eps=1", TreeProjection(), True, "1", 1000)
     theirs = _measured("m_h_relaxed eps=1", Cvxpy("CLARABEL"), True, "1", 1000, repeats=1)
     integer = next(row for row in rows if row.name == "m_h eps=1")
@@ -254,7 +254,7 @@ def _released(mechanism: Mechanism, truth: CountOfCounts) -> tuple[float, str]:
 
 
 def _l1_by_linear_program(y: np.ndarray) -> tuple[float, float]:
-    """Objective and seconds of minimise sum t, t >= |x - y|, x non-decreasing, by SciPy's HiGHS."""
+    """Minimise sum t with t >= |x - y| and x non-decreasing by SciPy's HiGHS; return objective and seconds."""
     n, one = len(y), sparse.csr_array(sparse.eye_array(len(y)))
     steps = one[:-1] - one[1:]
     above = sparse.vstack([
@@ -289,7 +289,7 @@ def _problem(epsilon: str, max_size: int) -> Problem:
 
 
 def _measured(name: str, method: Method, relaxed: bool, epsilon: str, max_size: int, repeats: int = 5) -> BenchRow:
-    """In a process of its own: build the problem, solve once to compile, then `repeats` times by the clock."""
+    """Build the problem in a process of its own, solve it once to compile, and then time `repeats` solves."""
     outcome = run_isolated(partial(_solve, method, relaxed, epsilon, max_size, repeats))
     if outcome.error:
         raise RuntimeError(f"{name}: {outcome.error}")

@@ -1,1 +1,1 @@
-"""What runs, stores, judges and draws any experiment, whatever it measures."""
+"""The part that runs, stores, judges and draws any experiment, whatever it measures."""

@@ -1,4 +1,4 @@
-"""Builders of the data sets that experiments on several papers use. Generated data says so in its name."""
+"""The builders of data sets that experiments on several papers use. Generated data says so in its name."""
 
 from functools import partial
 from typing import Any

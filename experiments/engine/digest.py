@@ -1,4 +1,4 @@
-"""Which code a result came from: a digest that changes when numbers may, and not when only looks do.
+"""The digest of the code behind a result. It changes when numbers may change, and not with comments or docstrings.
 
 It covers of the experiment's own file what its `Experiment(...)` reaches, words, printed numbers, `plot` and `verdicts`
 apart, and every file of pgsr, models and experiments included, that this imports, at any depth: with the packages that
@@ -64,13 +64,13 @@ def covered(module: str, identity: str) -> dict[str, str]:
 
 @lru_cache(None)
 def _whole(module: str, path: Path) -> tuple[str, set[str]]:
-    """What counts of a file, and the modules that it may import."""
+    """Collect the text of a file that counts, and the modules that it may import."""
     body = _parsed(path).body
     return ast.unparse(ast.Module(body, [])), _imported(module, path, body)
 
 
 def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
-    """The names that statements of a module import, and the packages on the way to them."""
+    """Collect the names that statements of a module import, and the packages that contain them."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     names: list[str] = []
     if path.name == "__init__.py" and any("__getattr__" in _defined(statement) for statement in body):
@@ -88,14 +88,14 @@ def _imported(module: str, path: Path, body: list[ast.stmt]) -> set[str]:
 
 
 def _reached(body: list[ast.stmt], identity: str) -> list[ast.stmt]:
-    """The top-level statements that the experiment of this id needs; all of them if it is not written out here."""
+    """Collect the top-level statements that the experiment of this id needs; all, if it is not written out here."""
     calls = [node for node in ast.walk(ast.Module(body, [])) if isinstance(node, ast.Call) and _is_id(node, identity)]
     if len(calls) != 1:
         return body
     calls[0].keywords = [keyword for keyword in calls[0].keywords if keyword.arg not in LOOKS]
     wanted = [statement for statement in body if not _defined(statement) or calls[0] in ast.walk(statement)]
     known = {id(statement) for statement in wanted}
-    for statement in wanted:  # grows while it is walked
+    for statement in wanted:  # the list grows during the loop
         names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         for other in body:
             if id(other) not in known and names & _defined(other):
@@ -127,7 +127,7 @@ def _defined(statement: ast.stmt) -> set[str]:
 
 
 def _source(module: str) -> Path | None:
-    """The source of a module of ours, by its place; None for names inside a module, and for other packages."""
+    """Find the source of a module of ours, by its place; None for names inside a module, and for other packages."""
     if module.partition(".")[0] != "pgsr":
         return None
     base = ROOT.joinpath(*module.split("."))
@@ -135,7 +135,7 @@ def _source(module: str) -> Path | None:
 
 
 def _file(module: str) -> Path | None:
-    """The source of an experiment's module, which need not be ours; None for notebooks."""
+    """Find the source of an experiment's module, which need not be ours; None for notebooks."""
     loaded = sys.modules.get(module)
     if loaded is not None:
         return Path(origin) if (origin := getattr(loaded, "__file__", None)) else None
@@ -147,7 +147,7 @@ def _file(module: str) -> Path | None:
 
 
 def _parsed(path: Path) -> ast.Module:
-    """The file without its comments, docstrings and imports for type checkers."""
+    """Parse a file without its comments, docstrings and imports for type checkers."""
     with _PARSING:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):

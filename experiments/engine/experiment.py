@@ -1,4 +1,4 @@
-"""What an experiment is: frozen values, from which any single cell can be computed alone.
+"""The description of an experiment: frozen values, from which any single cell can be computed alone.
 
 An `Experiment` says which arms run on which data sets; a `Scale` says how large a profile is. Their product is a list
 of `Cell`s: one result each, stored in one file each (`engine.store`), run by `engine.runner`. `Trial` is all that the
@@ -45,7 +45,7 @@ SEPARATOR = " | "
 
 
 class ExperimentError(PgsrError, ValueError):
-    """An experiment, or what was asked of it, is not what it should be."""
+    """An error in an experiment, or in what was asked of it."""
 
 
 class Profile(StrEnum):
@@ -62,7 +62,7 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True)
 class DataSet:
-    """A named hierarchy that is loaded when needed. Its shape is declared, so that memory is judged before loading.
+    """A named hierarchy that is loaded when needed. Its declared shape lets memory be judged before loading.
 
     Attributes:
         name: short, for keys, tables and figures.
@@ -93,7 +93,7 @@ class DataSet:
         return sum(self.levels)
 
     def truth(self) -> Any:
-        """The hierarchy, a `CountOfCounts`; other kinds of data sets give what they hold.
+        """Load the hierarchy, a `CountOfCounts`; other kinds of data sets return what they hold.
 
         Raises:
             DataError: it is absent, or not what is declared here.
@@ -171,7 +171,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cell:
-    """A result to compute: its experiment, data set, epsilon, replicate, arm and free parameters. `key` is stable.
+    """A result to compute: its experiment, data set, epsilon, replicate, arm and free parameters.
 
     Attributes:
         epsilon: None where an experiment has no noise.
@@ -194,7 +194,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A line of text that tells this cell from every other.
+        """The line of text that tells this cell from every other; it stays the same from run to run.
 
         Example:
             >>> Cell("PG1", "taxi", Fraction(1, 10), 3, "M_H", (("N", 5),)).key
@@ -228,7 +228,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Trial:
-    """A cell, about to be measured.
+    """A cell with all that its measurement needs.
 
     Attributes:
         data: the data set: its name and public facts.
@@ -293,11 +293,11 @@ class Task:
         return self.experiment.memory(self.data, self.arm, dict(self.cell.parameters))
 
     def compute(self) -> Record:
-        """Compute the cell here and now. The same in a sweep and alone, the columns in seconds apart."""
+        """Compute the cell in this process. Apart from the columns in seconds, a sweep gives the same."""
         return self._measured(self.data.truth())
 
     def warm_up(self) -> None:
-        """The same on a toy: imports and compilation happen here."""
+        """Compute the same cell on a toy data set, so that imports and compilation happen before."""
         self._measured(self.data.toy())
 
     def _measured(self, truth: Any) -> Record:
@@ -310,11 +310,13 @@ class Task:
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate the peak memory of `release_record` in bytes: libraries, and what a release holds per cell of the table.
+    """Estimate the peak memory of `release_record` in bytes: libraries, and the bytes per cell of the table.
 
-    Fitted to measured peaks of Hc with matching, the hungriest of Kuo's methods, on 14 shapes. Metrics work in blocks,
-    so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments with solvers need
-    more and give a function of their own. Shown by `tests/test_experiments_runner.py::test_the_memory_estimate`.
+    Fitted to measured peaks of Hc with matching, which needs the most memory of Kuo's methods, on 14 shapes. Metrics
+    work in blocks, so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments
+    with solvers need more and give a function of their own.
+
+    Shown by `tests/test_experiments_runner.py::test_the_memory_estimate`.
     """
     del arm, parameters
     cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 15_000_000
@@ -378,12 +380,12 @@ class Experiment:
 
     @property
     def called(self) -> str:
-        """What it is called on the command line."""
+        """The name that the command line knows it by."""
         return self.file or self.id
 
     @property
     def reproduces(self) -> str:
-        """The paper and the part of it, in words.
+        """The paper and the part of it that this experiment reproduces, in words.
 
         Example:
             >>> from pgsr.experiments.registry import find
@@ -394,7 +396,7 @@ class Experiment:
 
     @property
     def owner(self) -> "Experiment":
-        """The experiment whose cells these are: its own, unless it is another look at an experiment."""
+        """The experiment whose cells these are: this one, unless it looks at another experiment's results."""
         return self if self.cells_of is None else self.cells_of
 
     def scale(self, profile: Profile) -> Scale:
@@ -403,7 +405,7 @@ class Experiment:
         return self.profiles[profile]
 
     def available(self, profile: Profile) -> tuple["Experiment", list[str]]:
-        """Find the experiment on the data that is here, and a sentence for each data set left out or replaced."""
+        """Find the experiment on the data that is present, and a sentence for each data set left out or replaced."""
         kept, notes = {}, []
         for data in self.scale(profile).data:
             try:
@@ -420,7 +422,7 @@ class Experiment:
         return replace(self, profiles={profile: scale}), notes
 
     def tasks(self, profile: Profile) -> list[Task]:
-        """List every cell of a profile, replicate by replicate, so that a sweep cut short has something of all arms."""
+        """List every cell of a profile, replicate by replicate, so that a sweep cut short has results of all arms."""
         scale, owner = self.scale(profile), self.owner
         return [
             Task(owner, Cell(owner.id, data.name, epsilon, replicate, arm.label, free), data, arm, scale.time_limit)

@@ -1,4 +1,4 @@
-"""Parts of figures that only experiments need: axes of epsilons and errors, and names of data sets in short lines.
+"""The parts of figures that only experiments need: axes of epsilons and errors, and names of data sets in short lines.
 
 What all figures share is in `pgsr.drawing`; colours and markers of arms are in `engine.looks`.
 """

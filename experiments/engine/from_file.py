@@ -1,4 +1,4 @@
-"""Experiments in files of your own, which no registry knows, and a template to start from."""
+"""The reader of experiments in files of your own, which no registry knows, and a template to start from."""
 
 import importlib.util
 import re

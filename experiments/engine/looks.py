@@ -72,24 +72,24 @@ ARM_LOOKS = {
     "independent marginals": Look(BLACK, "X"),
     "persons alone": Look(PINK, "D"),
 }
-"""By the arm's label."""
+"""The looks of every arm by its label."""
 
 _OTHERS = [
     Look(c, m) for c, m in zip((BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, BLACK, GREY), "os^DvPX*", strict=True)
 ]
 
 PRINTED = Look(BLACK, "_")
-"""Numbers printed in a paper."""
+"""The look of numbers that a paper prints."""
 
 CONDITIONS = (Look("#332288", "o"), Look("#44AA99", "s"), Look("#AA4499", "^"), Look("#999933", "D"))
-"""Conditions that a release may violate."""
+"""The looks of the conditions that a release may violate."""
 
 REAL, GENERATED = Look(BLACK, "o"), Look(GREY, "o", open=True)
-"""Kinds of data."""
+"""The looks of real and of generated data."""
 
 
 def arm_looks(labels: Sequence[str]) -> dict[str, Look]:
-    """Look up every arm; arms that the table lacks get what no other of them has, as long as there is some.
+    """Look up the looks of every arm; arms that the table lacks get looks that no other has, while there are some.
 
     Example:
         >>> arm_looks(["Hc", "one of yours"])["Hc"]

@@ -1,4 +1,4 @@
-"""So much memory at once, and no more: cells wait until they fit beside those that run."""
+"""The gate that limits the memory of cells that run at once: a cell waits until it fits beside the others."""
 
 import contextlib
 import threading
@@ -23,7 +23,7 @@ class MemoryGate:
         self._change = threading.Condition()
 
     def require(self, n_bytes: int, what: str) -> None:
-        """Raise `MemoryNeededError` if this would not fit even alone."""
+        """Raise `MemoryNeededError` if this much would not fit even alone."""
         if n_bytes > self._all:
             raise MemoryNeededError(
                 f"{what} needs about {n_bytes / 2**30:,.1f} GiB of memory, and {self._all / 2**30:,.1f} GiB are "
@@ -32,7 +32,7 @@ class MemoryGate:
 
     @contextlib.contextmanager
     def hold(self, n_bytes: int, what: str) -> Iterator[None]:
-        """Wait until `n_bytes` are free, and keep them."""
+        """Wait until `n_bytes` are free, and keep them until the context ends."""
         self.require(n_bytes, what)
         with self._change:
             self._change.wait_for(lambda: n_bytes <= self._free)

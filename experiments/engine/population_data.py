@@ -1,4 +1,4 @@
-"""Data sets of groups and their members, for experiments on synthetic populations. Nothing else imports this."""
+"""The data sets of groups and their members, for experiments on synthetic populations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class PopulationData(DataSet):
     levels: tuple[int, ...] = (1,)
 
     def truth(self) -> Population:
-        """The population.
+        """Load the population.
 
         Raises:
             DataError: it is absent, or not what is declared here.

@@ -1,4 +1,4 @@
-"""Papers, the numbers that they print, and which of our means stands beside which of them."""
+"""The papers, the numbers that they print, and which of our means stands beside which of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class StandsFor:
-    """The data set of a paper that one of ours is, or takes the place of.
+    """The data set of a paper that one of our data sets is, or takes the place of.
 
     Attributes:
         name: the paper's name of it.
@@ -72,7 +72,7 @@ class StandsFor:
 
 @dataclass(frozen=True)
 class Beside:
-    """A printed number, and which of our means it stands beside.
+    """A printed number, and the description of the means that it stands beside.
 
     Attributes:
         where: "data" and "arm" are ours; "epsilon", "level" and "metric" are the number's own unless given; free
@@ -107,7 +107,7 @@ def stand_beside(
     where: Mapping[str, Any] | None = None,
     remark: str = "",
 ) -> tuple[Beside, ...]:
-    """Set every number beside each data set that is, or stands for, the one it was printed for.
+    """Put every printed number beside each data set that is, or stands for, the one it was printed for.
 
     Args:
         data_sets: ours, `DataSet`s; those that stand for nothing are passed over.
@@ -131,5 +131,5 @@ def stand_beside(
 
 
 def _fraction(epsilon: object) -> Fraction | None:
-    """The budget as cells have it. Floats are read as they are written: 0.1 is a tenth."""
+    """Read the budget as cells have it. Floats are read as they are written: 0.1 is a tenth."""
     return None if epsilon in (None, "", "none") else Fraction(str(epsilon))

@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a line now and then elsewhere."""
+"""The progress of a sweep: a bar on a terminal, and a line now and then elsewhere."""
 
 import sys
 import time

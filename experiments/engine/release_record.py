@@ -1,4 +1,4 @@
-"""What most experiments measure: one release, judged by its certificate and compared with the truth."""
+"""The measurement of most experiments: one release, judged by its certificate and compared with the truth."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 def release_record(trial: "Trial") -> Record:
-    """Measure the truth, post-process, judge.
+    """Measure the truth with noise, post-process, and return the errors and the certificate as plain values.
 
     Returns:
         status, reason: as `pgsr.Result`, after our own certificate.
@@ -28,7 +28,7 @@ def release_record(trial: "Trial") -> Record:
 
 
 def released(trial: "Trial") -> Result:
-    """Judge what the trial's mechanism makes of its measurement; for experiments that look at the estimate, too."""
+    """Make a release by the trial's mechanism and judge it; for experiments that look at the estimate, too."""
     mechanism, measurement = trial.mechanism, trial.noise.measure(trial.truth, trial.source)
     reason = mechanism.refusal(measurement)
     if reason is not None:

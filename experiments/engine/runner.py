@@ -1,4 +1,4 @@
-"""Runs the cells that are missing: here on several cores, or on the workers of a Dask scheduler.
+"""The runner of missing cells: here on several cores, or on the workers of a Dask scheduler.
 
 Cells are computed in processes of their own (`engine.worker`), killed at a cell's time limit; whatever a cell does, the
 sweep goes on. Short cells of one data set and arm share such a process; long ones, and those whose seconds are the
@@ -43,7 +43,7 @@ _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_
 
 
 class Condition(StrEnum):
-    """The knowledge of the store about a cell. All but the first two are run."""
+    """The state of a cell in the store. Cells in any but the first two states are run."""
 
     FINISHED = "finished"
     TIMED_OUT = "timed out"
@@ -55,7 +55,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True)
 class Summary:
-    """The report of a run: what it found and did.
+    """The report of a run: the cells that it found, and those that it computed.
 
     Attributes:
         planned: number of cells of the profile.
@@ -88,7 +88,7 @@ def run(
     limit: int | None = None,
     say: Callable[[str], None] = print,
 ) -> Summary:
-    """Run what is missing, failed, torn or stale.
+    """Run the cells that are missing, failed, torn or stale.
 
     Args:
         experiment: with the data that is there (`Experiment.available`).
@@ -133,7 +133,7 @@ def run(
 
 
 def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
-    """Compute one cell in a process of its own, or in a worker; every way to fail is an entry with its reason."""
+    """Compute one cell in a process of its own, or in a worker; every failure becomes an entry with its reason."""
     start = time.perf_counter()
     with contextlib.closing(Worker()) if worker is None else contextlib.nullcontext(worker) as at_work:
         outcome = at_work.compute(task)
@@ -179,7 +179,7 @@ def _condition(task: Task, found: Entry | Torn | None) -> Condition:
 
 
 def _with_memory(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, int]]:
-    """Every task with the memory it needs: what was observed for its like, or else the estimate."""
+    """Find the memory that every task needs: what similar cells were observed to take, or else the estimate."""
     observed: dict[tuple, int] = {}
     for entry in store.entries(tasks[0].cell.experiment, profile):
         if isinstance(entry, Entry) and entry.state is State.DONE:
@@ -189,7 +189,7 @@ def _with_memory(tasks: list[Task], profile: Profile, store: Store) -> list[tupl
 
 
 def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: bool) -> Generator[Entry]:
-    """Entries as they come; a thread per job waits for a worker."""
+    """Yield entries as they are computed on this machine; a thread per job waits for a worker."""
     queue, results, workers = _Queue(tasks), SimpleQueue(), set()
 
     def work() -> None:
@@ -206,7 +206,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
                             short = share and worker.reusable and worker.seconds < SHORT
                             task = queue.alike(task) if short else None
                         workers.discard(worker)
-        except BaseException as error:  # told to the thread that waits for results
+        except BaseException as error:  # the thread that waits for results raises it
             results.put(error)
         results.put(None)
 
@@ -233,7 +233,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
 
 
 class _Queue:
-    """Cells that wait, for several threads: in their order, or the next one that the same worker can take."""
+    """A queue of cells for several threads: they take cells in order, or the next one that their worker can compute."""
 
     def __init__(self, tasks: list[tuple[Task, int]]) -> None:
         self._waiting = dict(enumerate(tasks))
@@ -252,7 +252,7 @@ class _Queue:
         return None if found is None else found[0]
 
     def _taken(self, places: "deque[int]") -> tuple[Task, int] | None:
-        """The first that nobody took through the other way."""
+        """Take the first cell that nobody took in the other way."""
         with self._lock:
             while places and not self.stopped:
                 found = self._waiting.pop(places.popleft(), None)
@@ -262,7 +262,7 @@ class _Queue:
 
 
 def _kind(task: Task) -> tuple:
-    """What cells that share a worker have in common: data, code and memory."""
+    """Collect what cells that share a worker have in common: data, code and memory."""
     return task.cell.data, task.cell.arm, task.cell.parameters
 
 
@@ -290,7 +290,7 @@ def _on_cluster(tasks: list[tuple[Task, int]], address: str) -> Generator[Entry]
 
 
 def _on_worker(task: Task, needed: int, digest: str) -> Entry:
-    """A cell on a machine of a cluster, which shares out its own memory."""
+    """Compute a cell on a machine of a cluster, which shares out its own memory."""
     ours = code_digest(task.experiment)
     blank = partial(Entry, task.cell, task.data.real, State.FAILED, record={}, code=digest, time_limit=task.time_limit)
     if ours != digest:
@@ -309,7 +309,7 @@ _GATES: list[MemoryGate] = []
 
 
 def _worker_gate() -> MemoryGate:
-    """One gate per worker process, made when its first cell comes."""
+    """Find the memory gate of this worker process, which is made when its first cell comes."""
     with _GATE_LOCK:
         if not _GATES:
             _GATES.append(MemoryGate())

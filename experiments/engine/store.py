@@ -1,4 +1,4 @@
-"""Results that survive: one JSON file per cell under <root>/<experiment>/<profile>/.
+"""The store of results: one JSON file per cell under <root>/<experiment>/<profile>/.
 
 A file is written under another name, flushed to disk and renamed, and the folder is flushed: after a crash it is there
 whole or not at all. It holds a digest of itself, so what a disk or an editor did to it is noticed and the cell is
@@ -51,7 +51,7 @@ PACKAGES = (
     "pyscipopt",
 )
 ABANDONED = 3600.0
-"""Seconds after which a temporary file is nobody's any more."""
+"""Seconds after which a temporary file counts as left over by a writer that crashed."""
 
 
 class StoreError(PgsrError):
@@ -59,7 +59,7 @@ class StoreError(PgsrError):
 
 
 class State(StrEnum):
-    """The way a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
+    """The way in which a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
 
     DONE = "done"
     TIMED_OUT = "timed out"
@@ -68,7 +68,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One stored cell.
+    """A stored cell: what was computed, from which code, and how it ended.
 
     Attributes:
         cell: which.
@@ -100,7 +100,7 @@ class Entry:
 
     @property
     def own_bytes(self) -> int:
-        """What the cell itself took beyond its process; 0 if unknown."""
+        """The bytes that the cell itself took beyond its process; 0 if unknown."""
         return max(0, self.peak_bytes - self.baseline_bytes) if self.baseline_bytes else 0
 
     def content(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Torn:
-    """A file that is not what was written."""
+    """A file whose content is not what was written."""
 
     path: Path
     reason: str
@@ -118,7 +118,7 @@ class Torn:
 
 @dataclass(frozen=True)
 class Store:
-    """All results below one folder."""
+    """The folder that holds all results."""
 
     root: Path = Path("results")
 
@@ -126,7 +126,7 @@ class Store:
         return self.root / experiment / profile
 
     def path(self, cell: Cell, profile: Profile) -> Path:
-        """The file of a cell: a readable beginning, and a digest of its key."""
+        """Find the file of a cell; its name is a readable beginning, and a digest of the cell's key."""
         slug = re.sub(r"[^\w.=-]+", "-", cell.key.partition(" | ")[2]).strip("-")[:80]
         return (
             self.folder(cell.experiment, profile) / f"{slug}.{hashlib.sha256(cell.key.encode()).hexdigest()[:16]}.json"
@@ -150,7 +150,7 @@ class Store:
                         left.unlink()
 
     def save(self, entry: Entry, profile: Profile) -> Path:
-        """Write one cell so that it is there, whole, once this returns.
+        """Write one cell completely: after this returns, the file is there and whole.
 
         Raises:
             StoreError: the disk is full, the folder is read-only, or the record holds what JSON cannot.
@@ -173,7 +173,7 @@ class Store:
         return path
 
     def load(self, cell: Cell, profile: Profile) -> Entry | Torn | None:
-        """Read the stored cell, what is wrong with its file, or None."""
+        """Read the stored cell: an entry, what is wrong with its file, or None if there is none."""
         path = self.path(cell, profile)
         found = _read(path) if path.exists() else None
         if isinstance(found, Entry) and found.cell != cell:
@@ -181,12 +181,12 @@ class Store:
         return found
 
     def entries(self, experiment: str, profile: Profile) -> Iterator[Entry | Torn]:
-        """Read everything stored, in the order of file names."""
+        """Read all stored cells, in the order of file names."""
         for path in sorted(self.folder(experiment, profile).glob("*.json")):
             yield _read(path)
 
     def frame(self, experiment: str, profile: Profile) -> "pd.DataFrame":
-        """Read everything stored as `to_frame` shows it; torn files are left out (`status` shows them)."""
+        """Read all stored cells as `to_frame` shows them; torn files are left out (`status` shows them)."""
         return to_frame(entry for entry in self.entries(experiment, profile) if isinstance(entry, Entry))
 
 
@@ -327,7 +327,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make a rename last. Folders cannot be opened on Windows, where renames need no such thing."""
+    """Flush a folder to disk, so that a rename lasts. Windows cannot open folders, and needs no such step."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""From the rows of a store to means with standard errors over replicates, as the papers show them."""
+"""The summary of a store's rows: means with standard errors over replicates, as the papers show them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class LevelError:
 
 @dataclass(frozen=True)
 class LevelErrors:
-    """The errors of one metric, to pick from."""
+    """The errors of one metric, of which some can be selected."""
 
     rows: list[LevelError]
 
@@ -67,7 +67,7 @@ class LevelErrors:
         return rows[0] if len(rows) == 1 else None
 
     def values_of(self, *names: str) -> list[Any]:
-        """List what occurs, once each, in order of appearance; tuples for several names."""
+        """List the values that occur, once each, in order of appearance; tuples for several names."""
         found = (tuple(getattr(row, name) for name in names) for row in self.rows)
         return list(dict.fromkeys(each if len(names) > 1 else each[0] for each in found))
 

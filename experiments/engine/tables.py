@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""The printing of tables in the terminal."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the results say about a claim or a printed number, by which test, and from how many replicates."""
+"""The verdicts of results on a claim or a printed number: the test, its outcome, and the number of replicates."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST = 5
-"""Replicates below which nothing random is judged."""
+"""The number of replicates below which no random quantity is judged."""
 
 LEVEL = 0.05
-"""Of every test, two-sided."""
+"""The level of every test, two-sided."""
 
 
 class Finding(StrEnum):
-    """An outcome: HOLDS, FAILS or UNDECIDED by a stated test; NOT_JUDGED where no test can be made."""
+    """The outcome of a test: HOLDS, FAILS or UNDECIDED; NOT_JUDGED where no test can be made."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -30,7 +30,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A finding with its reason.
+    """A finding, with the test or the reason behind it.
 
     Attributes:
         finding: the outcome.
@@ -45,7 +45,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, where it was looked at, what became of it, and the figures in words."""
+    """A claim of a paper, the data it was tested on, the judgement, and the figures in words."""
 
     claim: str
     data: str
@@ -73,7 +73,7 @@ def compared(difference: Sequence[float]) -> Judgement:
 
 
 def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
-    """Test whether one mean is above another, by Welch's t-test; both have noise of their own.
+    """Test whether one mean is above another by Welch's t-test, for samples with independent noise.
 
     Example:
         >>> separated([3.0, 3.1, 2.9, 3.0, 3.2], [1.0, 1.2, 0.9, 1.1, 1.0]).finding
@@ -113,24 +113,24 @@ def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> J
 
 
 def exactly(holds: bool, test: str) -> Judgement:
-    """Judge a fact that no noise enters, such as a number counted in a model."""
+    """Judge a claim that involves no randomness, such as a number counted in a model."""
     return Judgement(Finding.HOLDS if holds else Finding.FAILS, f"exact: {test}")
 
 
 def in_every_replicate(holds: bool, replicates: int, test: str) -> Judgement:
-    """Judge by a rule that every replicate must meet."""
+    """Judge a claim that holds if every replicate meets it; `holds` says whether all did."""
     if replicates < FEWEST:
         return _too_few(replicates)
     return Judgement(Finding.HOLDS if holds else Finding.FAILS, test, replicates)
 
 
 def not_judged(why: str) -> Judgement:
-    """Give no verdict, for a reason."""
+    """Return the judgement NOT_JUDGED with the reason why there is no test."""
     return Judgement(Finding.NOT_JUDGED, why)
 
 
 def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
-    """Test whether `this` error is smaller than each of the others, by their common noise; the worst counts."""
+    """Test whether `this` error is smaller than each of the others, by replicates; return the worst judgement."""
     known = [other for other in others if other is not None]
     if this is None or not known:
         return not_judged("no results of one side")
@@ -138,7 +138,7 @@ def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
 
 
 def worst(judgements: Iterable[Judgement]) -> Judgement:
-    """Pick the judgement that counts where all must hold.
+    """Return the worst of several judgements, which decides where all claims must hold.
 
     Example:
         >>> worst([exactly(True, "counted"), not_judged("no results")]).finding
@@ -149,13 +149,13 @@ def worst(judgements: Iterable[Judgement]) -> Judgement:
 
 
 def half_width(values: Sequence[float] | np.ndarray) -> float:
-    """Compute half the 95 % confidence interval of a mean: t standard errors. 0 from a single value."""
+    """Compute half the width of the 95 % confidence interval of a mean: t standard errors, and 0 for a single value."""
     n = len(values)
     return float(_quantile(n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
 
 
 def verdict_frame(verdicts: Sequence[Verdict]) -> "pd.DataFrame":
-    """Show the verdicts as a table for people."""
+    """Make a data frame of the verdicts, one row per verdict."""
     import pandas as pd
 
     rows = [
@@ -183,7 +183,7 @@ def _too_few(n: int) -> Judgement:
 
 
 def _quantile(degrees: float) -> float:
-    """Of Student's t, two-sided."""
+    """Compute the two-sided quantile of Student's t at `LEVEL`, for so many degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 1 - LEVEL / 2))

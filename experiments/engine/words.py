@@ -1,11 +1,11 @@
-"""Numbers and names as the figures and verdicts of experiments write them."""
+"""The numbers and names as figures and verdicts of experiments write them."""
 
 from collections.abc import Collection
 from statistics import fmean, stdev
 
 
 def number(value: float) -> str:
-    """Write a number with about two digits, or with all before the point.
+    """Write a number with about two significant digits, or with all digits before the point.
 
     Example:
         >>> number(12_345.6), number(7.89), number(0.0123)

@@ -1,4 +1,4 @@
-"""A process that computes cells, one after another, and can be killed without harm to anything else.
+"""The process that computes cells, one after another, and can be killed without harm to anything else.
 
 A process takes a second to start, to import and to load compiled code; a small cell takes milliseconds. So a worker
 stays for further cells of the same data set and arm. Every cell has its own clock, its own peak memory and its own
@@ -32,7 +32,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a cell ended in a worker.
+    """The way in which a cell ended in a worker.
 
     Attributes:
         value: what it measured, or None.
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Worker:
-    """The process; `close` it in the end.
+    """A process that computes cells; `close` ends it.
 
     Attributes:
         reusable: whether it may be given another cell.
@@ -103,7 +103,7 @@ class Worker:
         return Outcome(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
 
     def kill(self) -> None:
-        """End the process now. Whoever waits for its answer hears that it died."""
+        """End the process now. A caller that waits for its answer hears that it died."""
         with contextlib.suppress(OSError):
             self._process.kill()
 
@@ -125,7 +125,7 @@ class Worker:
 
 
 def serve() -> None:
-    """Compute the cells that come through standard input until it ends: what runs in the process."""
+    """Compute the cells that come through standard input, until it ends; this is what runs in the process."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # Solvers print to standard output and may read standard input; keep them away from the messages.
     feed, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -156,7 +156,7 @@ _ROOT = Path(pgsr.__file__).resolve().parents[1]
 
 
 def _end_with(parent: int) -> None:
-    """End with the sweep, even if that is killed."""
+    """End this process when the sweep ends, even if the sweep is killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
@@ -168,7 +168,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
 
 
 def _read(stream: IO[bytes]) -> bytes | None:
-    """One message; None at the end."""
+    """Read one message; None at the end."""
     head = stream.read(8)
     if len(head) < 8:
         return None

@@ -1,4 +1,4 @@
-"""Experiments on the paper that releases group sizes by optimisation and dynamic programming.
+"""The experiments on the paper that releases group sizes by optimisation and dynamic programming.
 
 Ferdinando Fioretto, Pascal Van Hentenryck: Differential Privacy of Hierarchical Census Data: An Optimization Approach.
 CP 2019; extended version in Artificial Intelligence 296, 2021; arXiv 2006.15673.

@@ -1,4 +1,4 @@
-"""The mechanisms of Fioretto and Van Hentenryck 2019 as arms, and what their tables count of a release."""
+"""The mechanisms of Fioretto and Van Hentenryck 2019 as arms, and the counts of violations in their tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ def counts(epsilon: Fraction, levels: int) -> Geometric:
 
 
 def cumulative(epsilon: Fraction, levels: int) -> Geometric:
-    """Measure cumulative counts, likewise."""
+    """Measure cumulative counts with epsilon / L per level; only the number of groups of the root is public."""
     del levels
     return Geometric(View.CUMULATIVE, epsilon, totals="root")
 
@@ -66,7 +66,7 @@ FOUR = (M_H_R, M_H_DP, M_C_R, M_C_DP)
 
 
 def release_and_violations(trial: "Trial") -> Record:
-    """Measure as `release_record`, and count of the release what table 1 and figure 10 show.
+    """Measure as `release_record` does, and count the violations that table 1 and figure 10 show.
 
     In "levels" besides: "l1_total", the L1 error of all regions; "cv_levels" and "cv_regions" of `violated`;
     "small_share", the part of a level's L1 error at the smallest tenth of the sizes. The first three are one number.
@@ -85,7 +85,7 @@ def release_and_violations(trial: "Trial") -> Record:
 
 
 def violated(estimate: Estimate) -> tuple[int, int]:
-    """Count where counts are not the sum of those below: (size, parent level) and (size, parent region) pairs.
+    """Count where counts are not the sum of those below: pairs (size, parent level) and pairs (size, parent region).
 
     The paper does not say which it counts; its numbers stay below the largest possible of the first.
 
@@ -96,7 +96,7 @@ def violated(estimate: Estimate) -> tuple[int, int]:
 
 
 def _per_level(tree: Hierarchy, table: Any, count: Callable) -> list[int]:
-    """Over the regions of every level but the last, per size `count` of those that are off, summed over sizes."""
+    """Add up over sizes, for every level but the last, `count` of the regions whose counts are not the sum below."""
     dense = _dense(table)
     return [
         int(count(dense[tree.level(level)] != tree.sum_children(dense, level), axis=0).sum())
@@ -105,7 +105,7 @@ def _per_level(tree: Hierarchy, table: Any, count: Callable) -> list[int]:
 
 
 def _dense(table: Any) -> np.ndarray:
-    """Estimates may be SciPy sparse arrays."""
+    """Convert to a dense array, because estimates may be SciPy sparse arrays."""
     return table.toarray() if sparse.issparse(table) else table
 
 

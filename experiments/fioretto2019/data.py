@@ -1,4 +1,4 @@
-"""The data sets of the experiments after Fioretto and Van Hentenryck 2019. The paper's own cannot be had."""
+"""The data sets of the experiments after Fioretto and Van Hentenryck 2019, whose own data is not available."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""PG3: L1 error of all regions against epsilon (Fioretto and Van Hentenryck 2019, figure 10)."""
+"""The experiment PG3: L1 error of all regions against epsilon (Fioretto and Van Hentenryck 2019, figure 10)."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,6 +15,7 @@ from pgsr.experiments.engine.words import with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.orders import orders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ DODGE = 1.05
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw the total error against epsilon, with the sums of table 1, and below it its part at small sizes."""
+    """Draw the total error against epsilon with the sums of table 1, and below it the share at small sizes."""
     totals, shares = level_errors(frame, "l1_total"), _small(frame)
     names = totals.values_of("data")
     figure = new_figure(4.4 * max(2, len(names)), 7)
@@ -60,20 +61,20 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claims about totals, about epsilon, and about where errors lie."""
+    """Judge the claims that compare total errors, that follow epsilon, and that say at which sizes errors are."""
     totals = level_errors(frame, "l1_total")
     return [*_orders(totals), *_falls(totals), *_places(_small(frame))]
 
 
 def _small(frame: "pd.DataFrame") -> LevelErrors:
-    """The share of small sizes at the last level, where nearly all of the error lies."""
+    """Select the share of the error at small sizes at the last level, where nearly all of the error is."""
     shares = level_errors(frame, "small_share")
     last = {data: shares.where(data=data).n_levels - 1 for data in shares.values_of("data")}
     return LevelErrors([row for row in shares if row.level == last[row.data]])
 
 
 def _printed(paper: str) -> dict[tuple[str, float], float]:
-    """Sums over the levels of table 1; figure 10 shows them, without numbers."""
+    """Add up table 1 over levels, by arm and epsilon. Figure 10 shows these sums without printing numbers."""
     found: dict[tuple[str, float], float] = {}
     for p in fioretto.TABLE_1:
         if p.data == paper:
@@ -85,21 +86,17 @@ def _printed(paper: str) -> dict[tuple[str, float], float]:
 def _orders(totals: LevelErrors) -> Iterator[Verdict]:
     for data, epsilon in totals.values_of("data", "epsilon"):
         of = {label: totals.one(data=data, epsilon=epsilon, arm=label) for label in LABELS}
-        others = [row for label, row in of.items() if label != M_C_DP.label]
         printed = _printed(PAPER_NAMES.get(data, ""))
         ratios = {label: f" (printed x {row.mean / printed[label, epsilon]:.2g})" if (label, epsilon) in printed else ""
                   for label, row in of.items() if row}  # fmt: skip
         words = ", ".join(
             f"{label} {with_error(row.values.values())}{ratios[label]}" for label, row in of.items() if row
         )
-        where = f"{data}, epsilon {epsilon:g}"
-        yield Verdict(fioretto.CLAIMS["figure 10a"], where, smaller(of[M_H_DP.label], of[M_H_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10b"], where, smaller(of[M_C_DP.label], of[M_C_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(of[M_C_DP.label], *others), words)
+        yield from orders(of, f"{data}, epsilon {epsilon:g}", words)
 
 
 def _falls(totals: LevelErrors) -> Iterator[Verdict]:
-    """From each epsilon to the next."""
+    """Judge for every pair of neighbouring epsilons whether the error falls from the smaller to the larger."""
     for data, label in totals.values_of("data", "arm"):
         rows = sorted(totals.where(data=data, arm=label), key=lambda row: row.epsilon)
         for less, more in pairwise(rows):
@@ -110,7 +107,7 @@ def _falls(totals: LevelErrors) -> Iterator[Verdict]:
 
 
 def _places(shares: LevelErrors) -> Iterator[Verdict]:
-    """Judge whether more of the error lies at small sizes than in the mechanism on counts."""
+    """Judge whether more of the error is at small sizes than in the mechanism on counts."""
     for data, epsilon in shares.values_of("data", "epsilon"):
         for counted, summed in ((M_H_R.label, M_C_R.label), (M_H_DP.label, M_C_DP.label)):
             a, b = (shares.one(data=data, epsilon=epsilon, arm=arm) for arm in (counted, summed))

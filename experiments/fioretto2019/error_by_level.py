@@ -1,4 +1,4 @@
-"""PG4: L1 error by level and violated conditions (Fioretto and Van Hentenryck 2019, table 1).
+"""The experiment PG4: L1 error by level and violated conditions (Fioretto and Van Hentenryck 2019, table 1).
 
 Relaxations are solved exactly here, by our own algorithms, and rounded as the paper says: every count (M_H^r), or every
 cumulative count before differences are taken (M_c^r).
@@ -19,6 +19,7 @@ from pgsr.experiments.engine.words import number, relation, with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.orders import orders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,16 +96,12 @@ def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
 
 
 def _totals(totals: LevelErrors) -> Iterator[Verdict]:
-    """Figure 10's claims on the sum over all levels."""
+    """Judge the claims of figure 10 on the sum over all levels."""
     for data, epsilon in totals.values_of("data", "epsilon"):
         part = totals.where(data=data, epsilon=epsilon)
         of = {label: part.one(arm=label) for label in LABELS}
         words = ", ".join(f"{label} {with_error(row.values.values())}" for label, row in of.items() if row)
-        others = [row for label, row in of.items() if label != M_C_DP.label]
-        where = f"{data}, epsilon {epsilon:g}, all levels"
-        yield Verdict(fioretto.CLAIMS["figure 10a"], where, smaller(of[M_H_DP.label], of[M_H_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10b"], where, smaller(of[M_C_DP.label], of[M_C_R.label]), words)
-        yield Verdict(fioretto.CLAIMS["figure 10c"], where, smaller(of[M_C_DP.label], *others), words)
+        yield from orders(of, f"{data}, epsilon {epsilon:g}, all levels", words)
 
 
 def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
@@ -121,7 +118,7 @@ def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _consistency(frame: "pd.DataFrame") -> Iterator[Verdict]:
-    """Both counts of violations; they are exact, so no standard errors decide."""
+    """Judge both counts of violations; they are exact, so no standard errors decide."""
     pairs, regions = level_errors(frame, "cv_levels"), level_errors(frame, "cv_regions")
     for data, epsilon in pairs.values_of("data", "epsilon"):
         words, right, replicates = [], True, []
@@ -145,7 +142,7 @@ def _consistency(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
-    """Ours over printed, level by level. The data is another than the paper's, so a difference refutes nothing."""
+    """Show our errors over the printed ones by level. Our data is other data, so a difference refutes nothing."""
     for (name, paper), label, epsilon in product(PAPER_NAMES.items(), LABELS, ("1/10", "1/2", "1")):
         shown = [p for p in fioretto.TABLE_1 if (p.data, p.arm, p.epsilon) == (paper, label, epsilon)]
         part = errors.where(data=name, epsilon=float(Fraction(epsilon)), arm=label)
@@ -159,7 +156,7 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _flat(errors: LevelErrors) -> Iterator[Verdict]:
-    """The printed root error of M_c^r hardly depends on epsilon, which no noise explains; the exact optimum's does."""
+    """Judge whether the root error of M_c^r depends on epsilon as little as printed, which noise cannot explain."""
     for name, paper in PAPER_NAMES.items():
         rows = [errors.one(data=name, epsilon=epsilon, arm=M_C_R.label, level=0) for epsilon in (0.1, 1.0)]
         if rows[0] is not None and rows[1] is not None:
@@ -175,7 +172,7 @@ def _flat(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _possible() -> Iterator[Verdict]:
-    """Dynamic programs give counts that add up to G at every level, so no level is off by more than 2 G."""
+    """Judge whether the printed errors are possible: counts that add up to G at a level are off by at most 2 G."""
     for data, largest in fioretto.LARGEST_ERROR.items():
         off = [p for p in fioretto.TABLE_1 if p.data == data and p.arm in (M_H_DP.label, M_C_DP.label)]
         beyond = [p for p in off if p.value > largest]
@@ -192,7 +189,7 @@ def _possible() -> Iterator[Verdict]:
 
 
 def _cannot_match() -> Iterator[Verdict]:
-    """Why no printed number can be expected to come out."""
+    """Say why our numbers cannot be expected to equal the printed ones."""
     for data, words in OTHER_DATA.items():
         found = not_judged("the paper's data cannot be had")
         yield Verdict("printed numbers can be matched exactly", f"{data}, as printed", found, words)

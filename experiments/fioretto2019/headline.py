@@ -1,4 +1,4 @@
-"""PG5: "up to two orders of magnitude" (Fioretto and Van Hentenryck 2019, abstract, figure 9, table 1).
+"""The experiment PG5: "up to two orders of magnitude" (Fioretto and Van Hentenryck 2019, figure 9 and table 1).
 
 The headline is M_c^dp against M_c^r on Census: in runtime, and in the error of the nation, printed as 24.1 against 0.1
 thousand groups. M_c^r is solved twice here, by a general solver up to a stated number of sizes, and exactly by our own
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def measure(trial: Trial) -> Record:
-    """Measure as `release_and_violations`; nothing where the general solver is not asked ("SKIPPED")."""
+    """Measure as `release_and_violations` does; "SKIPPED" where the general solver is not asked."""
     most = int(trial.parameters["solver_up_to"])
     if isinstance(trial.arm.post, SolverModel) and trial.truth.max_size > most:
         return {"status": "SKIPPED", "reason": f"a general solver is asked up to N = {most} only"}
@@ -138,7 +138,7 @@ def _errors(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _same(errors: LevelErrors) -> Iterator[Verdict]:
-    """Both solve the same relaxation and round, so their errors may differ by the solver's tolerance only."""
+    """Judge whether two methods that round the same relaxation have equal errors, up to the solver's tolerance."""
     for row in sorted(errors.where(arm=SOLVER.label), key=lambda row: row.parameters):
         exact = errors.one(data=row.data, arm=EXACT.label, parameters=row.parameters)
         if exact is not None:
@@ -154,7 +154,7 @@ def _same(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """The data at full size, and what Clarabel was seen to take."""
+    """Estimate peak bytes: the data at full size, and the memory that Clarabel was seen to take."""
     sizes = min(parameters["N"], parameters["solver_up_to"]) if isinstance(arm.post, SolverModel) else 0
     return release_memory(data, arm, parameters) + 5_000 * sizes * data.n_regions
 

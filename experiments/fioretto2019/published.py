@@ -1,4 +1,4 @@
-"""The numbers that Fioretto and Van Hentenryck 2019 print, and what they say in words."""
+"""The numbers that Fioretto and Van Hentenryck 2019 print, and their claims in words."""
 
 from pgsr.experiments.engine.printed import Paper, Printed
 
@@ -27,17 +27,17 @@ TABLE_1 = tuple(
     for data, row in (("Taxi", taxi), ("Census", census))
     for level, value in enumerate(row[:3])
 )
-"""L1 error of a level, in groups."""
+"""The printed L1 errors by level, in groups."""
 
 VIOLATIONS = tuple(
     Printed("PG4", data, arm, epsilon, None, "cv", float(row[3]), _SOURCE)
     for epsilon, arm, taxi, census in _TABLE
     for data, row in (("Taxi", taxi), ("Census", census))
 )
-"""#CV, constraint violations."""
+"""The printed numbers of constraint violations, #CV."""
 
 GROUPS = {"Taxi": 13_282, "Census": 117_630_445}
-"""Groups, as the text prints them."""
+"""The numbers of groups, as the text of the paper prints them."""
 
 LARGEST_ERROR = {data: 2 * groups for data, groups in GROUPS.items()}
 """L1 error of a level at most, if counts are non-negative and a level's add up to the number of groups."""
@@ -57,7 +57,7 @@ CLAIMS = {
     "table 1": "relaxations violate consistency, dynamic programs never do",
     "abstract": "up to two orders of magnitude faster and more accurate",
 }
-"""What the paper says in words, by where."""
+"""The claims of the paper in words, by figure or table."""
 
 PAPER = Paper(
     "Fioretto and Van Hentenryck 2019",

@@ -1,4 +1,4 @@
-"""PG2: runtime against epsilon (Fioretto and Van Hentenryck 2019, figure 9).
+"""The experiment PG2: runtime against epsilon (Fioretto and Van Hentenryck 2019, figure 9).
 
 Our exact algorithms run on all sizes. Tables as printed and a general solver would take hours there, so they run on a
 sample of the sizes, all others counted as one, and their seconds are multiplied by the part of the sizes that was left
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NarrowTables:
-    """The cost tables as M_c^dp's last step, in windows of 3 ceil(2 lambda^2), lambda = L / epsilon, not 2 L / epsilon.
+    """The cost tables as the last step of M_c^dp, in narrow windows.
+
+    They have 3 ceil(2 lambda^2) values, where lambda = L / epsilon and not 2 L / epsilon.
 
     Source: Fioretto and Van Hentenryck 2019, footnote 2 and section 8.
     """
@@ -53,7 +55,8 @@ class NarrowTables:
 
 
 def half_width(level_epsilon: Fraction) -> int:
-    """
+    """Compute the half width of the windows, 3 ceil(2 lambda^2).
+
     Example:
         >>> half_width(Fraction(1, 3)), half_width(Fraction(1, 30))
         (54, 5400)
@@ -62,7 +65,7 @@ def half_width(level_epsilon: Fraction) -> int:
 
 
 def runtime(trial: Trial) -> Record:
-    """Measure seconds of several solves with independent noise, and what they are to be multiplied by.
+    """Measure the seconds of several solves with independent noise, and the factor to extrapolate to all sizes.
 
     Returns:
         status: of the last solve.
@@ -85,7 +88,7 @@ def runtime(trial: Trial) -> Record:
 
 
 def sampled(truth: CountOfCounts, n: int) -> CountOfCounts:
-    """Keep n sizes from evenly spread places, and all other groups as one size more, so that G stays what it is.
+    """Keep n sizes from evenly spread places, and turn all other groups into one more size, so that G does not change.
 
     Example:
         >>> from pgsr import Hierarchy
@@ -130,7 +133,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _sampled(trial: Trial) -> int | None:
-    """How many sizes this arm gets; None for all."""
+    """Look up how many sizes this arm gets; None for all."""
     parameters = trial.parameters
     if isinstance(trial.arm.post, SolverModel):
         return int(parameters["solver_sizes"])
@@ -142,7 +145,7 @@ def _sampled(trial: Trial) -> int | None:
 
 
 def _times(frame: "pd.DataFrame") -> dict[tuple[str, float, str], list[float]]:
-    """Seconds for all sizes by data set, epsilon and arm."""
+    """Collect the seconds for all sizes by data set, epsilon and arm."""
     found: dict[tuple[str, float, str], list[float]] = {}
     rows: list[dict[Any, Any]] = frame.sort_values("replicate").to_dict("records")
     for row in rows:
@@ -152,7 +155,7 @@ def _times(frame: "pd.DataFrame") -> dict[tuple[str, float, str], list[float]]:
 
 
 def _pairs(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict]:
-    """Figure 9's comparisons: ratios of mean times."""
+    """Judge the comparisons of figure 9 by ratios of mean times."""
     places = dict.fromkeys((data, epsilon) for data, epsilon, _ in times)
     for (data, epsilon), (claim, slow, fast) in product(places, CLAIMS):
         a, b = times.get((data, epsilon, slow)), times.get((data, epsilon, fast))
@@ -164,7 +167,7 @@ def _pairs(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict
 
 
 def _epsilon(times: dict[tuple[str, float, str], list[float]]) -> Iterator[Verdict]:
-    """Judge whether dynamic programs get faster from epsilon to epsilon: tables do, exact projections need not."""
+    """Judge whether dynamic programs get faster from epsilon to epsilon: tables should, exact projections need not."""
     for data, label in product(dict.fromkeys(data for data, _, _ in times), DYNAMIC):
         known = sorted((epsilon, values) for (name, epsilon, arm), values in times.items()
                        if (name, arm) == (data, label) and values)  # fmt: skip
@@ -180,7 +183,7 @@ def _error(values: list[float]) -> float:
 
 
 def solver_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate peak bytes: all sizes as releases do, samples by what Clarabel and tables were seen to take."""
+    """Estimate peak bytes: all sizes as releases do, samples by what Clarabel and the tables were seen to take."""
     sizes = parameters["solver_sizes"] if isinstance(arm.post, SolverModel) else 0
     tables = 200_000 * data.n_regions if arm.label in EXTRAPOLATED else 0
     return release_memory(data, arm, parameters) + tables + 5_000 * sizes * data.n_regions

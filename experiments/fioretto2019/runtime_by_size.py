@@ -1,4 +1,4 @@
-"""PG1: runtime against the number of sizes N (Fioretto and Van Hentenryck 2019, figure 8).
+"""The experiment PG1: runtime against the number of sizes N (Fioretto and Van Hentenryck 2019, figure 8).
 
 Taxi data without groups larger than N, as the paper's Synthetic: dropping is how this benchmark is built, before any
 privacy is claimed, and no part of a mechanism. The paper does not say which epsilon it took; here it is 1, and 0.1
@@ -40,7 +40,7 @@ ANSWER, LATE, SKIPPED, REFUSED = "answered", "timed out", "skipped", "refused"
 
 
 def climb(trial: Trial) -> Record:
-    """Every N in turn, until one is late.
+    """Solve for every N in turn, until one exceeds the time limit.
 
     Returns:
         status: "MEASURED".
@@ -113,13 +113,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge who survives; whether the rest is not competitive; the speed of the printed dynamic program and of ours."""
+    """Judge which mechanisms finish at all N, and compare the printed dynamic program with ours and with the others."""
     steps = _steps(frame)
     return [*_survival(steps), *_against(steps), *_licence(steps)]
 
 
 def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """One entry per cell and N."""
+    """Make one entry per cell and N."""
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     return [
         {name: row[name] for name in ("data", "epsilon", "arm", "replicate")}
@@ -132,7 +132,7 @@ def _steps(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> None:
-    """Draw means over replicates; late if one replicate was."""
+    """Draw means over replicates; a point counts as late if one of its replicates was late."""
     points: list[tuple[float, float, bool]] = []
     sizes = sorted({s["N"] for s in steps})
     for n in sizes:
@@ -152,7 +152,7 @@ def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> 
 
 
 def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
-    """How far every mechanism came."""
+    """Judge for every mechanism whether it reaches the largest N within the time limit."""
     for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
         for label in [arm.label for arm in ARMS]:
             of = [s for s in steps if (s["data"], s["epsilon"], s["arm"]) == (data, epsilon, label)]
@@ -172,7 +172,7 @@ def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
 
 
 def _against(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
-    """The dynamic program as printed against ours, the relaxation and branch and bound, at the largest common N."""
+    """Compare the printed dynamic program with ours, the relaxation and branch and bound, at the largest common N."""
     for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
         part = [s for s in steps if (s["data"], s["epsilon"], s["outcome"]) == (data, epsilon, ANSWER)]
         for slow, fast in (*pairwise((OP.label, TABLES.label, M_H_DP.label)), (RELAXED_C.label, M_C_DP.label),
@@ -221,7 +221,7 @@ _HARD = (EXACT_H.label, EXACT_H_GUROBI.label, OP.label, EXACT_C.label, EXACT_C_G
 
 
 def _grid(limit: int, sizes: range | tuple[int, ...]) -> dict[str, Any]:
-    """A scale's grid and the time for all steps of a climb: what ran before the one that is late took less each."""
+    """Make a scale's grid, and the time for all steps of a climb: steps before the late one took less than it each."""
     text = " ".join(map(str, sizes))
     return {"grid": ((("N", text), ("limit", limit)),), "time_limit": 1.2 * limit * len(sizes) + 60.0}
 

@@ -1,4 +1,4 @@
-"""Experiments on the paper that introduced count-of-counts histograms with differential privacy.
+"""The experiments on the paper that introduced count-of-counts histograms with differential privacy.
 
 Yu-Hsuan Kuo, Cho-Chun Chiu, Daniel Kifer, Michael Hay, Ashwin Machanavajjhala: Differentially Private Hierarchical
 Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), 2018; arXiv 1804.00370.

@@ -1,4 +1,4 @@
-"""What the experiments on Kuo et al. 2018 run: views by level, budgets per level, fits that know the smallest size."""
+"""The arms of the experiments on Kuo et al. 2018: views and budgets by level, fits that know the smallest size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ EPSILONS = (TINY, TENTH, FIFTH, HALF, ONE)
 
 @dataclass(frozen=True)
 class Fitted:
-    """A post-process on isotonic fits that know the public smallest size of the data set at hand.
+    """A post-process on isotonic fits that know the public smallest size of the data set.
 
     Attributes:
         build: from a fit to the post-process, such as `Matching`.
@@ -75,7 +75,7 @@ def posts_record(posts: Mapping[str, Fitted]) -> Callable[[Trial], Record]:
 
 
 def ranked_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate peak bytes; levels measured as ranked sizes hold a number per group, at every level at most."""
+    """Estimate peak bytes; levels measured as ranked sizes hold at most one number per group and level."""
     assert arm.noise is not None, "every arm of these experiments measures"
     view = arm.noise(ONE, len(data.levels)).view
     ranked = HG in (view if isinstance(view, tuple) else (view,))

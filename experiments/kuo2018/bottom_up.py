@@ -1,4 +1,4 @@
-"""K8: bottom-up release against Hc at every level (Kuo et al. 2018, slides).
+"""The experiment K8: bottom-up release against Hc at every level (Kuo et al. 2018, slides).
 
 The published table says that bottom-up is far better at the leaves and far worse above. Its numbers come from code that
 gave every region of a run the same noise sequence, so that the errors of leaves add up instead of cancelling. Both ways
@@ -37,7 +37,7 @@ ARTEFACT = "shared seed: replicates the published artefact, not private"
 
 @dataclass(frozen=True)
 class SharedSeed:
-    """The artefact: every region of a run gets the same noise sequence. Never use it for a release.
+    """A flawed source of noise, the same for every region of a run. Never use it for a release.
 
     The differences between regions are then published without any noise.
     """
@@ -115,7 +115,7 @@ def _claims(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
-    """How far the shared seed inflates the errors of bottom-up."""
+    """Judge by how much the shared seed inflates the errors of bottom-up."""
     independent, shared = PAIRS["independent noise"][0], PAIRS["shared seed"][0]
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)
@@ -129,7 +129,7 @@ def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
-    """Judge whether printed Taxi numbers come out."""
+    """Judge whether our errors reproduce the printed Taxi numbers."""
     taxi = errors.where(data=TAXI.name, epsilon=1)
     if not taxi:
         words = "needs the real data: set PGSR_DATA and run K8 again"
@@ -166,7 +166,7 @@ NOT_RUN = "no data set here stands for it: the table is of the whole nation (the
 """Why numbers of White and Hawaiian stand beside nothing."""
 
 WIDTH = 0.16
-"""Between arms in the figure, in levels."""
+"""The distance between arms in the figure, in levels."""
 
 _SHIFT = {"BU": WIDTH / 2, "Hc": 3 * WIDTH / 2}
 """Printed numbers lie behind the arms with the shared seed."""

@@ -1,4 +1,4 @@
-"""K10: the four conditions on every released hierarchy, counted (Kuo et al. 2018, sections 3 and 5).
+"""The experiment K10: the four conditions on every released hierarchy, counted (Kuo et al. 2018, sections 3 and 5).
 
 Counted here from the estimate and the true totals alone, not by the checks that the methods themselves use. Two
 post-processes that the paper rejects stand beside them to show that the counts can be other than 0.
@@ -38,7 +38,7 @@ NEGLIGIBLE = 1e-6
 
 
 def counted(trial: Trial) -> Record:
-    """Count how often each condition fails: cells, cells, (region, size) pairs, regions."""
+    """Count how often each condition fails: two counts of cells, one of (region, size) pairs, and one of regions."""
     measurement = trial.noise.measure(trial.truth, trial.source)
     result = trial.mechanism.post_process(measurement, trial.time_limit)
     if result.answer is None:
@@ -53,7 +53,7 @@ def counted(trial: Trial) -> Record:
 
 
 def broken_conditions(truth: CountOfCounts, estimate: Estimate) -> dict[str, int]:
-    """Count one region after the other, so that large tables stay sparse."""
+    """Count violations one region after the other, so that large tables stay sparse."""
     tree, table = truth.hierarchy, estimate.as_counts
     row = (lambda r: table[[r]].toarray()[0]) if sparse.issparse(table) else (lambda r: table[r])
     broken: dict[str, int] = {kind: 0 for kind in CONDITIONS}  # noqa: C420
@@ -72,7 +72,7 @@ def broken_conditions(truth: CountOfCounts, estimate: Estimate) -> dict[str, int
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw mean number of violations per release by method, a colour per condition; 0 lies on the axis."""
+    """Draw the mean number of violations per release by method, with a colour per condition; 0 is on the axis."""
     figure = new_figure(9.5, 0.5 + 0.55 * len(ARMS) + 1.0)
     axes = figure.subplots()
     for i, (kind, look) in enumerate(zip(CONDITIONS, CONDITION_LOOKS, strict=True)):
@@ -100,7 +100,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge whether any release violates anything, and whether the rejected ones do."""
+    """Judge whether any release violates a condition, and whether the rejected methods do."""
     return [*_releases(frame), *_rejected(frame)]
 
 
@@ -127,7 +127,7 @@ def _rejected(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _draws(rows: list[dict[Any, Any]]) -> int:
-    """Independent draws of the noise, the fewest of any data set."""
+    """Count the independent draws of the noise, the fewest of any data set."""
     by_data: dict[str, set] = {}
     for row in rows:
         by_data.setdefault(row["data"], set()).add(row["replicate"])

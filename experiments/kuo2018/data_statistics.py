@@ -1,4 +1,4 @@
-"""K1: the statistics of the data sets (Kuo et al. 2018, section 6)."""
+"""The experiment K1: the statistics of the data sets (Kuo et al. 2018, section 6)."""
 
 from itertools import product
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ STATISTICS = ("groups", "entities", "distinct sizes", "largest size", "groups of
 
 
 def statistics(trial: Trial) -> Record:
-    """Count the numbers of the top level, and groups and entities by region of the second."""
+    """Count groups and entities at the top level and by region of the second, and list sizes of the top level."""
     truth = trial.truth
     row = truth.rows(0, 1)[0]
     sizes = np.flatnonzero(row)
@@ -112,7 +112,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _few_labels(axes: "Axes", drawn: bool) -> None:
-    """Three to four labels, which do not overlap; none where nothing is drawn."""
+    """Label an axis at three to four places that do not overlap; nowhere if nothing is drawn."""
     if drawn:
         log_labels(axes.xaxis, most=4)
         return

@@ -1,4 +1,4 @@
-"""How figures and verdicts on Kuo et al. 2018 look: panels of errors by epsilon, printed numbers beside ours."""
+"""The figures and verdicts that experiments on Kuo et al. 2018 share: errors by epsilon beside printed numbers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +64,8 @@ def titled(name: str, lines: Sequence[Line]) -> str:
 
 
 def number(value: float) -> str:
-    """
+    """Write a number for a figure: one decimal below 1,000, whole from there, three significant digits from 10^7.
+
     Example:
         >>> number(4_462_728_374.0), number(20_731.4), number(772.8)
         ('4.46e+09', '20,731', '772.8')
@@ -108,7 +109,7 @@ def printed_verdict(claim: str, printed: Printed, ours: LevelError, remark: str 
 
 
 def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
-    """Give one verdict that says so where no data set has printed numbers."""
+    """Make the one verdict that says that no data set has printed numbers, where that is so."""
     if not any(paper_name(name) for name in errors.values_of("data")):
         words = "no data set of the paper among the results: set PGSR_DATA, and run the profile quick"
         yield Verdict(claim, "", not_judged("no data set of the paper"), words)

@@ -1,4 +1,4 @@
-"""K2: the naive method at the top level (Kuo et al. 2018, section 4.1).
+"""The experiment K2: the naive method at the top level (Kuo et al. 2018, section 4.1).
 
 The printed errors do not come from the projection that the paper states. Cutting negative counts off and letting the
 total go gives errors of their size, as the cumulative difference then grows up to K. Both readings are run, and Hc
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClippedAtZero:
-    """A post-process that only makes negative counts 0: at epsilon 1 an empty size gains 0.96 groups on average."""
+    """A post-process that only sets negative counts to 0: at epsilon 1 an empty size gains 0.96 groups on average."""
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         del time_limit
@@ -88,14 +88,14 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         left = axes is panels[0]
         label = "cumulative L1 distance at the root (entities), log\nEMD where the total is right" if left else ""
         finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
-    error_axis(panels[0])  # all share it
+    error_axis(panels[0])  # all panels share the vertical axis
     legend_below(figure, panels, 2)
     head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
     return figure
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge naive against Hc, and which reading gives the printed numbers."""
+    """Judge the naive method against Hc, and which reading of the paper gives the printed numbers."""
     errors = level_errors(frame, "cumulative_l1", ["K"])
     return [*_worse(errors), *_printed(errors)]
 
@@ -138,7 +138,10 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
 
 
 def _implied(error: float) -> float:
-    """K at which clipped noise of scale 2 alone has this error: E max(X, 0) K^2 / 2, E max(X, 0) = a / (1 - a^2)."""
+    """Compute the K at which clipped noise of scale 2 alone has this error.
+
+    That error is E max(X, 0) K^2 / 2, with E max(X, 0) = a / (1 - a^2).
+    """
     a = np.exp(-0.5)
     return float(np.sqrt(2 * error * (1 - a**2) / a))
 

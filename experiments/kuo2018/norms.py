@@ -1,4 +1,4 @@
-"""K9: absolute values against squares in the isotonic fits of Hc and Hg (Kuo et al. 2018, section 4.3).
+"""The experiment K9: absolute values against squares in the isotonic fits of Hc and Hg (Kuo et al. 2018, section 4.3).
 
 Hc is fitted by absolute values in the paper, Hg by squares. All arms of one view see the same noise.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def fitted(trial: Trial) -> Record:
-    """Error at the root, and the part of the fitted values that are whole before any rounding."""
+    """Measure the error at the root, and the share of fitted values that are whole before any rounding."""
     of_arm = trial.arm.post
     assert isinstance(of_arm, Fitted)
     measurement = trial.noise.measure(trial.truth, trial.source)
@@ -53,7 +53,7 @@ def fitted(trial: Trial) -> Record:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw the error and the part of fitted values that are whole, by data set at epsilon 1."""
+    """Draw the error and the share of fitted values that are whole, by data set at epsilon 1."""
     figure = new_figure(10.5, 4.6)
     panels = figure.subplots(1, 2)
     style = arm_looks([arm.label for arm in ARMS])
@@ -86,7 +86,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge L1 against L2 for Hc and for Hg, how much of it is whole, and the printed numbers."""
+    """Judge L1 against L2 for Hc and for Hg, the share of whole values, and the printed numbers."""
     errors, whole = level_errors(frame, "emd"), level_errors(frame, "whole")
     return [*_better(errors), *_whole(whole), *_printed(errors)]
 

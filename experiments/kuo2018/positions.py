@@ -1,4 +1,4 @@
-"""K4: where Hg and Hc err (Kuo et al. 2018, figure 1).
+"""The experiment K4: the positions at which Hg and Hc err (Kuo et al. 2018, figure 1).
 
 The earth mover's distance is a sum over ranks, |Hg[i] - estimate[i]|, and so can be shown group by group, from the
 smallest to the largest, for either method.
@@ -32,7 +32,7 @@ BINS = 60
 """Positions in the figure, as evenly on a logarithmic axis as whole ranks allow."""
 
 MARKED = (10, 100, 1_000)
-"""Sizes shown in the figure."""
+"""The sizes that are marked in the figure."""
 
 
 def by_position(trial: Trial) -> Record:
@@ -105,7 +105,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge how much of the error lies at small sizes."""
+    """Judge how much of the error is at small sizes."""
     small = level_errors(frame, "small")
     facts = {str(row["data"]): row for row in frame.to_dict("records")}
     return list(_claims(small, facts))
@@ -129,7 +129,7 @@ def _claims(small: LevelErrors, facts: "dict[str, dict[Any, Any]]") -> Iterator[
 
 
 def _mark_sizes(axes: "Axes", row: "pd.Series") -> None:
-    """Dotted lines where the true sizes reach powers of ten."""
+    """Draw dotted lines where the true sizes reach powers of ten."""
     last = row["rank"][-1]
     for size, n in zip(MARKED, row["groups from size"], strict=True):
         # Labels of lines that nearly meet would cover each other.

@@ -1,4 +1,4 @@
-"""The numbers and claims of Kuo et al. 2018: of the paper, the slides of its talk and the poster."""
+"""The numbers and claims of Kuo et al. 2018, of the slides of its talk and of the poster."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from pgsr.experiments.engine.printed import Paper, Printed
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says about a table or figure, in few words.
+    """A statement of the paper about a table or figure, in few words.
 
     Attributes:
         experiment: our id of the table or figure.
@@ -22,6 +22,15 @@ class Claim:
 
 DATA = ("Synthetic", "White", "Hawaiian", "Taxi")
 """The paper's data sets in the order of its tables."""
+
+
+def _distances(experiment: str, arm: str, level: int, values: tuple[float, ...], source: str) -> list[Printed]:
+    """List a row of earth mover's distances at epsilon 1, one per data set."""
+    return [
+        Printed(experiment, data, arm, "1", level, "emd", value, source)
+        for data, value in zip(DATA, values, strict=True)
+    ]
+
 
 _K1_SOURCE = "paper, section 6, statistics of the data sets"
 _K1_CODE = "data published with the authors' code"
@@ -44,10 +53,9 @@ K1 = tuple(
 TAXI_TRIPS_IN_THE_TEXT = Printed("K1", "Taxi", "", "", 0, "entities", 143_540_889, "paper, section 6, text")
 """Another number than in the table (130,962,398)."""
 
-K2 = tuple(
-    Printed("K2", data, "naive", "1", 0, "emd", value, "paper, section 4.1, table of the naive method")
-    for data, value in zip(DATA, (4_462_728_374.0, 4_809_679_734.0, 4_027_891_692.0, 208_977_518.4), strict=True)
-)
+_NAIVE = (4_462_728_374.0, 4_809_679_734.0, 4_027_891_692.0, 208_977_518.4)
+
+K2 = tuple(_distances("K2", "naive", 0, _NAIVE, "paper, section 4.1, table of the naive method"))
 """Earth mover's distance of the naive method at the top level; the slides round Taxi to 208,977,518."""
 
 _K3_ROWS: tuple[tuple[str, tuple[float, ...]], ...] = (
@@ -56,14 +64,14 @@ _K3_ROWS: tuple[tuple[str, tuple[float, ...]], ...] = (
 )
 
 K3 = tuple(
-    Printed("K3", data, arm, "1", 0, "emd", value, "slides of the VLDB talk, table of the top level")
+    number
     for arm, values in _K3_ROWS
-    for data, value in zip(DATA, values, strict=True)
+    for number in _distances("K3", arm, 0, values, "slides of the VLDB talk, table of the top level")
 )
 """Earth mover's distance of H_c (L1) and H_g (L2) at the top level, means of 10 runs."""
 
 K3_SINGLE_RUN = Printed("K3", "Taxi", "Hc", "1", 0, "emd", 2_801.0, "README of the authors' code, seed 20")
-"""One run, not a mean."""
+"""The result of one run, not a mean."""
 
 _K8_ROWS: tuple[tuple[int, str, tuple[float, ...]], ...] = (
     (0, "BU", (78_459.0, 448_909.0, 13_968.0, 20_731.0)),
@@ -75,9 +83,9 @@ _K8_ROWS: tuple[tuple[int, str, tuple[float, ...]], ...] = (
 )
 
 K8 = tuple(
-    Printed("K8", data, arm, "1", level, "emd", value, "slides of the VLDB talk, bottom-up table")
+    number
     for level, arm, values in _K8_ROWS
-    for data, value in zip(DATA, values, strict=True)
+    for number in _distances("K8", arm, level, values, "slides of the VLDB talk, bottom-up table")
 )
 """Mean earth mover's distance per region at total epsilon 1; BU spends it at the leaves, Hc a third per level."""
 
@@ -108,7 +116,7 @@ L1_IS_INTEGRAL = Claim("K9", "solutions with the absolute value are mostly integ
 FOUR_CONDITIONS = Claim("K10", "every release meets the four conditions", "paper, sections 3 and 5")
 
 CLAIMS = tuple(value for value in list(globals().values()) if isinstance(value, Claim))
-"""All of the above."""
+"""All claims above."""
 
 PAPER = Paper(
     "Kuo et al. 2018",

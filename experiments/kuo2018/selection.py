@@ -1,4 +1,4 @@
-"""K8b: all combinations of Hc and Hg on three levels, and a private choice among them (Kuo et al. 2018, section 6).
+"""The experiment K8b: all combinations of Hc and Hg, and a private choice among them (Kuo et al. 2018, section 6).
 
 The paper advises to run all combinations and select privately where that is affordable, and else Hc at every level. It
 counts eps + eps2 for k runs and a choice; the loss is k eps + eps2 (`pgsr.algorithms.ChosenByScore`). Honest choices
@@ -47,7 +47,7 @@ SPARSE = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Release(Arm):
-    """A whole mechanism as an arm; all have the same true loss epsilon, but the one that says so.
+    """A whole mechanism as an arm. The true loss of each is epsilon, except where the arm's name says otherwise.
 
     Attributes:
         build: from a fit and epsilon to the mechanism.
@@ -57,7 +57,7 @@ class Release(Arm):
 
 
 def released(trial: Trial) -> Record:
-    """Measure one release, what was chosen, and the loss in truth over the epsilon of the cell."""
+    """Measure one release, the views that were chosen, and the true loss divided by the epsilon of the cell."""
     arm, epsilon = trial.arm, trial.cell.epsilon
     assert isinstance(arm, Release)
     assert epsilon is not None
@@ -113,7 +113,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _default(errors: LevelErrors) -> Iterator[Verdict]:
-    """Good: within a tenth of the best combination, at the root and at the leaves."""
+    """Judge whether the default is within a tenth of the best combination, at the root and at the leaves."""
     for row in errors.where(arm=DEFAULT):
         others = [
             other for label in COMBINATIONS
@@ -160,7 +160,7 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         loss = losses[0]
         words = (
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
-            " the theorem that the paper cites is for disjoint data; tests/test_choosing.py has a counterexample"
+            " the theorem that the paper cites is for disjoint data; tests/test_choosing_score.py has a counterexample"
         )
         yield Verdict(kuo.SELECTION_COST.words, "any data", exactly(False, "composition of the budgets"), words)
 
@@ -183,7 +183,10 @@ def _single(views: tuple[View, ...]) -> Release:
 
 
 def _by_score(label: str, candidates: list[tuple[View, ...]], honest: bool = True) -> Release:
-    """`honest` splits what the choice leaves among all runs; else every run gets all of it."""
+    """Make a release by choosing with scores.
+
+    If `honest`, all runs share what the choice leaves of epsilon; otherwise every run gets all of it.
+    """
     runs = len(candidates) if honest else 1
 
     def build(fit: IsotonicFit, epsilon: Fraction) -> ChosenByScore:
@@ -202,12 +205,12 @@ def _by_statistic(label: str) -> Release:
 
 
 def _chosen(reason: str) -> str:
-    """The views in the sentence of a choice; "" where nothing was chosen."""
+    """Find the views in the sentence that tells the choice; "" where nothing was chosen."""
     return reason.partition("Matching(")[2].partition(" on ")[2].partition(";")[0] if "chosen" in reason else ""
 
 
 def _memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Two answers at a time, and ranked sizes at every level at most."""
+    """Estimate peak bytes: two answers at a time, and ranked sizes at every level at most."""
     return 2 * release_memory(data, arm, parameters) + 9 * data.groups * len(data.levels)
 
 

@@ -1,4 +1,4 @@
-"""K7: three levels without and with consistency (Kuo et al. 2018, figure 6)."""
+"""The experiment K7: three levels without and with consistency (Kuo et al. 2018, figure 6)."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ CHEAP = 1.1
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw error against epsilon per level: with consistency drawn through, without it dotted."""
+    """Draw error against epsilon per level: solid lines with consistency, dotted ones without."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {words}", level_errors(frame, metric).where(arm=label), look, dashes)
@@ -77,7 +77,7 @@ def _better(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
-    """Hc wins more panels than Hg, counted by data set, epsilon and level."""
+    """Judge whether Hc wins more panels than Hg, counted by data set, epsilon and level."""
     better = list(_better(frame))
     found = [verdict.finding for verdict in better]
     wins, losses = (sum(finding is which for finding in found) for which in (Finding.HOLDS, Finding.FAILS))
@@ -88,7 +88,7 @@ def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _majority(wins: int, losses: int, each: list[Judgement]) -> Judgement:
-    """Among the panels that a test decides; not judged where it could decide none for lack of replicates."""
+    """Judge by the majority of panels that a test decides; not judged if too few replicates decide none."""
     judged = [one for one in each if one.finding is not Finding.NOT_JUDGED]
     if not judged:
         return worst(each)

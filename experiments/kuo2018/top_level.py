@@ -1,4 +1,4 @@
-"""K3: Hc and Hg at the top level (Kuo et al. 2018, slides: table of the top level)."""
+"""The experiment K3: Hc and Hg at the top level (Kuo et al. 2018, slides: table of the top level)."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -57,7 +57,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge which of both is better on which data, and the printed numbers."""
+    """Judge which of Hc and Hg is better on which data, and the printed numbers."""
     errors = level_errors(frame, "emd")
     return [*_better(errors), *_printed(errors)]
 

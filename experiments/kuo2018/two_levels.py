@@ -1,4 +1,4 @@
-"""K6: two consistent levels beside the omniscient reference (Kuo et al. 2018, figure 5).
+"""The experiment K6: two consistent levels beside the omniscient reference (Kuo et al. 2018, figure 5).
 
 The reference knows which sizes occur and measures those alone: sqrt(2) / epsilon entities per size that occurs. It is a
 yardstick, not a bound; its constant is restored, not read off the paper.

@@ -1,4 +1,4 @@
-"""K5: weighted against plain averaging on two levels (Kuo et al. 2018, figure 4)."""
+"""The experiment K5: weighted against plain averaging on two levels (Kuo et al. 2018, figure 4)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ WEIGHTED, AVERAGE = "weighted", "average"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw error against epsilon per level: weighted merging drawn through, plain averaging dashed."""
+    """Draw error against epsilon per level: solid lines for weighted merging, dashed ones for plain averaging."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {merge}", level_errors(frame, merge).where(arm=label), look, dashes)
@@ -69,7 +69,10 @@ def _weighting(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _worst(frame: "pd.DataFrame") -> Iterator[Verdict]:
-    """One combination is missing in the figure because plain averaging was off the scale; its name is lost."""
+    """Judge which combination is the worst with plain averaging.
+
+    The paper leaves one out of its figure because it was off the scale, and does not name it.
+    """
     average = level_errors(frame, AVERAGE).where(level=0)
     for data, epsilon in average.values_of("data", "epsilon"):
         rows = sorted(average.where(data=data, epsilon=epsilon), key=lambda row: row.mean)

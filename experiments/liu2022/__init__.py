@@ -1,4 +1,4 @@
-"""Experiments on the paper that makes whole synthetic households with their members.
+"""The experiments on the paper that makes whole synthetic households with their members.
 
 Terrance Liu, Zhiwei Steven Wu: Private Synthetic Data with Hierarchical Structure. arXiv 2206.05942, 2022.
 

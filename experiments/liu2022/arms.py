@@ -1,10 +1,10 @@
-"""What the experiments after Liu and Wu 2022 compare, and what one of their cells measures.
+"""The methods that the experiments after Liu and Wu 2022 compare, and the measurement of one cell.
 
 The number of rounds is part of the privacy analysis. The papers choose it per epsilon by the errors that they report,
 which is not private; here it follows from public numbers (`rounds`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError
-from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError
+from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,
@@ -55,7 +55,7 @@ LARGEST_TABLE = 10_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Competitor(Arm):
-    """A method of synthesis.
+    """A method of synthesis as an arm.
 
     Attributes:
         method: from the number of components, which only mixtures have.
@@ -90,6 +90,16 @@ PERSONS = Competitor(
     method=lambda k: PersonsAlone(_fixed(k), k=K_WAY),
     note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
 )
+
+
+def query_grid(asked: Sequence[str], components: int, most_rounds: int) -> tuple[Parameters, ...]:
+    """List the free parameters of cells, one set per set of queries in `asked`, which are keys of `QUERIES`.
+
+    Example:
+        >>> query_grid(["Q_R"], 10, 20)
+        ((('queries', 'Q_R'), ('components', 10), ('most rounds', 20)),)
+    """
+    return tuple((("queries", name), ("components", components), ("most rounds", most_rounds)) for name in asked)
 
 
 def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, most: int) -> int:
@@ -148,7 +158,7 @@ def synthesis_record(trial: "Trial") -> "Record":
 
 
 OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: "of_relations"}
-"""Names of columns."""
+"""The parts of column names by the level of a query."""
 
 
 def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:

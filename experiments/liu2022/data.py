@@ -1,4 +1,4 @@
-"""The populations of the experiments after Liu and Wu 2022. Their data cannot be had: some are confidential."""
+"""The populations of the experiments after Liu and Wu 2022, whose own data is not available."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,17 +46,13 @@ def up_to(population: Population, max_size: int) -> Population:
     )
 
 
-def few_attributes(n_groups: int, max_size: int, seed: int = 0) -> Population:
-    """Simulate `households` with area, tenure, age and sex only: so few kinds of households that all can be listed."""
-    return only(households(n_groups, max_size, seed), ("area", "tenure"), ("age", "sex"))
+def few_attributes(simulate: Callable[[int, int], Population], n_groups: int, largest: int) -> Population:
+    """Simulate households with area, tenure, age and sex only, so that all kinds of households can be listed."""
+    return only(simulate(n_groups, largest), ("area", "tenure"), ("age", "sex"))
 
 
 Load = Callable[[], Population]
-
-
-def few_related(n_groups: int, max_children: int, seed: int = 0) -> Population:
-    """Simulate `related_households` with the same few attributes."""
-    return only(related_households(n_groups, max_children, seed), ("area", "tenure"), ("age", "sex"))
+TOY: Load = partial(few_attributes, households, 20, 2)
 
 
 def _simulated(
@@ -69,12 +65,12 @@ def _simulated(
 
 SIMULATED_REDUCED = _simulated(
     "households reduced, generated",
-    partial(few_attributes, 48_000, 3),
+    partial(few_attributes, households, 48_000, 3),
     3,
     48_000,
     95_193,
     "simulators.households with area, tenure, age and sex, M = 3: 2,724 kinds of households",
-    partial(few_attributes, 20, 2),
+    TOY,
 )
 
 SIMULATED = _simulated(
@@ -84,7 +80,7 @@ SIMULATED = _simulated(
     60_000,
     133_153,
     "simulators.households: 4 attributes of households, 4 of persons, M = 6",
-    partial(few_attributes, 20, 2),
+    TOY,
 )
 
 NHTS_REDUCED = PopulationData(
@@ -96,7 +92,7 @@ NHTS_REDUCED = PopulationData(
     note="nhts2001(reduced=True): households of 1 to 3 members; stands in for ACS (red.) NY-19",
     fallback=SIMULATED_REDUCED,
     persons=89_880,
-    small=partial(few_attributes, 20, 2),
+    small=TOY,
 )
 
 NHTS = PopulationData(
@@ -108,7 +104,7 @@ NHTS = PopulationData(
     note="nhts2001(): 7 attributes of households, 6 of persons, M = 14; stands in for ACS NY-19",
     fallback=SIMULATED,
     persons=144_884,
-    small=partial(few_attributes, 20, 2),
+    small=TOY,
 )
 
 REFERRALS = _simulated(
@@ -118,7 +114,7 @@ REFERRALS = _simulated(
     4_000,
     9_144,
     "simulators.referrals: 3 attributes of referrals, 4 of children, M = 12; stands in for AFST, which is confidential",
-    partial(few_attributes, 20, 2),
+    TOY,
 )
 
 RELATED = _simulated(
@@ -128,13 +124,13 @@ RELATED = _simulated(
     60_000,
     120_690,
     "simulators.related_households: a head, perhaps a spouse, up to 4 children; stands in for ACS (rel.) NY-19",
-    partial(few_related, 20, 1),
+    partial(few_attributes, related_households, 20, 1),
 )
 
 SMALL_REDUCED = replace(
     SIMULATED_REDUCED,
     name="few households, reduced",
-    load=partial(few_attributes, 2_000, 2),
+    load=partial(few_attributes, households, 2_000, 2),
     max_size=2,
     groups=2_000,
     persons=3_340,
@@ -144,7 +140,7 @@ SMALL_REDUCED = replace(
 SMALL_RELATED = replace(
     RELATED,
     name="few related households",
-    load=partial(few_related, 1_000, 1),
+    load=partial(few_attributes, related_households, 1_000, 1),
     max_size=3,
     groups=1_000,
     persons=1_820,
@@ -159,5 +155,5 @@ FEW_HOUSEHOLDS = replace(
     groups=4_000,
     persons=8_915,
     note="simulators.households, M = 8: cut to smaller sizes and fewer attributes",
-    small=partial(few_attributes, 40, 2),
+    small=partial(few_attributes, households, 40, 2),
 )

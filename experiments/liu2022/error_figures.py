@@ -1,4 +1,4 @@
-"""Figures and verdicts that the experiments after Liu and Wu 2022 share: an error against epsilon, pairs of arms."""
+"""The figures and verdicts that the experiments after Liu and Wu 2022 share: errors against epsilon, pairs of arms."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
         finish(
             axes, "epsilon, log", Y_LABEL[metric] if axes is axes_of[0] else "", f"{data} ({kind})\n{_of(parameters)}"
         )
-    error_axis(axes_of[0])  # all share it
+    error_axis(axes_of[0])  # all panels share the vertical axis
     legend_below(figure, axes_of, 5)
     head(figure, f"{title}\nbars: one standard error")
     return figure
@@ -75,7 +75,8 @@ def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: objec
 
 
 def share(value: float) -> str:
-    """
+    """Write a share with three significant digits.
+
     Example:
         >>> share(0.0312345), share(0.00012)
         ('0.0312', '0.00012')

@@ -1,11 +1,11 @@
-"""HP1 and HP3: errors of synthetic populations on queries of groups and persons (Liu and Wu 2022, figures 2 and 4)."""
+"""The experiments HP1 and HP3: errors on queries of groups and persons (Liu and Wu 2022, figures 2 and 4)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, separated
 from pgsr.experiments.liu2022 import published as liu
@@ -15,6 +15,7 @@ from pgsr.experiments.liu2022.arms import (
     MARGINALS,
     MULTIPLICATIVE,
     PERSONS,
+    query_grid,
     synthesis_memory,
     synthesis_record,
 )
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+ASKED = ("Q_G + Q_I",)
 ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
 
 
@@ -34,7 +36,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claims on figure 2, and whether HPD-Fixed is worth its trouble."""
+    """Judge the claims on figure 2, and whether HPD-Fixed beats the simpler baselines."""
     found = errors_of(frame, LARGEST)
     return [
         *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN),
@@ -45,12 +47,12 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """Draw the same with the mean error."""
+    """Draw the same panels with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3: mean error of the 3-way queries of groups and persons")
 
 
 def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claim on figure 4, and the same of ours."""
+    """Judge the claim on figure 4, and our claims by mean errors."""
     found = errors_of(frame, MEAN)
     return [*close(found, liu.CLAIMS["figure 4"], HPD_FIXED, HPD_GEN), *_beats_baselines(found, "mean error")]
 
@@ -62,7 +64,7 @@ def _beats_baselines(found: LevelErrors, what: str) -> Iterator[Verdict]:
 
 
 def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
-    """Referrals against the large data; they share no noise."""
+    """Judge whether errors on referrals are larger than on the larger data sets, which have independent noise."""
     large = [name for name in found.values_of("data") if name in (NHTS.name, *(d.name for d in NHTS.with_fallbacks()))]
     for epsilon in found.values_of("epsilon"):
         for arm in (HPD_FIXED, HPD_GEN):
@@ -76,10 +78,6 @@ def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
                 )
 
 
-def _grid(components: int, most_rounds: int) -> tuple[Parameters, ...]:
-    return ((("queries", "Q_G + Q_I"), ("components", components), ("most rounds", most_rounds)),)
-
-
 EXPERIMENT = Experiment(
     id="HP1",
     title="Synthetic populations, largest error",
@@ -88,20 +86,22 @@ EXPERIMENT = Experiment(
     question="How well do private synthetic households answer queries of households and of persons?",
     arms=ARMS,
     profiles={
-        Profile.SMOKE: Scale((SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=_grid(10, 10)),
+        Profile.SMOKE: Scale(
+            (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
+        ),
         Profile.QUICK: Scale(
             (NHTS_REDUCED, NHTS, REFERRALS),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
-            grid=_grid(50, 30),
+            grid=query_grid(ASKED, 50, 30),
         ),
         Profile.PAPER: Scale(
             (NHTS_REDUCED, NHTS, REFERRALS),
             (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
             replicates=5,
             time_limit=3_600,
-            grid=_grid(1_000, 300),
+            grid=query_grid(ASKED, 1_000, 300),
         ),
     },
     plot=plot,

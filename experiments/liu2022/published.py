@@ -1,4 +1,4 @@
-"""What Liu and Wu 2022 say in words. Their figures print no numbers."""
+"""The claims of Liu and Wu 2022 in words. Their figures print no numbers."""
 
 from pgsr.experiments.engine.printed import Paper
 
@@ -14,7 +14,7 @@ CLAIMS = {
     "section 5": "the universe of MWEM grows exponentially with the largest size",
     "section 5b": "the parameters of HPD grow linearly with the largest size",
 }
-"""By where."""
+"""The claims of the paper in words, by figure."""
 
 PAPER = Paper(
     "Liu and Wu 2022",

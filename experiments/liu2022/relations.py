@@ -1,14 +1,14 @@
-"""HP2 and HP3b: errors with queries of relations within households (Liu and Wu 2022, figures 3 and 5)."""
+"""The experiments HP2 and HP3b: errors with queries of relations in households (Liu and Wu 2022, figures 3 and 5)."""
 
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Experiment, Parameters, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022 import published as liu
-from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, synthesis_memory, synthesis_record
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, query_grid, synthesis_memory, synthesis_record
 from pgsr.experiments.liu2022.data import RELATED, SMALL_RELATED
 from pgsr.experiments.liu2022.error_figures import (
     LARGEST,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ARMS = (HPD_FIXED, HPD_GEN)
-RELATIONS, ALL = "Q_R", "Q_G + Q_I + Q_R"
+ASKED = RELATIONS, ALL = "Q_R", "Q_G + Q_I + Q_R"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
@@ -43,7 +43,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
-    """Draw the same with the mean error."""
+    """Draw the same panels with the mean error."""
     return error_figure(frame, MEAN, ARMS, "HP3b: mean error of the 3-way queries, with relations")
 
 
@@ -57,11 +57,6 @@ def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
     ]
 
 
-def _grid(components: int, most_rounds: int) -> tuple[Parameters, ...]:
-    rest = (("components", components), ("most rounds", most_rounds))
-    return tuple((("queries", name), *rest) for name in (RELATIONS, ALL))
-
-
 EXPERIMENT = Experiment(
     id="HP2",
     title="Synthetic families, largest error",
@@ -70,16 +65,18 @@ EXPERIMENT = Experiment(
     question="How well do private synthetic families answer queries of who is married to, or the child of, whom?",
     arms=ARMS,
     profiles={
-        Profile.SMOKE: Scale((SMALL_RELATED,), (Fraction(1),), replicates=2, time_limit=60, grid=_grid(10, 10)),
+        Profile.SMOKE: Scale(
+            (SMALL_RELATED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
+        ),
         Profile.QUICK: Scale(
-            (RELATED,), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=120, grid=_grid(30, 20)
+            (RELATED,), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=120, grid=query_grid(ASKED, 30, 20)
         ),
         Profile.PAPER: Scale(
             (RELATED,),
             (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
             replicates=5,
             time_limit=3_600,
-            grid=_grid(1_000, 300),
+            grid=query_grid(ASKED, 1_000, 300),
         ),
     },
     plot=plot,

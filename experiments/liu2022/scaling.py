@@ -1,4 +1,4 @@
-"""HP4: how MWEM and HPD grow with the largest household and with the number of attributes (Liu and Wu 2022, section 5).
+"""The experiment HP4: growth of MWEM and HPD with household size and number of attributes (Liu and Wu 2022, section 5).
 
 What a method has to keep is counted: the universe of MWEM, as ordered households and as the types that it collapses
 to here, and the parameters of HPD. Seconds are measured: of a fit with few rounds on a small population.
@@ -70,7 +70,7 @@ _COUNTS = ("universe", "types", "parameters")
 
 @dataclass(frozen=True)
 class Step:
-    """One point of one cell.
+    """The outcome of one fit of a cell, at one point of the axis.
 
     Attributes:
         universe: ordered households. types: those whose order of members does not count. Both of the domain.
@@ -92,7 +92,7 @@ class Step:
 
 
 def growth(trial: Trial) -> "Record":
-    """Measure one cell: fits on populations that grow along the axis, in its order; a refusal ends no climb.
+    """Measure one cell: fit populations that grow along the axis, in order; a refusal does not end the climb.
 
     Free parameters: "axis"; "climb", text like "1 2 3"; "rounds"; "components".
 
@@ -130,7 +130,7 @@ def growth(trial: Trial) -> "Record":
 
 
 def _largest(population: Population, axis: str) -> int:
-    """How far a population reaches along an axis; the toy to warm up with has few attributes and small households."""
+    """Find how far a population reaches along an axis; the toy of the warm-up has few attributes and sizes."""
     domain = population.domain
     names = {attribute.name for attribute in (*domain.group, *domain.individual)}
     attributes = list(takewhile(names.__contains__, (*OF_PERSONS, *OF_HOUSEHOLDS)))
@@ -163,12 +163,12 @@ def n_parameters(method: Any, domain: Domain) -> int | None:
 
 
 def _kinds(domain: Domain) -> int:
-    """|X_I|."""
+    """Compute |X_I|, the number of kinds of individuals."""
     return int(np.prod([len(attribute) for attribute in domain.individual]))
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a column per axis of growth: what is kept, and below it seconds of a fit."""
+    """Draw a column per axis of growth: the numbers that a method stores, and below them the seconds of a fit."""
     steps = steps_of(frame)
     figure = new_figure(9, 7)
     grid = figure.subplots(2, 2, squeeze=False)
@@ -198,7 +198,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def steps_of(frame: "pd.DataFrame") -> list[Step]:
-    """One entry per cell and step, of cells that ran."""
+    """Make one entry per cell and step, of cells that ran."""
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     return [
         Step(row["data"], row["arm"], int(row["replicate"]), row["axis"], x, persons, universe, types, kept, s, reason)
@@ -212,7 +212,7 @@ def steps_of(frame: "pd.DataFrame") -> list[Step]:
 
 
 def _line(axes: "Axes", style: Mapping[str, Any], label: str, points: list[tuple[int, Any]]) -> None:
-    """Means by x."""
+    """Draw the means by x."""
     look = style[label]
     xs = sorted({x for x, _ in points})
     means = [np.mean([float(y) for x, y in points if x == at]) for at in xs]
@@ -240,7 +240,7 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
 
 
 def _timed(steps: list[Step]) -> Iterator[Verdict]:
-    """Seconds as c x^p and as c b^x, by least squares on logarithms; MWEM's also as a power of its number of types."""
+    """Fit seconds as c x^p and as c b^x by least squares on logarithms; for MWEM also as a power of its types."""
     growing: dict[tuple[str, str, str], float] = {}
     for data, axis, arm in dict.fromkeys((s.data, s.axis, s.arm) for s in steps):
         part = [s for s in steps if (s.data, s.axis, s.arm) == (data, axis, arm) and s.seconds is not None]

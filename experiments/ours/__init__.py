@@ -1,1 +1,1 @@
-"""Experiments that belong to no paper: what the exact optima of this toolkit are worth."""
+"""The experiments that belong to no paper, on the benefit of this toolkit's exact optima."""

@@ -1,4 +1,4 @@
-"""X1: what the exact optima are worth, beyond what Fioretto and Van Hentenryck 2019 could compute.
+"""The experiment X1: the benefit of exact optima that Fioretto and Van Hentenryck 2019 could not compute.
 
 Section 8 of the paper replaces M_c by M_c^dp because M_c was out of reach. Here M_c is solved, in integers and with a
 proven gap, so the price of the replacement can be read off: in the objective, in L1 and in the earth mover's distance.
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 def _equal(view: View, epsilon: Fraction, levels: int) -> Geometric:
-    """Equal shares for all levels; every region's number of groups is public."""
+    """Make the noise step with equal shares for all levels; every region's number of groups is public."""
     del levels
     return Geometric(view, epsilon)
 
 
 def _leaf_heavy(epsilon: Fraction, levels: int) -> Geometric:
-    """Little for the root, nothing between, the rest for the leaves: 1/20 at epsilon 1, 1/10 at 0.1 and the like."""
+    """Make the noise step with 1/20 (1/10 below epsilon 1) for the root, and all the rest for the leaves."""
     top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
     return Geometric(View.CUMULATIVE, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
 
@@ -123,7 +123,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
-    """Arms from top to bottom, a mark per level."""
+    """Draw the arms from top to bottom, with a mark per level."""
     labels = [arm.label for arm in ARMS]
     for level, look in enumerate(LEVELS[: part.n_levels]):
         shown = [(place, row) for place, label in enumerate(labels) if (row := part.one(arm=label, level=level))]
@@ -139,7 +139,7 @@ def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
 
 
 def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives, name: str, exact: str) -> None:
-    """What stands for the exact optimum over that optimum: errors by level, filled for L1; the objective at the end."""
+    """Draw errors of an approximation over those of the exact optimum: filled marks for L1, objectives at the end."""
     epsilons = errors["l1"].values_of("epsilon")
     n_levels = errors["l1"].where(data=name).n_levels
     for epsilon, (colour, marker) in zip(sorted(epsilons), EPSILON_LOOKS, strict=False):
@@ -163,7 +163,7 @@ def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives
 
 
 def _objectives(frame: "pd.DataFrame") -> Iterator[Verdict]:
-    """M_c^dp's objective over that of M_c, replicate by replicate: they share their noise."""
+    """Judge whether M_c^dp has a larger objective than M_c, replicate by replicate with common noise."""
     for (data, epsilon, exact), ratios in _objective_ratios(frame).items():
         words = f"objective of {PAIRS[exact]} / {exact}: x {with_error(ratios)}"
         found = compared([ratio - 1 for ratio in ratios])
@@ -183,7 +183,7 @@ def _objective_ratios(frame: "pd.DataFrame") -> Objectives:
 
 
 def _proofs(frame: "pd.DataFrame") -> Iterator[Verdict]:
-    """The proven gaps of both global M_c, and that of M_H with every region's total."""
+    """Judge the proven gaps of M_c with either kind of totals, and of M_H with every region's total."""
     for (data, epsilon, arm), certificates in _certificates(frame).items():
         if arm in (M_C.label, M_C_REGIONS.label, M_H_REGIONS.label):
             gaps = [(objective - bound) / max(1, objective) for objective, bound in certificates.values()]
@@ -193,7 +193,7 @@ def _proofs(frame: "pd.DataFrame") -> Iterator[Verdict]:
 
 
 def _certificates(frame: "pd.DataFrame") -> dict[tuple[str, float, str], dict[int, tuple[float, float]]]:
-    """Objective and bound by data set, epsilon and arm, then by replicate; the bound is NaN where there is none."""
+    """Collect objective and bound by data set, epsilon and arm, then by replicate; NaN stands for no bound."""
     found: dict[tuple[str, float, str], dict[int, tuple[float, float]]] = {}
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     for row in rows:
@@ -220,7 +220,7 @@ def _price(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
 
 
 def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
-    """Judge whether a two-stage release has the smallest earth mover's distance; who has it by level."""
+    """Judge whether a two-stage release has the smallest earth mover's distance, and name the best arm by level."""
     errors = found["cumulative_l1"]
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)
@@ -236,7 +236,7 @@ def _best(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
 
 
 def _totals(found: dict[str, LevelErrors]) -> Iterator[Verdict]:
-    """What knowing every region's total is worth to M_c at the leaves."""
+    """Judge how much M_c gains at the leaves from knowing every region's total."""
     errors = found["cumulative_l1"]
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""The report of all experiments, as one HTML file and as Markdown. All numbers are the store's or the papers'."""
+"""The report of all experiments, as one HTML file and as Markdown. All numbers come from the store or the papers."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a report is made of, whatever it is written as: headings, sentences, tables, pictures, with links inside."""
+"""The blocks of a report, independent of its format: headings, sentences, tables and pictures, with links inside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the report says, in which order, as blocks."""
+"""The content of the report, in order, as blocks."""
 
 import os
 import re
@@ -88,7 +88,7 @@ def _warning(profile: Profile) -> Iterator[Block]:
 
 
 def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
-    """The exact commands to run next."""
+    """Write the exact commands to run next."""
     items: list[Cell] = []
     left = [section for section in sections if section.unfinished]
     if left:
@@ -221,7 +221,7 @@ def _means(section: Section) -> Iterator[Table | Bullets]:
 
 
 def _other_data(rows: Sequence[Mean]) -> Iterator[Bullets]:
-    """Which printed numbers are of other data, and why, once each."""
+    """List the printed numbers that belong to other data, with the reason, once each."""
     why: dict[str, list[str]] = {}
     for row in rows:
         if row.printed is not None and (row.remark or not row.real):
@@ -303,7 +303,7 @@ def _notes(section: Section) -> Iterator[Block]:
 
 
 def _without_answer(done: Iterable[Entry]) -> list[Cell]:
-    """Finished cells whose outcome is that there is no answer."""
+    """Select finished cells whose outcome is that there is no answer."""
     accepted, found = {str(status.name) for status in ANSWERED}, {}
     for entry in done:
         status = entry.record.get("status")
@@ -330,13 +330,13 @@ def _plural(finding: Finding) -> str:
 
 
 def _sources(sections: Sequence[Section]) -> list[str]:
-    """The papers behind these experiments, once each."""
+    """List the papers behind these experiments, once each."""
     papers = (section.experiment.paper for section in sections)
     return list(dict.fromkeys(paper.reference for paper in papers if paper is not None))
 
 
 def _linked(source: str) -> Cell:
-    """A paper with its arXiv identifier as a link."""
+    """Write a paper with its arXiv identifier as a link."""
     parts: list[Part] = []
     for piece in re.split(r"(arXiv \d{4}\.\d{4,5})", source):
         is_id = piece.startswith("arXiv ")
@@ -345,7 +345,8 @@ def _linked(source: str) -> Cell:
 
 
 def decimal(value: Fraction) -> str:
-    """
+    """Write a fraction as a decimal number if it has a short one, and as a fraction otherwise.
+
     Example:
         >>> decimal(Fraction(1, 10)), decimal(Fraction(1, 3)), decimal(Fraction(2))
         ('0.1', '1/3', '2')
@@ -355,7 +356,7 @@ def decimal(value: Fraction) -> str:
 
 
 def number(value: float) -> str:
-    """Write about four digits, as people read them.
+    """Write a number with about four digits.
 
     Example:
         >>> [number(x) for x in (360872, 20731.42, 772.84, 1.049, 0.000123456, 0)]
@@ -367,7 +368,7 @@ def number(value: float) -> str:
 
 
 def as_printed(value: float) -> str:
-    """Write all digits.
+    """Write a number with all its digits.
 
     Example:
         >>> as_printed(208977518.4), as_printed(78459.0)

@@ -1,4 +1,4 @@
-"""Where and with what results were computed, and where the report was written."""
+"""The environment of results: the machine and versions that computed them, and those that wrote the report."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ def _machine(of: dict) -> str:
 
 
 def _data() -> str:
-    """Tell whether there is a folder of real data; its name is nobody's business."""
+    """Tell whether there is a folder of real data, without its name, because reports are published."""
     folder = os.environ.get("PGSR_DATA")
     if not folder:
         return "PGSR_DATA was not set when the report was written"

@@ -1,4 +1,4 @@
-"""Blocks as one HTML file that needs nothing else: no scripts, no requests, pictures inside."""
+"""The report as one HTML file that needs nothing else: no scripts, no requests, and pictures inside."""
 
 import base64
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Blocks as Markdown, with the pictures in a folder beside it."""
+"""The report as Markdown, with the pictures in a folder beside it."""
 
 from collections.abc import Iterator, Sequence
 from html import escape

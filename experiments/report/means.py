@@ -1,4 +1,4 @@
-"""Every number of an experiment as a mean with its standard error over replicates, and the printed one beside it."""
+"""The means of all numbers of an experiment over replicates, with standard errors, beside the printed numbers."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from pgsr.experiments.engine.verdicts import FEWEST, half_width
 
 @dataclass(frozen=True)
 class Mean:
-    """A number by data set, epsilon, arm, free parameters, level and metric.
+    """A mean over replicates of a number, by data set, epsilon, arm, free parameters, level and metric.
 
     Attributes:
         level: 0 is the root; None for numbers that are not of a level.
@@ -54,12 +54,12 @@ class Mean:
 
     @property
     def ratio(self) -> float | None:
-        """The ratio of ours over theirs."""
+        """The ratio of our mean over the printed number."""
         return self.mean / self.printed.value if self.printed is not None and self.printed.value else None
 
     @property
     def words(self) -> str:
-        """The comparison with what is printed, in words.
+        """The comparison with the printed number, in words.
 
         Example:
             >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
@@ -87,7 +87,7 @@ class Mean:
 
 
 def means(entries: Iterable[Entry]) -> list[Mean]:
-    """Collect every number that finished cells recorded. Lists other than levels belong to figures."""
+    """Collect the means of every number that finished cells recorded. Lists other than levels belong to figures."""
     found: dict[tuple, tuple[Entry, list[float]]] = {}
     for entry in entries:
         cell = entry.cell

@@ -1,4 +1,4 @@
-"""What there is to report on each experiment: from the store, from its own functions and from what is printed."""
+"""The collection of what there is to report on each experiment, from the store, its functions and printed numbers."""
 
 import io
 from collections import Counter
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DataUse:
-    """A data set of the experiment, what it stands in for ("" for itself), and how many results it has."""
+    """A data set of the experiment, the one that it stands in for ("" for none), and how many results it has."""
 
     data: DataSet
     instead_of: str
@@ -31,7 +31,7 @@ class DataUse:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as PNG, and in words what its panels and axes say."""
+    """A figure as PNG, and a description in words of its panels and axes."""
 
     png: bytes
     alt: str
@@ -78,19 +78,19 @@ class Section:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether running it in this profile would compute something."""
+        """True if running the experiment in this profile would compute something."""
         again = (Condition.MISSING, Condition.STALE, Condition.FAILED, Condition.TORN)
         return self.planned and (not self.entries or any(self.condition[each] for each in again))
 
     @property
     def command(self) -> str:
-        """The command that runs it, or what is left of it."""
+        """The command that runs the experiment, or that continues it."""
         profile = self.profile if self.planned else next(iter(self.experiment.profiles), self.profile)
         return f"python -m pgsr.experiments run {self.experiment.called} --profile {profile}"
 
 
 def collect(experiments: Sequence[Experiment], profile: Profile, store: Store, *, draw: bool = True) -> list[Section]:
-    """Collect everything to report. A part that an experiment cannot make is a remark, and the report goes on."""
+    """Collect a section per experiment. A part that an experiment cannot make becomes a remark, not an error."""
     return [_section(experiment, profile, store, draw) for experiment in experiments]
 
 
@@ -129,13 +129,13 @@ def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool)
 
 
 def _known_keys(experiment: Experiment, profile: Profile) -> list[str]:
-    """Of all cells that the experiment may have, on its data or on what stands in for it, in the order it runs them."""
+    """List the keys of all cells that the experiment may have, also on stand-ins for data, in the order of a run."""
     every = tuple(data for each in experiment.scale(profile).data for data in each.with_fallbacks())
     return [task.cell.key for task in _on(experiment, profile, every).tasks(profile)]
 
 
 def _planned(experiment: Experiment, profile: Profile, stored: set[str]) -> tuple[Experiment, list[str]]:
-    """As `Experiment.available`, but data that already has results counts as there, and is not loaded."""
+    """Find the experiment on present data, as `Experiment.available` does; data with stored results is not loaded."""
     kept: dict[str, DataSet] = {}
     remarks = []
     for data in experiment.scale(profile).data:
@@ -152,7 +152,7 @@ def _planned(experiment: Experiment, profile: Profile, stored: set[str]) -> tupl
 
 
 def _on(experiment: Experiment, profile: Profile, data: tuple[DataSet, ...]) -> Experiment:
-    """The experiment on other data. Each name counts once: two data sets may share a stand-in."""
+    """Make the experiment on other data. Every name counts once, because two data sets may share a stand-in."""
     unique = tuple({each.name: each for each in data}.values())
     bare = tuple(replace(each, fallback=None) for each in unique)
     return replace(experiment, profiles={profile: replace(experiment.scale(profile), data=bare)})
@@ -197,7 +197,7 @@ def _uses(experiment: Experiment, profile: Profile, there: Experiment, section: 
 
 
 def _why_not(number: Printed, given: Sequence[Beside]) -> str:
-    """Why no mean stands beside a number."""
+    """Say why no mean stands beside a number."""
     about = [each for each in given if each.number == number]
     wanted = [str(each.where["data"]) for each in about if each.where is not None]
     if wanted:
@@ -223,7 +223,7 @@ def _drawing(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) 
 
 
 def _in_words(experiment: Experiment, figure: "Figure") -> str:
-    """What the panels and axes say."""
+    """Describe what the panels and axes of a figure show."""
     panels = []
     for axes in figure.axes:
         if axes.get_title() or axes.get_ylabel():

@@ -1,4 +1,4 @@
-"""How the HTML report looks: on a screen, light or dark, narrow or wide, and on paper."""
+"""The style of the HTML report: on a screen, light or dark, narrow or wide, and on paper."""
 
 STYLE = """
 :root { --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --line: #d0d7de; --band: #f3f5f7; --link: #0550ae;

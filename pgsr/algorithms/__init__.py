@@ -1,4 +1,4 @@
-"""Specialised exact algorithms, one room per problem. None of them needs a solver.
+"""The specialised exact algorithms, one folder per problem. None of them needs a solver.
 
 | room                          | what it solves                                                               |
 |-------------------------------|------------------------------------------------------------------------------|
@@ -8,7 +8,10 @@
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |
+| `posterior`                   | what the noisy counts say under the exact law of the noise; estimates from it |
+| `tree_rounding`               | integers near real counts, from the root down                                |
 | `choosing`                    | choosing among mechanisms, with an honest ledger                             |
+| `two_stage`                   | regions alone in L1, together in L2, then integers                           |
 | `simplex`, `mean_consistency` | the naive problem; least squares under consistency alone                     |
 | `isotonic_tree_projection`    | M_c^dp: isotonic fits, then M_H                                              |
 
@@ -25,7 +28,9 @@ from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedT
 from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.mean_consistency import MeanConsistency
+from pgsr.algorithms.posterior import PooledPrior, Posterior
 from pgsr.algorithms.simplex import SimplexProjection
+from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
 from pgsr.parallel import DaskMap, Mapper, Threads
 
 __all__ = [
@@ -46,8 +51,11 @@ __all__ = [
     "Matching",
     "MeanConsistency",
     "Merge",
+    "MidpointBottomUp",
     "NoConsistency",
     "Optimum",
+    "PooledPrior",
+    "Posterior",
     "RegionTotalsProjection",
     "SimplexProjection",
     "SizeBlocks",
@@ -57,6 +65,7 @@ __all__ = [
     "StreamedTreeProjection",
     "Threads",
     "TreeProjection",
+    "TwoStage",
     "isotonic_l1",
     "isotonic_l2",
     "match_groups",

@@ -1,4 +1,4 @@
-"""Groups of one region, run-length encoded: hundreds of millions of groups have a few thousand sizes."""
+"""The groups of one region in run-length encoding, because hundreds of millions of groups have few different sizes."""
 
 from dataclasses import dataclass
 
@@ -15,20 +15,20 @@ DENSE_CELLS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """`count[i]` groups of size `size[i]`; sizes increase, counts are positive; shape (runs,) each."""
+    """A multiset of groups, `count[i]` of size `size[i]`; sizes increase, counts are positive; shape (runs,) each."""
 
     size: np.ndarray
     count: np.ndarray
 
     @classmethod
     def of_counts(cls, counts: np.ndarray) -> "Groups":
-        """From a vector of counts per size 0..K."""
+        """Make the runs of a vector of counts per size 0..K."""
         size = np.flatnonzero(counts)
         return cls(size, counts[size].astype(np.int64))
 
     @classmethod
     def pooled(cls, size: np.ndarray, count: np.ndarray) -> "Groups":
-        """Runs in any order; equal sizes are added up."""
+        """Make the groups from runs in any order; counts of equal sizes are added up."""
         sizes, where = np.unique(size, return_inverse=True)
         counts = np.zeros(len(sizes), np.int64)
         np.add.at(counts, where, count)
@@ -40,7 +40,7 @@ class Groups:
 
 
 def estimate_of_groups(hierarchy: Hierarchy, groups: list[Groups], max_size: int) -> Estimate:
-    """Counts of all regions, or of the leaves added upwards, from their runs; sparse where dense would be large."""
+    """Make an estimate from the runs of all regions, or of leaves to be added upwards; sparse if dense were large."""
     first = hierarchy.n_regions - len(groups)
     region = np.repeat(np.arange(len(groups)), [len(g.size) for g in groups])
     size = np.concatenate([g.size for g in groups])

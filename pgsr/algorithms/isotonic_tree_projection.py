@@ -1,4 +1,4 @@
-"""M_c^dp: repair every region's cumulative counts alone, then project their differences onto the hierarchy."""
+"""The mechanism M_c^dp: fit every region's cumulative counts alone, then project their differences on the hierarchy."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ from pgsr.views import View, counts_of_cumulative, cumulative
 
 @dataclass(frozen=True)
 class IsotonicTreeProjection:
-    """M_c^dp, for cumulative measurements.
+    """The post-process M_c^dp, for cumulative measurements.
 
     1. every region alone: the nearest non-decreasing integers within 0..G (isotonic regression, L2);
     2. their first differences are counts; `projection` makes them consistent (M_H).
@@ -44,7 +44,7 @@ class IsotonicTreeProjection:
         require_kind(self.projection, Method, "projection", "give a method that solves M_H, such as TreeProjection()")
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if measurement.view is not View.CUMULATIVE:
             return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
@@ -55,7 +55,11 @@ class IsotonicTreeProjection:
         return None
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """Raises `ProblemError` if the measurement is not cumulative."""
+        """Make the release of M_c^dp from a measurement.
+
+        Raises:
+            ProblemError: the measurement is not cumulative.
+        """
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)

@@ -1,4 +1,4 @@
-"""Mean consistency: weighted least squares under consistency alone."""
+"""The method of mean consistency: weighted least squares under consistency alone."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from pgsr.tolerances import PROVED_GAP
 
 @dataclass(frozen=True)
 class MeanConsistency(GatedMethod):
-    """The consistent values nearest to the noisy ones, signs and fractions free.
+    """The method that finds the consistent values nearest to the noisy ones, with any signs and fractions.
 
         minimise    sum over regions r, cells s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] = sum over children c of x[c, s]        at every inner region r.
@@ -89,7 +89,7 @@ class MeanConsistency(GatedMethod):
 
 @dataclass(frozen=True, eq=False)
 class _Variances:
-    """What the two passes need of the tree; the same for all cells.
+    """The factors of both passes over the tree; the same for all cells.
 
     `subtree[r]` is the variance of region r's estimate from its subtree, `children[r]` that of its children's sum;
     shapes (regions,) and (inner regions,). All up to the common factor of the weights.
@@ -111,7 +111,7 @@ class _Variances:
         return cls(tree, w, subtree, children)
 
     def fit(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """x - y, and the multipliers of the consistency conditions; shapes (regions, cells) and (inner, cells)."""
+        """Compute x - y, and the multipliers of consistency; shapes (regions, cells) and (inner regions, cells)."""
         tree = self.tree
         change, missing = np.zeros(y.shape), np.empty((tree.n_inner, y.shape[1]))
         for level in range(tree.n_levels - 2, -1, -1):

@@ -1,4 +1,4 @@
-"""The naive method: every region's noisy counts alone, projected onto the counts that add up to its total."""
+"""The naive method: project every region's noisy counts alone onto the counts that add up to its total."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _LARGEST_SUM = 2**61
 
 @dataclass(frozen=True)
 class SimplexProjection(GatedMethod):
-    """The naive method exactly: every region alone, its noisy counts projected onto a simplex.
+    """The naive method in exact integers: each region's noisy counts are projected onto a simplex.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] >= 0 (integer),   sum over s of x[r, s] = G[r].
@@ -74,7 +74,7 @@ class SimplexProjection(GatedMethod):
 
 
 def simplex_projection(rows: np.ndarray, totals: np.ndarray, integer: bool) -> np.ndarray:
-    """Row by row, the nearest non-negative numbers with a given total.
+    """Find, row by row, the nearest non-negative numbers with a given total.
 
         minimise    sum_i (x[i] - y[i])^2
         subject to  x >= 0 (integer),   sum_i x[i] = G.
@@ -117,7 +117,7 @@ def simplex_projection(rows: np.ndarray, totals: np.ndarray, integer: bool) -> n
 
 
 def _thresholds(y: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """theta = whole + part / n_positive of every row, 0 <= part < n_positive; each of shape (rows,), int64."""
+    """Compute theta = whole + part / n_positive of every row, 0 <= part < n_positive; each of shape (rows,), int64."""
     ascending = np.sort(y, axis=1)
     descending = ascending[:, ::-1]
     excess = np.cumsum(descending, axis=1)
@@ -130,7 +130,7 @@ def _thresholds(y: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _filled(problem: Problem) -> np.ndarray:
-    """y, where regions that were not measured have the sum of their children; shape (regions, K + 1)."""
+    """Fill y, where regions that were not measured get the sum of their children; shape (regions, K + 1)."""
     y, tree = problem.target, problem.hierarchy
     if problem.w.all():
         return y

@@ -1,4 +1,4 @@
-"""Certificates: what can be proved of an answer from problem and answer alone, whoever computed it.
+"""The proofs about an answer, made from problem and answer alone, whatever method computed it.
 
 `certify` recomputes the objective, counts violated conditions, and looks for a proof or at least a bound:
 

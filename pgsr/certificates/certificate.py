@@ -1,4 +1,4 @@
-"""Judging an answer from problem and estimate alone: objective, violations, bound, proof of optimality."""
+"""The certificate of an answer, from problem and estimate alone: objective, violations, bound, proof of optimality."""
 
 import math
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ POTENTIALS = "node potentials"
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of an answer.
+    """The facts that are proved of an answer.
 
     Attributes:
         problem: label of the problem that was judged; objectives of different problems are not comparable.
@@ -57,18 +57,18 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """(objective - bound) / max(1, bound) of a feasible answer, else None: an infeasible one has no gap."""
+        """The gap (objective - bound) / max(1, bound) of a feasible answer; None for an infeasible one."""
         if self.bound is None or self.objective is None or not self.feasible:
             return None
         return float(self.objective - self.bound) / max(1.0, float(self.bound))
 
     @property
     def optimal(self) -> bool:
-        """Feasible and, in exact integers, as good as the bound."""
+        """True if the answer is feasible and, in exact integers, as good as the bound."""
         return self.feasible and self.bound is not None and self.objective == self.bound
 
     def with_bound(self, bound: float, by: str) -> "Certificate":
-        """The same with a bound on somebody's word, whose name it carries."""
+        """Replace the bound by one that another program claims, whose name the certificate then carries."""
         return replace(self, bound=bound, bound_by=by)
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Certificate:
 
 
 def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> Certificate:
-    """Recompute everything that can be said of `estimate` as an answer to `problem`.
+    """Compute all that can be proved of `estimate` as an answer to `problem`.
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
     naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
@@ -111,7 +111,7 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
 
 def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
-    """Ranked problems are answered by integer counts: n groups of size s are n entries s of the ranked vector."""
+    """Certify a ranked problem, answered by integer counts: n groups of size s are n entries s of the ranked vector."""
     counts = estimate.values
     if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != problem.max_size:
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
@@ -130,7 +130,7 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
-    """sum w |x - y|^norm; an exact Python integer for an integer estimate."""
+    """Compute sum w |x - y|^norm; an exact Python integer for an integer estimate."""
     x, y, terms = estimate.values, problem.target, []
     for block in row_blocks(slice(0, len(y)), y.shape[1]):
         difference = np.abs(x[block] - y[block])
@@ -143,7 +143,7 @@ def objective(problem: Problem, estimate: Estimate) -> int | float:
 
 
 def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
-    """Number of violated conditions by kind; a condition that `problem` does not state is not counted.
+    """Count violated conditions by kind; a condition that `problem` does not state is not counted.
 
     integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
     monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|,
@@ -179,14 +179,14 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
 
 
 def _distance(problem: Problem, estimate: Estimate) -> float:
-    """Root mean square of x - y."""
+    """Compute the root mean square of x - y."""
     x, y = estimate.values, problem.target
     squares = sum(float(np.square(x[rows] - y[rows]).sum()) for rows in row_blocks(slice(0, len(y)), y.shape[1]))
     return math.sqrt(squares / max(1, y.size))
 
 
 def is_decided(problem: Problem) -> bool:
-    """Whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
+    """Say whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
     if problem.view is View.RANKED:
         return problem.integer
     proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
@@ -194,7 +194,7 @@ def is_decided(problem: Problem) -> bool:
 
 
 def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> str:
-    """The argument that shows a feasible answer to be optimal, or "" if none does."""
+    """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
@@ -207,7 +207,7 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
 
 
 def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> float | None:
-    """The best Lagrangian bound there is, or None."""
+    """Compute the best available Lagrangian bound, or None if there is none."""
     bounds = []
     if multipliers is not None:
         bounds.append(lagrangian_bound(problem, multipliers))
@@ -223,7 +223,7 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
 
 
 def _exact_row_sums(magnitudes: np.ndarray, squared: bool) -> list[int]:
-    """Sums over rows of non-negative int64 (squared if asked) as Python integers, exact beyond 2^63."""
+    """Add up rows of non-negative int64 (squared if asked) to Python integers, exact beyond 2^63."""
     if squared and magnitudes.size and magnitudes.max() >= 2**31:
         return [sum(int(v) ** 2 for v in row) for row in magnitudes]
     values = magnitudes * magnitudes if squared else magnitudes

@@ -1,4 +1,4 @@
-"""The loops behind proofs of isotonic fits."""
+"""The compiled loops behind proofs of isotonic fits."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ UNLIMITED = 2**61
 
 @compiled
 def chain_closes(low, high, joined, at_lower, at_upper):
-    """Whether multipliers mu[i] = mu[i - 1] - g[i] >= 0 with g[i] in [low[i], high[i]] exist that close the chain.
+    """Say whether multipliers mu[i] = mu[i - 1] - g[i] >= 0 close the chain for some g[i] in [low[i], high[i]].
 
     mu[i] = 0 unless joined[i], the first one starts from 0 unless `at_lower`, the last one is 0 unless `at_upper`.
     [least, most] are the values that mu[i] can take.
@@ -31,7 +31,7 @@ def chain_closes(low, high, joined, at_lower, at_upper):
 
 @compiled
 def chain_multipliers(slopes, apart, start):
-    """mu[i] = max(0, mu[i - 1] - slopes[i]) from mu[-1] = start, and 0 wherever apart[i]."""
+    """Compute mu[i] = max(0, mu[i - 1] - slopes[i]) from mu[-1] = start, and 0 wherever apart[i]."""
     multipliers = np.empty(len(slopes))
     before = start
     for i in range(len(slopes)):

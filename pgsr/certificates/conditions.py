@@ -9,7 +9,7 @@ from pgsr.tolerances import CONDITION
 
 
 def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str, int]:
-    """How often each of the four conditions of a release fails: cells, cells, (region, size) pairs, regions.
+    """Count how often each of the four conditions of a release fails: cells, cells, (region, size) pairs, regions.
 
     Integrality and non-negativity, consistency with the children, and the public numbers of groups.
 

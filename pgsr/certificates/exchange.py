@@ -1,4 +1,4 @@
-"""The exchange test: optimality of integer counts under consistency and the root's total."""
+"""The exchange test, which proves integer counts optimal under consistency and the root's total."""
 
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
@@ -8,7 +8,7 @@ from pgsr.views import View
 
 
 def has_exchange_test(problem: Problem) -> bool:
-    """Whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
+    """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
@@ -22,7 +22,7 @@ def has_exchange_test(problem: Problem) -> bool:
 
 
 def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
-    """Whether a feasible integer answer to a problem with `has_exchange_test` is optimal.
+    """Say whether a feasible integer answer to a problem with `has_exchange_test` is optimal.
 
     See `pgsr.nearest_tree.exchange.passes_exchange_test`, which needs no problem, and decides in integers and one pass.
     """

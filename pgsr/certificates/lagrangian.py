@@ -1,4 +1,4 @@
-"""Lower bounds for every problem of counts or cumulative counts, from any multipliers."""
+"""The lower bounds of all problems of counts or cumulative counts, from any multipliers."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _SLIGHTLY = 1e-8
 
 
 def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
-    """A number that no feasible objective is below, whatever the multipliers; minus infinity if they show nothing.
+    """Compute a number that no feasible objective is below, for any multipliers; -infinity if they prove nothing.
 
     With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
 
@@ -59,14 +59,14 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
 
 def unpriced_bound(problem: Problem) -> float:
-    """`lagrangian_bound` at multipliers 0: the sum of the minima of all regions alone, without priced totals."""
+    """Compute `lagrangian_bound` at multipliers 0, the sum of the minima of all regions alone, totals not priced."""
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     n_totals = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
     return lagrangian_bound(problem, Multipliers(np.zeros((tree.n_inner, n_sizes)), np.zeros(n_totals)))
 
 
 def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
-    """A copy of the prices of an entity in every region, shape (regions,); 0 where there is no such condition or price.
+    """Copy the prices of an entity in every region, shape (regions,); 0 where there is no such condition or price.
 
     Raises:
         ProblemError: there are more or fewer of them than the problem has conditions.
@@ -81,8 +81,9 @@ def entity_prices_of(problem: Problem, multipliers: Multipliers) -> np.ndarray:
 
 
 def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[np.ndarray, np.ndarray]:
-    """Copies of the multipliers: of consistency, shape (inner regions, K + 1), and of every region's total, shape
-    (regions,); 0 where the problem has no such condition or the price says nothing.
+    """Copy the multipliers of consistency, (inner regions, K + 1), and of every region's total, (regions,).
+
+    They are 0 where the problem has no such condition or the price says nothing.
 
     Raises:
         ProblemError: there are more or fewer of them than the problem has conditions.
@@ -107,7 +108,7 @@ def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[np.ndarray, n
 
 @dataclass(frozen=True, eq=False)
 class _Prices:
-    """Multipliers on a grid of `unit`, a power of two, small enough for their sums to be exact in float64.
+    """The multipliers on a grid of `unit`, a power of two, small enough for their sums to be exact in float64.
 
     With norm 1, whole multiples of the unit also stay within 64 bits when summed over a region.
 
@@ -127,7 +128,7 @@ class _Prices:
 
     @classmethod
     def of(cls, problem: Problem, multipliers: Multipliers, factor: float = 1.0) -> "_Prices | None":
-        """None if the numbers are not finite or too large to be computed with."""
+        """Round multipliers to such a grid; None if they are not finite or too large to be computed with."""
         tree, n_sizes = problem.hierarchy, problem.target.shape[1]
         consistency, totals = prices_of(problem, multipliers)
         entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
@@ -157,7 +158,7 @@ class _Prices:
         return cls(consistency, totals, entities, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
-        """Net prices of some regions of one level; exact."""
+        """Compute the net prices of some regions of one level, exactly."""
         tree = problem.hierarchy
         above = self.totals[block, None]
         if problem.entities is not None:
@@ -170,7 +171,7 @@ class _Prices:
 
 
 def _value(problem: Problem, prices: _Prices) -> float:
-    """The Lagrangian's minimum, rounded down."""
+    """Compute the Lagrangian's minimum, rounded down."""
     tree, y, totals = problem.hierarchy, problem.target, problem.stated_totals
     terms = []
     for level in range(tree.n_levels):
@@ -192,7 +193,7 @@ def _value(problem: Problem, prices: _Prices) -> float:
 
 
 def _constants(problem: Problem, prices: _Prices) -> list[float]:
-    """Multipliers times residuals of y."""
+    """Add up multipliers times residuals of y."""
     tree, y = problem.hierarchy, problem.target
     terms = []
     if problem.consistent:
@@ -213,7 +214,7 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
 
 
 def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
-    """Sum of the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
+    """Add up the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
     w = problem.w[block, None]
     if problem.norm == 2:
         d = net / (-2.0 * np.maximum(w, 1))  # where w = 0, net is 0, and so is d
@@ -231,7 +232,7 @@ def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.nd
 
 
 def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
-    """Sum of the minima of all chains, of the cells whose value is not public."""
+    """Add up the minima of all chains, of the cells whose value is not public."""
     from pgsr.certificates import priced_chain_kernel as kernels
 
     # Copies, because compiled loops tell read-only or strided arrays from others and would be compiled twice.
@@ -253,7 +254,7 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
 
 
 def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: bool = False) -> float:
-    """sum of w |d|^norm + net d, rounded down; `nearest` if d was rounded and may be the wrong neighbour at a tie."""
+    """Compute sum of w |d|^norm + net d, rounded down; `nearest` if d was rounded and a tie may have gone wrong."""
     size = np.abs(d)
     if norm == 1:
         return sum_below(w * size + net * d, (w + np.abs(net)) * size)
@@ -262,14 +263,14 @@ def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: b
 
 
 def _last_is_public(problem: Problem, level: int) -> bool:
-    """Whether the last cumulative cell of the regions of a level is their public total."""
+    """Say whether the last cumulative cell of the regions of a level is their public total."""
     return problem.view is View.CUMULATIVE and (
         problem.totals is Totals.REGIONS or (problem.totals is Totals.ROOT and level == 0)
     )
 
 
 def _upper(problem: Problem, level: int, block: slice) -> np.ndarray:
-    """What no free cell of these regions exceeds, by conditions stated or implied; shape (regions of the block,)."""
+    """Compute what no free cell of these regions exceeds, by stated or implied conditions; shape (regions,)."""
     totals, none = problem.stated_totals, np.full(block.stop - block.start, np.inf)
     if totals is None:
         return none
@@ -285,7 +286,7 @@ def _upper(problem: Problem, level: int, block: slice) -> np.ndarray:
 
 
 def _safe_factor(problem: Problem, prices: _Prices) -> float:
-    """The largest factor, 1 at most, such that multipliers times it leave every inner minimum at an explicit bound.
+    """Find the largest factor up to 1 by which multipliers leave every inner minimum at an explicit bound.
 
     With norm 1 a cell whose net price exceeds its weight has its minimum at a bound, or none at all if there is no
     bound; with order the same holds of every end of a chain. Where the bound is implied only, it is far away.

@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Prices that a bound may use. They need no trust: any numbers give a valid bound.
+    """The prices that a bound may use. They need not be trusted, because any numbers give a valid bound.
 
     In the Lagrangian of a consistent problem,
 

@@ -1,4 +1,4 @@
-"""Node potentials: optimality of integer counts under consistency and every region's total, in integers."""
+"""The node potentials, which prove integer counts optimal under consistency and every region's total."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _LARGEST_START = 2.0**58
 
 
 def has_potentials(problem: Problem) -> bool:
-    """Whether `is_potential_optimal` decides optimality: M_H with every region's total."""
+    """Say whether `is_potential_optimal` decides optimality: M_H with every region's total."""
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
@@ -33,7 +33,7 @@ def has_potentials(problem: Problem) -> bool:
 
 
 def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> bool:
-    """Whether a feasible integer answer to a problem with `has_potentials` is optimal.
+    """Say whether a feasible integer answer to a problem with `has_potentials` is optimal.
 
     The problem is a flow of convex cost: leaf l sends its G[l] groups, split over sizes, up the trees of all sizes to
     one common vertex at the top (the upper totals follow from the leaves'). A feasible flow is optimal if and only if
@@ -68,7 +68,7 @@ def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Mult
 
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """Integers at the vertices of the flow.
+    """The integer potentials at the vertices of the flow.
 
     Attributes:
         top: the common vertex above the root, shape (1,).
@@ -82,7 +82,7 @@ class Potentials:
 
     @classmethod
     def start(cls, problem: Problem, x: np.ndarray, multipliers: Multipliers | None) -> "Potentials":
-        """Where to start: at the rounded multipliers, or such that inner cells are satisfied. Leaves follow."""
+        """Choose where to start: rounded multipliers, or values that satisfy the inner cells. Leaves follow."""
         from pgsr.certificates.potentials_kernel import NEVER
 
         tree, y = problem.hierarchy, problem.target
@@ -98,7 +98,7 @@ class Potentials:
         return cls(np.zeros(1, np.int64), inner, leaf)
 
     def settle(self, problem: Problem, x: np.ndarray) -> tuple[bool, int]:
-        """Lower them until all conditions hold; False if they never will, and the number of sweeps."""
+        """Lower them until all conditions hold; return False if they never will, and the number of sweeps."""
         from pgsr.certificates import potentials_kernel as kernels
 
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
@@ -110,7 +110,7 @@ class Potentials:
         return state == kernels.SETTLED, sweeps
 
     def hold(self, problem: Problem, x: np.ndarray) -> bool:
-        """Whether they satisfy the conditions of `is_potential_optimal`."""
+        """Say whether they satisfy the conditions of `is_potential_optimal`."""
         tree, y = problem.hierarchy, problem.target
         for level in range(tree.n_levels):
             for block in row_blocks(tree.level(level), y.shape[1]):
@@ -127,7 +127,7 @@ class Potentials:
 
 
 def _offered(problem: Problem, multipliers: Multipliers) -> np.ndarray | None:
-    """Rounded prices of inner cells, those of totals moved down to the leaves; None if they are no usable numbers."""
+    """Round the prices of inner cells, totals' prices moved to the leaves; None if they are no usable numbers."""
     tree = problem.hierarchy
     inner, totals = prices_of(problem, multipliers)
     moved = -totals[: tree.n_inner]

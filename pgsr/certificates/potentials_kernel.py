@@ -1,4 +1,4 @@
-"""Labels of a residual network, lowered until they fit or a negative cycle shows: the loop behind `potentials`."""
+"""The compiled loop of `potentials`: lower labels of a residual network until they fit, or a negative cycle shows."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ NEGATIVE_CYCLE = 0
 TOO_LARGE = -1
 
 NEVER = 2**61
-"""A label that no other one follows from."""
+"""A label so large that no other label is lowered by it."""
 
 _ABOVE = -1
 _START = -2
@@ -93,7 +93,7 @@ def settle(x, y, w, parent, n_inner, top, inner, leaf):
 
 @compiled
 def _has_cycle(inner_from, leaf_from, top_from, parent, mark):
-    """Whether some vertex comes from itself; vertices are numbered inner cells, leaves, top."""
+    """Say whether some vertex is its own ancestor; vertices are numbered inner cells, leaves, top."""
     n_inner, n_sizes = inner_from.shape
     first_leaf = n_inner * n_sizes
     top = first_leaf + len(leaf_from)

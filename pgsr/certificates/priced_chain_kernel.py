@@ -1,4 +1,4 @@
-"""The loops behind Lagrangian bounds under an order condition: priced chains, one row per region.
+"""The compiled loops of Lagrangian bounds under an order condition: priced chains, one row per region.
 
 Chain r has the cells x[i] = x[r, i] and minimises
 
@@ -15,7 +15,7 @@ NONE = 2**61
 
 @compiled
 def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
-    """Norm 2: the entries of values[r] add up to a number that no feasible point of chain r is below.
+    """Fill values[r], whose sum no feasible point of chain r is below, for norm 2.
 
     Any multipliers mu[i] >= 0 of x[i - 1] <= x[i] give one, because cells then stand alone; so nothing here has to be
     exact. The multipliers come from the fit: pool adjacent violators of y - net / 2w, clipped, and rounded if
@@ -92,7 +92,7 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
 
 @compiled
 def fit_l1_rows(y, w, net, lower, upper, x):
-    """Norm 1: x[r] = a minimiser of chain r; False if some chain falls without end. All arguments are integers.
+    """Compute x[r], a minimiser of chain r for norm 1; return False if a chain is unbounded. All is in integers.
 
     The slope trick with prices. A max-heap holds the breakpoints, and by how much the slope grows there, of the optimal
     cost of the prefix as a function of a bound on its last value; `right` is its slope beyond the last breakpoint. A

@@ -1,4 +1,4 @@
-"""Proofs for problems in which every region stands alone: exchange test, Lagrangian bound, subgradient chain."""
+"""The proofs for problems in which every region is alone: exchange test, Lagrangian bound, subgradient chain."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _LARGEST_MULTIPLIER = 2**60
 
 
 def is_simplex_problem(problem: Problem) -> bool:
-    """Whether the problem is least squares on the non-negative counts of every region with its own total."""
+    """Say whether the problem is least squares on the non-negative counts of every region with its own total."""
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
@@ -30,7 +30,7 @@ def is_simplex_problem(problem: Problem) -> bool:
 
 
 def is_region_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
-    """Whether a feasible answer to an integer `is_simplex_problem` is optimal, by exchanges inside every region.
+    """Say whether a feasible answer to an integer `is_simplex_problem` is optimal, by exchanges in every region.
 
     One group less of size s saves 2 (x - y) - 1, where x > 0, and one more costs 2 (x - y) + 1. The objective is
     separable and convex, so the answer is optimal if and only if no saving exceeds a cost. In integers; O(cells).
@@ -49,7 +49,7 @@ def is_region_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
 
 
 def simplex_bound(problem: Problem, estimate: Estimate) -> float:
-    """A number that no feasible objective of an `is_simplex_problem` is below.
+    """Compute a number that no feasible objective of an `is_simplex_problem` is below.
 
     The Lagrangian with one multiplier 2 w[r] t[r] for the total of every region, at x = y + d:
 
@@ -72,7 +72,7 @@ def simplex_bound(problem: Problem, estimate: Estimate) -> float:
 
 
 def is_isotonic_problem(problem: Problem) -> bool:
-    """Whether the problem is the nearest non-decreasing cumulative counts of every region alone."""
+    """Say whether the problem is the nearest non-decreasing cumulative counts of every region alone."""
     return (
         problem.view is View.CUMULATIVE
         and problem.monotone
@@ -82,7 +82,7 @@ def is_isotonic_problem(problem: Problem) -> bool:
 
 
 def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
-    """Whether an answer to an `is_isotonic_problem` is proved optimal by `isotonic_is_optimal`, region by region.
+    """Say whether an answer to an `is_isotonic_problem` is proved optimal by `isotonic_is_optimal` in every region.
 
     Where totals are public the last cell is G[r], so it is no unknown but a bound on the others. False also where the
     test does not apply: squares of real numbers, see `isotonic_bound`.
@@ -98,7 +98,7 @@ def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
 
 
 def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: int | None, norm: int) -> bool:
-    """Whether x is feasible and optimal for one isotonic regression:
+    """Say whether x is feasible and optimal for one isotonic regression:
 
         minimise    sum_i |x[i] - y[i]|^norm
         subject to  lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
@@ -151,7 +151,7 @@ def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: 
 
 
 def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
-    """A number that no feasible objective of an `is_isotonic_problem` with norm 2 is below.
+    """Compute a number that no feasible objective of an `is_isotonic_problem` with norm 2 is below.
 
     The Lagrangian of `isotonic_is_optimal` at x = y + d, where c[i] = mu[i] - mu[i - 1], is
 
@@ -187,7 +187,7 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
 
 
 def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
-    """A number not above the exact sum, where each value was computed with a few roundings of its magnitude."""
+    """Compute a lower bound of the exact sum of values that had a few roundings of their magnitudes each."""
     slack = (math.log2(max(values.size, 2)) + 20) * 2.0**-53
     return float(values.sum()) - slack * float(magnitudes.sum())
 
@@ -195,7 +195,7 @@ def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:
 def _chains(
     problem: Problem, estimate: Estimate
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, int | None, int | None]]:
-    """For every region: its index, unknown cells of x, of y, and their bounds."""
+    """Yield for every region its index, the unknown cells of x and of y, and their bounds."""
     lower = 0 if problem.nonnegative else None
     for region, (x, y) in enumerate(zip(estimate.values, problem.target, strict=True)):
         if problem.totals is None:

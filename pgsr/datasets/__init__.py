@@ -1,4 +1,4 @@
-"""Data sets as counts of groups by region and size: a generator from published figures, and readers for real files.
+"""The data sets, as counts of groups by region and size: generators from published figures, and readers of files.
 
 `census_like`, `taxi_like` and `flights` work anywhere; `census2000` and `kuo_taxi` read files from the folder that the
 environment variable PGSR_DATA names.

@@ -1,4 +1,4 @@
-"""Household sizes of the Census of 2000, as published."""
+"""The household sizes of the Census of 2000, as published."""
 
 import os
 
@@ -18,7 +18,7 @@ SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")
 def census2000(
     regions: Regions | str = Regions.COUNTIES, folder: str | os.PathLike[str] | None = None
 ) -> CountOfCounts:
-    """Households by size in the nation, 51 states, 3,141 counties and 65,322 tracts; K = 7, where 7 means 7 or more.
+    """Read households by size in the nation, 51 states, 3,141 counties and 65,322 tracts; K = 7 means 7 or more.
 
     A group is a household, its size its people. The census publishes sizes 1 to 6 and one class of 7 or more, so size
     7 here holds every larger household too: they are clipped, not left out. 105,480,101 households in all; no

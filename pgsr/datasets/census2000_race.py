@@ -1,4 +1,4 @@
-"""People of one race by neighbourhood, Census of 2000."""
+"""The people of one race by neighbourhood, Census of 2000."""
 
 import os
 from enum import StrEnum
@@ -14,7 +14,7 @@ FILE = "census2000_blockgroup_race_hhsize.parquet"
 
 
 class Race(StrEnum):
-    """Columns of the file: White alone; Native Hawaiian and other Pacific Islander alone."""
+    """A column of the file: White alone, or Native Hawaiian and other Pacific Islander alone."""
 
     WHITE = "white"
     NHPI = "nhpi"
@@ -26,7 +26,7 @@ def census2000_race(
     folder: str | os.PathLike[str] | None = None,
     max_size: int = 25_000,
 ) -> CountOfCounts:
-    """Block groups (in California tracts) by their people of one race: nation / 51 states / 3,141 counties.
+    """Read block groups (in California tracts) by their people of one race: nation / 51 states / 3,141 counties.
 
     A group is a block group, its size the number of people of the race who live in it: 193,585 groups, many of them
     empty. Kuo et al. 2018 count the same in census blocks of 2010, of which there are 11,155,486; this is a stand-in

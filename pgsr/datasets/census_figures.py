@@ -1,4 +1,4 @@
-"""Published figures of the 51 states (50 and the District of Columbia) from which `census_like` is generated.
+"""The published figures of the 51 states (50 and the District of Columbia) from which `census_like` is generated.
 
 Source:
     U.S. Census Bureau, public domain. Households of size 1, ..., 6 and of 7 or more: Census 2000 Summary File 1, table
@@ -54,7 +54,7 @@ class State:
 
     @property
     def mean_of_seven_or_more(self) -> float:
-        """Mean size of the households of 7 or more: whoever lives neither in group quarters nor in a smaller household.
+        """The mean size of the households of 7 or more: everybody else lives in smaller ones or group quarters.
 
         (population - group_quarters - sum over k < 7 of k n_k) / n_7+: 8.03 in the nation, 7.57 to 8.56 by state.
         `tests/test_datasets.py::test_mean_of_seven_or_more` holds it there.
@@ -65,7 +65,7 @@ class State:
 
 @lru_cache(maxsize=1)
 def states() -> tuple[State, ...]:
-    """The states in alphabetical order.
+    """List the states in alphabetical order.
 
     Example:
         >>> alabama = states()[0]

@@ -1,4 +1,4 @@
-"""Census-like data of any number of groups, with a heavy tail, from published figures."""
+"""The generator of census-like data of any number of groups, with a heavy tail, from published figures."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ N_OUTLIERS = 50
 
 
 class Tail(StrEnum):
-    """How groups of 7 and more are spread over sizes.
+    """The way in which groups of 7 and more are spread over sizes.
 
     CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
     PAPER: by the recipe of Kuo et al. 2018 and Fioretto and Van Hentenryck 2019.
@@ -41,7 +41,7 @@ def census_like(
     seed: int = 0,
     tail: Tail | str = Tail.CALIBRATED,
 ) -> CountOfCounts:
-    """Households and group quarters by size and region: real totals of states, synthetic tail and geography below.
+    """Generate households and group quarters by size and region: real totals of states, synthetic tail and geography.
 
     Published (see `census_figures`): the households of size 1 to 6 and of 7 or more of every state, and so the
     proportions between states and between those classes. Synthetic: sizes above 6, and which county and tract a group
@@ -122,7 +122,7 @@ def census_like(
 
 
 def county_shares(n: int) -> np.ndarray:
-    """Synthetic shares of the n counties of a state, largest first: the j-th ~ (j + 1)^-1.2; shape (n,).
+    """Compute synthetic shares of the n counties of a state, largest first: the j-th ~ (j + 1)^-1.2; shape (n,).
 
     Example:
         >>> county_shares(3).round(2)
@@ -133,7 +133,7 @@ def county_shares(n: int) -> np.ndarray:
 
 
 def tract_shares(n: int) -> np.ndarray:
-    """Synthetic shares of the n tracts of a county, largest first: the j-th ~ 1 / (j + n / 4); shape (n,).
+    """Compute synthetic shares of the n tracts of a county, largest first: the j-th ~ 1 / (j + n / 4); shape (n,).
 
     Example:
         >>> tract_shares(3).round(2)
@@ -144,7 +144,7 @@ def tract_shares(n: int) -> np.ndarray:
 
 
 class _Draw(IntEnum):
-    """What is drawn; a part of the seed, so that no two draws share random numbers."""
+    """The kind of a draw, which is a part of the seed, so that no two kinds share random numbers."""
 
     SIZES = 0
     COUNTY = 1
@@ -155,7 +155,7 @@ class _Draw(IntEnum):
 
 
 def _calibrated(groups: int, seed: int) -> np.ndarray:
-    """Groups by state and size; shape (51, 10,001)."""
+    """Generate groups by state and size with calibrated tails; shape (51, 10,001)."""
     facility = _power_law()
     mean_facility = float(np.arange(len(facility)) @ facility)
     classes = np.array([(*state.households, state.group_quarters / mean_facility) for state in states()])
@@ -170,7 +170,7 @@ def _calibrated(groups: int, seed: int) -> np.ndarray:
 
 
 def _seven_or_more(state: State) -> np.ndarray:
-    """Probability of every size given 7 or more: geometric with the state's published mean; shape (10,001,)."""
+    """Compute the probability of every size from 7: geometric with the state's published mean; shape (10,001,)."""
     mean = state.mean_of_seven_or_more
     sizes = np.arange(LARGEST_SIZE + 1)
     weights = np.where(sizes >= 7, ((mean - 7) / (mean - 6)) ** np.maximum(sizes - 7.0, 0), 0)
@@ -178,14 +178,14 @@ def _seven_or_more(state: State) -> np.ndarray:
 
 
 def _power_law() -> np.ndarray:
-    """Probability of every size of a facility: ~ k^-2 on 8..10,000; shape (10,001,)."""
+    """Compute the probability of every size of a facility: ~ k^-2 on 8..10,000; shape (10,001,)."""
     weights = np.zeros(LARGEST_SIZE + 1)
     weights[SMALLEST_FACILITY:] = np.arange(SMALLEST_FACILITY, LARGEST_SIZE + 1) ** -2.0
     return weights / weights.sum()
 
 
 def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
-    """Groups by state and size; shape (51, 10,001)."""
+    """Generate groups by state and size with the paper's tail; shape (51, 10,001)."""
     figures = np.array([state.households for state in states()])
     least = 100 * len(figures)
     if groups < least:
@@ -213,14 +213,14 @@ def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Cells:
-    """`n_groups[i]` groups of size `size[i]` in region `region[i]` of one level, sorted by region; none is 0."""
+    """The cells of one level, `n_groups[i]` > 0 groups of size `size[i]` in region `region[i]`, sorted by region."""
 
     region: np.ndarray
     size: np.ndarray
     n_groups: np.ndarray
 
     def divide(self, shares: Iterable[np.ndarray], seed: int, draw: _Draw) -> "_Cells":
-        """The same groups one level down: each goes to child j of its region r with probability `shares[r][j]`."""
+        """Divide the groups one level down: each goes to child j of its region r with probability `shares[r][j]`."""
         first_child, parts = 0, []
         for region, share in enumerate(shares):
             start, stop = np.searchsorted(self.region, (region, region + 1))
@@ -233,7 +233,7 @@ class _Cells:
 
 
 def _tracts_per_county(counties: Sequence[np.ndarray]) -> np.ndarray:
-    """How many of the 60,000 tracts each county has, state after state: one, and the rest by shares; shape (3,143,)."""
+    """Divide the 60,000 tracts among the counties by state: one each, and the rest by shares; shape (3,143,)."""
     households = np.array([sum(state.households) for state in states()])
     share = np.concatenate([n * within for n, within in zip(households, counties, strict=True)]) / households.sum()
     rest = N_TRACTS - len(share)
@@ -241,7 +241,7 @@ def _tracts_per_county(counties: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _leaves(regions: Regions) -> list[tuple[str, ...]]:
-    """Paths of the last level, in the order in which cells are drawn: states by the alphabet, then by rank."""
+    """List the paths of the last level as cells are drawn: states by the alphabet, then regions by rank."""
     nation = "United States"
     if regions is Regions.DIVISIONS:
         return [(nation, state.division, state.name) for state in states()]

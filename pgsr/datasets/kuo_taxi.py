@@ -1,4 +1,4 @@
-"""Taxi pickups in Manhattan, 2013: the real data set of Kuo et al. 2018."""
+"""The taxi pickups in Manhattan, 2013: the real data set of Kuo et al. 2018."""
 
 import os
 
@@ -13,7 +13,7 @@ FILE = "kuo2018_taxi_nyc2013.parquet"
 
 
 def kuo_taxi(folder: str | os.PathLike[str] | None = None, max_size: int = 4_919) -> CountOfCounts:
-    """Pairs of a taxi and a neighbourhood it picked up in, counted by number of pickups: Manhattan / 2 halves / 28.
+    """Read pairs of a taxi and a neighbourhood, counted by number of pickups: Manhattan / 2 halves / 28.
 
     A group is a (taxi, neighbourhood tabulation area) pair, its size the pickups of that taxi there in 2013: 360,872
     groups, 130,962,398 pickups, 3,128 distinct sizes. Halves are called "lower" (areas 0-17) and "upper" (18-27),

@@ -26,7 +26,7 @@ MAX_SIZE, REDUCED_MAX_SIZE = 14, 3
 
 
 def nhts2001(folder: str | os.PathLike[str] | None = None, *, reduced: bool = False) -> Population:
-    """Households of the survey, with the members who have a record: 60,521 households, 144,884 persons, M = 14.
+    """Read households and the members who have a record: 60,521 households, 144,884 persons, M = 14.
 
     The size of a household is the number of its records, which in some differs from the size it reported. What is
     missing is a value of its own. The attributes, of households then of persons, with their numbers of values:
@@ -144,7 +144,7 @@ def _reduced_persons(people: "pd.DataFrame") -> tuple[Columns, list[Attribute]]:
 
 
 def _recoded(frame: "pd.DataFrame", column: str, names: Mapping[int, str] = MappingProxyType({})) -> np.ndarray:
-    """Names of codes, and MISSING where there is none; a code without a name stays, for the reader to refuse."""
+    """Replace codes by names, missing ones by MISSING; a code without a name stays, for the reader to refuse."""
     import pandas as pd
 
     number, distinct = pd.factorize(frame[column])

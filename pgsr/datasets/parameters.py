@@ -1,4 +1,4 @@
-"""What a caller may ask of a data set: regions and whole numbers."""
+"""The checks of arguments of data sets: regions and whole numbers."""
 
 import operator
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ Member = TypeVar("Member", bound=StrEnum)
 
 
 class Regions(StrEnum):
-    """How finely a census data set divides the nation, by its finest level (`DIVISIONS`: by its middle one).
+    """The levels of a census data set, named after the finest one; `DIVISIONS` after the one in the middle.
 
     DIVISIONS: nation / 9 census divisions / 51 states (50 and the District of Columbia).
     STATES: nation / 51 states.
@@ -26,7 +26,7 @@ class Regions(StrEnum):
 
 
 def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
-    """The member of `valid` that `value` is or spells, or a `DataError` that lists them.
+    """Find the member of `valid` that `value` is or spells, or raise a `DataError` that lists them.
 
     Example:
         >>> one_of("regions", "states", [Regions.STATES, Regions.COUNTIES])
@@ -39,7 +39,7 @@ def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
 
 
 def whole_number(name: str, value: object, least: int) -> int:
-    """`value` as an int, or a `DataError` where it is no whole number or less than `least`.
+    """Read `value` as an int, or raise a `DataError` if it is no whole number or less than `least`.
 
     Example:
         >>> whole_number("max_size", 7, least=1)

@@ -1,4 +1,4 @@
-"""From listed cells to a `CountOfCounts`."""
+"""The conversion of listed cells to a `CountOfCounts`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 def count_of_counts(
     leaves: Sequence[Sequence[str]], leaf: np.ndarray, size: np.ndarray, n_groups: np.ndarray, max_size: int, name: str
 ) -> CountOfCounts:
-    """`n_groups[i]` groups of size `size[i]` in leaf `leaf[i]`; cells may repeat, sizes above K count as K.
+    """Add up `n_groups[i]` groups of size `size[i]` in leaf `leaf[i]`; sizes above K count as K, cells may repeat.
 
     Sizes are clipped, not dropped: dropping would make the number of groups depend on the entities, and with it the
     sensitivity.

@@ -1,4 +1,4 @@
-"""A generator in the style of the yellow taxis of New York in 2014: the paper's data set was not published."""
+"""The generator in the style of the yellow taxis of New York in 2014, because the paper's data is not published."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ SPREAD = 1.5
 
 
 def taxi_like(max_size: int = GROUPS, groups: int = GROUPS, pickups: int | None = None, seed: int = 0) -> CountOfCounts:
-    """Pairs of a taxi and a zone it picked up in, counted by number of pickups: New York / 6 boroughs / 263 zones.
+    """Generate pairs of a taxi and a zone, counted by number of pickups: New York / 6 boroughs / 263 zones.
 
     The paper's figures are kept: 13,282 groups, 24,489,743 pickups, sizes 1 to 13,282. A taxi works in many zones, so
     groups are read as (taxi, zone) pairs. All else is assumed: groups fall on boroughs by `SHARES`, on the zones of a
@@ -73,14 +73,14 @@ def taxi_like(max_size: int = GROUPS, groups: int = GROUPS, pickups: int | None 
 
 
 def _zone_shares() -> np.ndarray:
-    """Probability of every zone, borough after borough; shape (263,)."""
+    """Compute the probability of every zone, borough after borough; shape (263,)."""
     within = [1 / (np.arange(1, n + 1) + 1) for n in ZONES.values()]
     shares = np.concatenate([SHARES[b] * w / w.sum() for b, w in zip(ZONES, within, strict=True)])
     return shares / shares.sum()
 
 
 def _sizes(drawn: np.ndarray, total: int) -> np.ndarray:
-    """Whole sizes from 1 to 13,282 in proportion to `drawn`, as far as these ends allow, with the given sum."""
+    """Round `drawn` to sizes from 1 to 13,282 with the given sum, in proportion as far as these ends allow."""
     low, high = 0.0, GROUPS / float(drawn.min())
     for _ in range(200):  # bisection; the sum grows with the factor from its least to its greatest value
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""A privacy ledger in a file: what may be spent on one data set, and every charge, so that it fails closed."""
+"""A privacy ledger in a file: what may be spent on one data set, and every charge. If in doubt, it refuses."""
 
 from pgsr.ledger.adding import counted, fits, spent
 from pgsr.ledger.charge import Charge

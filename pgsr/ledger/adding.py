@@ -1,4 +1,4 @@
-"""What charges come to together: counted under the ledger's relation, and added up in its currency."""
+"""The sum of charges: counted under the ledger's relation, and added up in its currency."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +12,7 @@ from pgsr.zcdp import epsilon_of, rho_of
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
-    """A charge under the relation of the ledger (group privacy).
+    """Convert a charge to the relation of the ledger (group privacy).
 
     If any neighbours under the ledger's relation are k steps of the charge's apart, pure epsilon counts as k epsilon
     and rho as k^2 rho.
@@ -43,7 +43,7 @@ def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
 
 
 def fits(total: Loss, losses: Sequence[Loss]) -> bool:
-    """Whether mechanisms with these losses, run on the same data, are together within `total`.
+    """Say whether mechanisms with these losses, run on the same data, are together within `total`.
 
     - A total of pure epsilon: sum of epsilon (Dwork & Roth 2014, theorem 3.14).
     - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho = epsilon^2 / 2
@@ -77,7 +77,7 @@ def fits(total: Loss, losses: Sequence[Loss]) -> bool:
 
 
 def spent(total: Loss, losses: Sequence[Loss]) -> Loss:
-    """The losses together in the currency of the total, for people to read; `fits` decides.
+    """Add up the losses in the currency of the total, for people to read; `fits` decides.
 
     Where rho is converted into epsilon, that is at the delta that the other charges leave, and rounded up.
 
@@ -94,7 +94,7 @@ def spent(total: Loss, losses: Sequence[Loss]) -> Loss:
 
 
 def _sums(total: Loss, losses: Sequence[Loss]) -> tuple[Fraction, Fraction, Fraction]:
-    """Of epsilon, delta and rho, as the currency of the total takes them."""
+    """Add up epsilon, delta and rho, as the currency of the total takes them."""
     epsilon = delta = rho = Fraction(0)
     for loss in losses:
         _require_currency(total, loss)

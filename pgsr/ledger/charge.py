@@ -1,4 +1,4 @@
-"""One thing that costs privacy."""
+"""The charge for one thing that costs privacy."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from pgsr.ledger.relation import Relation, Unit
 
 @dataclass(frozen=True)
 class Charge:
-    """What something costs, and what that protects.
+    """The cost of a release or a synthesis, and the relation that it protects.
 
     Args:
         loss: the amount, above 0.

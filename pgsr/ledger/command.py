@@ -83,7 +83,7 @@ def verify(
 
 
 def _where(contents: Contents, head: str | None, name: str) -> str:
-    """Which line a noted head is of."""
+    """Find the number of the line that a noted head belongs to."""
     if head is None:
         return ""
     noted = head.strip().lower()

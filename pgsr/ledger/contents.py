@@ -1,4 +1,4 @@
-"""What a ledger says: lines of JSON, each holding the SHA-256 of the line before it, read with every line checked."""
+"""The contents of a ledger: lines of JSON, each holding the SHA-256 of the line before it; every line is checked."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Contents:
-    """A ledger whose lines were checked.
+    """The contents of a ledger whose lines were checked.
 
     Attributes:
         data_set: whose ledger it is.
@@ -48,17 +48,17 @@ class Contents:
 
     @property
     def head(self) -> str:
-        """SHA-256 of the last line, on which all lines before it depend."""
+        """The SHA-256 of the last line, on which all lines before it depend."""
         return self.hashes[-1]
 
     @cached_property
     def counted(self) -> tuple[Loss, ...]:
-        """Every charge under the relation of the ledger."""
+        """The charges, each under the relation of the ledger."""
         return tuple(counted(e.charge.loss, e.charge.relation, self.relation) for e in self.entries)
 
     @property
     def spent(self) -> Loss:
-        """All charges together, in the currency of the total."""
+        """The sum of all charges, in the currency of the total."""
         return spent(self.total, self.counted)
 
     @property
@@ -88,19 +88,19 @@ class Contents:
 
 
 def header_line(data_set: str, total: Loss, relation: Relation, unit: Unit, at: str) -> bytes:
-    """The first line of a ledger."""
+    """Write the first line of a ledger."""
     fields = {"format": FORMAT, "data_set": data_set, "total": total.texts(), "relation": relation, "unit": unit}
     return _line({**fields, "at": at})
 
 
 def charge_line(charge: Charge, data_set: str, at: str, previous: str) -> bytes:
-    """The line of a charge after the line with the hash `previous`."""
+    """Write the line of a charge after the line with the hash `previous`."""
     fields = {"what": charge.what, "loss": charge.loss.texts(), "relation": charge.relation, "unit": charge.unit}
     return _line({**fields, "data_set": data_set, "at": at, "previous": previous})
 
 
 def is_header(line: bytes) -> bool:
-    """Whether the line, with its end, is the first one of a ledger."""
+    """Say whether the line, with its end, is the first one of a ledger."""
     try:
         _checked(line, 0, "", _header)
     except BrokenLedgerError:
@@ -109,12 +109,12 @@ def is_header(line: bytes) -> bool:
 
 
 def hash_of(line: bytes) -> str:
-    """SHA-256 of a line with its end, as `tail -n 1 LEDGER | sha256sum` gives it for the last."""
+    """Compute the SHA-256 of a line with its end, as `tail -n 1 LEDGER | sha256sum` gives it for the last."""
     return hashlib.sha256(line).hexdigest()
 
 
 def read(data: bytes, head: str, name: str) -> Contents:
-    """The ledger that these bytes are.
+    """Read the ledger that these bytes are, and check every line.
 
     Args:
         data: of the file.
@@ -167,7 +167,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 def _checked(line: bytes, number: int, name: str, parse: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `parse` makes of a line that is written exactly as a ledger writes it."""
+    """Apply `parse` to a line, which has to be written exactly as a ledger writes it."""
     try:
         fields = json.loads(line)
         if not isinstance(fields, dict) or _line(fields) != line:

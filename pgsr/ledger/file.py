@@ -23,7 +23,7 @@ _FOLDERS_OPEN = os.name != "nt"
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """What may be spent on one data set in all, and every charge, as lines of JSON that are only ever appended.
+    """A file of what may be spent on one data set, and of every charge, as lines of JSON that are only ever appended.
 
     A charge holds an exclusive lock from reading what is left until its line is on the disk, so two processes cannot
     both spend the last of a budget. Every line holds the SHA-256 of the line before it, and the file LEDGER.head that
@@ -44,7 +44,7 @@ class LedgerFile:
         (Loss(epsilon 1/4), True)
         >>> folder.cleanup()
 
-    Shown by `tests/test_ledger_file.py`.
+    Shown by `tests/test_ledger_file.py` and `tests/test_ledger_contents.py`.
     """
 
     path: Path
@@ -95,7 +95,7 @@ class LedgerFile:
         return ledger
 
     def read(self) -> Contents:
-        """Everything in the ledger, checked.
+        """Read everything in the ledger, checked.
 
         Raises:
             BrokenLedgerError: the ledger is empty, torn, shortened or edited.
@@ -106,7 +106,7 @@ class LedgerFile:
 
     @property
     def left(self) -> Loss:
-        """What may still be spent."""
+        """The amount that may still be spent."""
         return self.read().left
 
     @property
@@ -116,7 +116,7 @@ class LedgerFile:
 
     @property
     def head(self) -> str:
-        """SHA-256 of the last line."""
+        """The SHA-256 of the last line."""
         return self.read().head
 
     def require(self, charge: Charge, data_set: str) -> None:
@@ -124,7 +124,7 @@ class LedgerFile:
         self.read().require(charge, data_set, self.path.name)
 
     def charge(self, charge: Charge, data_set: str) -> str:
-        """Spend; the new head. Once this returns, the charge is on the disk; if it raises, nothing is charged.
+        """Charge, and return the new head. Once it returns, the charge is on the disk; if it raises, there is none.
 
         Raises:
             LedgerError: as `read`; or too little is left, the charge does not fit the ledger's data set, unit,
@@ -162,7 +162,7 @@ class LedgerFile:
         return self._head_path.read_text(encoding="ascii", errors="replace").strip()
 
     def _unfinished(self) -> bool:
-        """Whether `create` ended between making the file and noting its head: at most a header, and no head."""
+        """Say whether `create` was interrupted before it noted the head: at most a header, and no head."""
         try:
             header, end, more = self.path.read_bytes().partition(b"\n")
         except OSError:
@@ -188,7 +188,7 @@ class LedgerFile:
             raise LedgerError(f"the ledger {self.path.name} cannot be written ({error}); nothing was charged") from None
 
     def _append(self, line: bytes, head: str) -> None:
-        """Write the line and its hash; take both back if that fails: what is not safely on the disk is no charge."""
+        """Write the line and its hash; if that fails, remove both: only what is safely on the disk is a charge."""
         before = self.path.stat().st_size
         try:
             with _opened(self.path, "ab") as file:
@@ -260,7 +260,7 @@ def _now() -> str:
 
 @contextmanager
 def _opened(path: Path, mode: str) -> Iterator[IO[bytes]]:
-    """Unbuffered, so that what is written is on its way, and made for its owner alone."""
+    """Open a file without buffer, so that writes reach the system at once, and for its owner alone if it is made."""
     with open(path, mode, buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         yield file
 

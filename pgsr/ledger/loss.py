@@ -11,7 +11,7 @@ from pgsr.zcdp import exact_small
 
 
 class Currency(StrEnum):
-    """What an amount is counted in.
+    """The currency that an amount is counted in.
 
     EPSILON: pure differential privacy, P(S) <= e^epsilon P'(S). EPSILON_DELTA: approximate, P(S) <= e^epsilon P'(S) +
     delta. RHO: zero-concentrated (zCDP), the Renyi divergence of every order alpha > 1 is at most alpha rho.
@@ -62,7 +62,7 @@ class Loss:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> "Loss":
-        """The amount that `texts` wrote."""
+        """Read the amount that `texts` wrote."""
         if not all(isinstance(text, str) for text in texts.values()):
             raise LedgerError("an amount of privacy is written as text, such as '1/3'")
         return cls(**texts)
@@ -75,16 +75,16 @@ class Loss:
 
     @property
     def parts(self) -> tuple[Fraction, Fraction, Fraction]:
-        """(epsilon, delta, rho); what the amount has not is 0."""
+        """The triple (epsilon, delta, rho), with 0 for what the amount has not."""
         return _fraction(self.epsilon), _fraction(self.delta), _fraction(self.rho)
 
     @property
     def positive(self) -> bool:
-        """Whether it is an amount that can be spent."""
+        """True if it is an amount that can be spent."""
         return bool(self.epsilon or self.rho)
 
     def texts(self) -> dict[str, str]:
-        """Exact text by name, as a ledger keeps it."""
+        """Write exact texts by name, as a ledger keeps them."""
         values = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
         return {name: str(value) for name, value in values.items() if value is not None}
 
@@ -106,5 +106,5 @@ def _fraction(value: Number | None) -> Fraction:
 
 
 def _short(text: str) -> str:
-    """Fractions of more digits than anybody reads, rounded; the ledger keeps them whole."""
+    """Round fractions of very many digits for people to read; the ledger keeps them whole."""
     return text if len(text) <= 24 else f"{float(Fraction(text)):.9g} (rounded)"

@@ -1,4 +1,4 @@
-"""Between which data sets nobody can tell, and what a charge for one such relation costs under another."""
+"""The relations of neighbouring data sets, and the cost of a charge for one relation under another."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pgsr.ledger.errors import LedgerError
 
 
 class Relation(StrEnum):
-    """When two data sets are neighbours; rows are of the private table, groups and regions are public.
+    """A relation of neighbouring data sets; rows are of the private table, groups and regions are public.
 
     ADD_REMOVE: one has one row more.
     ADD_REMOVE_OR_EMPTY_GROUP: one has one row more, or one empty group more; of releases with noisy totals.
@@ -21,7 +21,7 @@ class Relation(StrEnum):
 
 
 class Unit(StrEnum):
-    """Whose presence or values are hidden.
+    """The unit whose presence or values are hidden.
 
     ENTITY: one row of the table of entities or persons; whoever has five rows is hidden five times less well.
     GROUP: a group (household, taxi) with all its rows.
@@ -53,7 +53,7 @@ _STEPS = {
 
 
 def steps(charged: Relation, under: Relation) -> int:
-    """How many steps of the charge's relation lead from any data set to any neighbour under the ledger's.
+    """Count how many steps of the charge's relation lead from any data set to any neighbour under the ledger's.
 
     A row is replaced or moved by removing one and inserting another, two steps. No number of replacements changes how
     many rows there are, so what protects replacements alone says nothing of a row more.

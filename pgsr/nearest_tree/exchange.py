@@ -1,4 +1,4 @@
-"""The exchange test on arrays: whether integers on a tree are the nearest ones, in one pass and in integers."""
+"""The exchange test on arrays, which decides in one pass over integers whether they are the nearest ones on a tree."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ LARGEST_SLOPE = 2**58
 
 
 def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray, has_total: bool) -> bool:
-    """Whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
+    """Say whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
 
     For every region r and size let
 
@@ -47,7 +47,7 @@ def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.nd
 
 
 def exchange_prices(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
-    """Over some sizes: the largest L and the smallest R of the root, or None if an exchange below it pays."""
+    """Compute over some sizes the largest L and the smallest R of the root; None if an exchange below it pays."""
     require_small_slopes(tree, w, x, y)
     w = w[:, None]
     slope = 2 * w * (x - y)

@@ -20,7 +20,7 @@ LARGEST = 2**50
 
 
 def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None = None) -> np.ndarray:
-    """The consistent non-negative integers nearest to y, proved by the exchange test; int64 of the shape of y.
+    """Find the consistent non-negative integers nearest to y, proved by the exchange test; int64 of the shape of y.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
         subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given.
@@ -54,13 +54,13 @@ def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int |
 
 
 def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> tuple[float, np.ndarray]:
-    """What the root is paid, and what every inner region pays its children, shape (inner regions, sizes).
+    """Find the price that the root is paid, and those paid by inner regions, shape (inner regions, sizes).
 
     Args:
         total: of the root over all sizes, or None.
         slack: with it the prices are those of a root that is off by at most this many units, see `root_price`.
     """
-    if total == 0:  # nobody may take anything
+    if total == 0:  # no region may take anything at this total
         return trees.lowest_prices()
     below, last = trees.highest_prices(), np.inf
 
@@ -78,7 +78,7 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> t
 
 
 def widening(trees: SizeTrees, below: np.ndarray, total: int | None) -> Iterator[np.ndarray | None]:
-    """The optimal integers inside windows around the continuous point of prices `below`, windows ever wider.
+    """Find the optimal integers in windows around the continuous point of prices `below`; widen them as needed.
 
     None stands for windows that do not reach the total. Ends beyond `WIDEST`.
     """

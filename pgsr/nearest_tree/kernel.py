@@ -34,7 +34,7 @@ _NEVER = 2**62
 
 @compiled
 def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, slope, intercept, active):
-    """Newton's method for the prices of every size, given the price that the root is paid.
+    """Find the prices of every size by Newton's method, given the price that the root is paid.
 
     `below[r, s]` is what inner region r pays its children. On the set of leaves that are positive at these prices
     region r takes y + gain * price + offset at the price above it: offsets are of the size of the noise, and counts
@@ -69,7 +69,7 @@ def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, sl
 
 @compiled
 def linearise(y, a, b, w, first_child, n_inner, below, gain, offset, total_gain, total_offset, residual, positive):
-    """Upward pass over sizes a..b-1: gains and offsets on the set of leaves that are positive at the current prices.
+    """Pass upwards over sizes a..b-1: gains and offsets on the leaves that are positive at the current prices.
 
     `gain` and `offset` are of inner regions, shape (n_inner, CHUNK). Over the children of one region `total_gain` is S,
     `total_offset` O and `residual` D of the recursion; `positive` counts leaves; shape (CHUNK,) each.
@@ -110,7 +110,7 @@ def add_inner(y, gain, offset, total_gain, total_offset, residual):
 
 @compiled
 def close(w, total_gain, total_offset, residual, gain, offset, n):
-    """gain = S / (1 + 2 w S) and offset = (O + D) / (1 + 2 w S) of a region, from the sums over its children.
+    """Compute gain = S / (1 + 2 w S) and offset = (O + D) / (1 + 2 w S) of a region, from its children's sums.
 
     Its children take x - y = S p + O + D at the price p that it pays, and p = q - 2 w (x - y) at the price q that it is
     paid; without p that is x - y = gain q + offset. S, O, D are `total_gain`, `total_offset`, `residual`, of n sizes.
@@ -123,7 +123,7 @@ def close(w, total_gain, total_offset, residual, gain, offset, n):
 
 @compiled
 def lower(w, root, above, at_root, gain, offset, price):
-    """The price that the linear demand implies for this price above the region."""
+    """Compute the price that the linear demand implies for this price above the region."""
     for j in range(len(price)):
         paid = root if at_root else above[j]
         price[j] = paid - 2.0 * w * (gain[j] * paid + offset[j])
@@ -131,7 +131,7 @@ def lower(w, root, above, at_root, gain, offset, price):
 
 @compiled
 def continuous_point(y, start, stop, w, first_child, n_inner, below, x):
-    """The relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
+    """Compute the relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
     for r in range(n_inner - 1, -1, -1):
         x[r, start:stop] = 0.0
         for c in range(first_child[r], first_child[r + 1]):
@@ -142,21 +142,21 @@ def continuous_point(y, start, stop, w, first_child, n_inner, below, x):
 
 @compiled
 def add(values, total):
-    """total += values."""
+    """Do total += values."""
     for j in range(len(values)):
         total[j] += values[j]
 
 
 @compiled
 def fill_leaf(y, rate, price, x):
-    """What a leaf takes: x = max(0, y + rate price), rate = 1 / 2w."""
+    """Fill in what a leaf takes, x = max(0, y + rate price), with rate = 1 / 2w."""
     for j in range(len(y)):
         x[j] = max(0.0, y[j] + rate * price[j])
 
 
 @compiled
 def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, length, steps, charges):
-    """Upward pass of the slope merge: what each inner region may take near the continuous optimum, and at what cost.
+    """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
 
     Region r may take low[r, s] .. low[r, s] + length[r, s] groups, a window of `width` around the continuous optimum;
     `steps[r, s, j]` is what its children charge for the j-th of them, the cheapest first, and `charges[s, j]` what the
@@ -206,7 +206,7 @@ def add_demand(y, rate, price, total):
 
 @compiled
 def walk_alike(y, w, price, lo, high, out):
-    """The costs of units lo..high-1 of leaves of one weight: what they take changes at w (2 turn - 1) alone."""
+    """List the costs of units lo..high-1 of leaves of one weight: what they take changes at w (2 turn - 1) alone."""
     largest = y[0]
     for i in range(len(y)):
         largest = max(largest, y[i])
@@ -226,7 +226,7 @@ def walk_alike(y, w, price, lo, high, out):
 
 @compiled
 def taken(y, turn):
-    """What leaves of one weight w take in all at the price w (2 turn - 1): sum of max(0, y + turn)."""
+    """Add up what leaves of one weight w take at the price w (2 turn - 1): sum of max(0, y + turn)."""
     total = np.int64(0)
     for i in range(len(y)):
         total += max(0, y[i] + turn)
@@ -235,7 +235,7 @@ def taken(y, turn):
 
 @compiled
 def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out):
-    """The costs of units lo..high-1 of children of any kind, from one price at which they change to the next."""
+    """List the costs of units lo..high-1 of children of any kind, from one price at which they change to the next."""
     t = np.int64(np.floor(price))
     total, dearest, cheapest = look(y, s, w, first, last, n_inner, t, low, length, steps)
     while total > lo:
@@ -251,7 +251,7 @@ def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out
 
 @compiled
 def look(y, s, w, first, last, n_inner, t, low, length, steps):
-    """What children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
+    """Compute what children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
     total, dearest, cheapest = np.int64(0), np.int64(-_NEVER), np.int64(_NEVER)
     if first >= n_inner:
         turn = np.int64(0)
@@ -277,19 +277,19 @@ def look(y, s, w, first, last, n_inner, t, low, length, steps):
 
 @compiled
 def charge(s, c, k, y, w, low, steps):
-    """What inner region c charges its parent for one group more than low + k."""
+    """Compute what inner region c charges its parent for one group more than low + k."""
     return step_cost(low[c, s] + k, y[c, s], w[c]) + steps[c, s, k]
 
 
 @compiled
 def step_cost(x, y, w):
-    """w (x + 1 - y)^2 - w (x - y)^2."""
+    """Compute w (x + 1 - y)^2 - w (x - y)^2."""
     return w * (2 * (x - y) + 1)
 
 
 @compiled
 def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
-    """Downward pass from x[0]: a region's groups are its children's cheapest units, equal ones the first child's."""
+    """Pass downwards from x[0]: a region's groups are its children's cheapest units, equal ones the first child's."""
     zero, one = np.int64(0), np.int64(1)
     dearest, missing = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     below, within = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
@@ -318,14 +318,14 @@ def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
 
 @compiled
 def turns(price, w, less, out):
-    """What a leaf of weight w takes beyond its y at the integer prices price - less: (price - less + w) // 2w."""
+    """Compute what a leaf of weight w takes beyond its y at integer prices price - less: (price - less + w) // 2w."""
     for j in range(len(out)):
         out[j] = (price[j] - less + w) // (2 * w)
 
 
 @compiled
 def take(y, turn, missing, x):
-    """A leaf takes x = max(0, y + turn), which its parent then misses less."""
+    """Let a leaf take x = max(0, y + turn), and subtract it from what its parent still has to give."""
     for j in range(len(y)):
         x[j] = max(0, y[j] + turn[j])
         missing[j] -= x[j]
@@ -333,7 +333,7 @@ def take(y, turn, missing, x):
 
 @compiled
 def take_more(y, turn, missing, x):
-    """A leaf takes more, up to max(0, y + turn), while its parent misses some."""
+    """Let a leaf take more, up to max(0, y + turn), as long as its parent has some to give."""
     for j in range(len(y)):
         more = max(0, min(max(0, y[j] + turn[j]) - x[j], missing[j]))
         x[j] += more
@@ -342,7 +342,7 @@ def take_more(y, turn, missing, x):
 
 @compiled
 def share_among_inner(y, s, w, first, last, dearest, missing, low, length, steps, x):
-    """`distribute` for children first..last-1 that are inner regions, at one size.
+    """Do what `distribute` does for children first..last-1 that are inner regions, at one size.
 
     All take their units below the price `dearest`; of the units at that price the first children take what is missing.
     """

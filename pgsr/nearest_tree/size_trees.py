@@ -12,7 +12,7 @@ from pgsr.parallel import Mapper, Threads, spans_for_threads
 
 @dataclass(frozen=True, eq=False)
 class RootDemand:
-    """What the roots of some sizes take near the price at which they were asked: count + slope * price + intercept.
+    """The demand of the roots of some sizes near the price that was asked: count + slope * price + intercept.
 
     Attributes:
         slope, intercept: per size, shape (sizes,).
@@ -31,7 +31,7 @@ class RootDemand:
 
 
 def root_price(ask: Callable[[float], RootDemand], total: int, slack: float = 0.0) -> float:
-    """The price of the root at which all sizes take `total` groups, 1 or more: Newton's method on one number.
+    """Find the price of the root at which all sizes take `total` >= 1 groups, by Newton's method on one number.
 
     What they take is convex, increasing and piecewise linear in the price, so after the first step the prices fall
     monotonically, and after finitely many the answer is exact. The last price is one that was asked; with `slack` it is
@@ -51,7 +51,7 @@ def root_price(ask: Callable[[float], RootDemand], total: int, slack: float = 0.
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The root may take low[s] .. low[s] + length[s] at size s; one more than low[s] + k costs it charges[s, k]."""
+    """The windows low[s] .. low[s] + length[s] of the root; charges[s, k] is the cost of one more than low[s] + k."""
 
     low: np.ndarray
     length: np.ndarray
@@ -63,8 +63,10 @@ class Windows:
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "length", "charges")))
 
     def cheapest(self, total: int | None) -> np.ndarray | None:
-        """Root counts per size: the cheapest groups over all sizes, up to the total or all that pay; None if the
-        windows do not reach the total. Of equal ones the smaller size is served first."""
+        """Choose the root's counts per size: the cheapest groups over all sizes, up to the total or all that pay.
+
+        None if the windows do not reach the total. Of equal costs the smaller size is served first.
+        """
         size, step = np.nonzero(np.arange(self.charges.shape[1]) < self.length[:, None])
         costs = self.charges[size, step]
         if total is None:
@@ -115,11 +117,11 @@ class SizeTrees:
         return self.y.shape[1]
 
     def highest_prices(self) -> np.ndarray:
-        """Prices above all others, from which Newton's method may start."""
+        """Give prices above all others, from which Newton's method may start."""
         return np.full((self.n_inner, self.n_sizes), np.inf)
 
     def find_prices(self, root: float, below: np.ndarray) -> RootDemand:
-        """Newton's method for the prices below this root price, in place, and what the roots then take.
+        """Find the prices below this root price in place by Newton's method; return what the roots then take.
 
         Args:
             root: what the root is paid; with infinity the demand is that of all leaves positive, and prices stay.
@@ -134,7 +136,7 @@ class SizeTrees:
         return RootDemand(slope, intercept, int(self.y[0].sum()))
 
     def lowest_prices(self) -> tuple[float, np.ndarray]:
-        """A root price so low that nobody takes anything, and the prices below it then."""
+        """Give a root price so low that nobody takes anything, and the prices below it then."""
         root = -2.0 * float(np.abs(self.y).max(axis=1) @ self.w.astype(float)) - 1.0
         below = np.empty((self.n_inner, self.n_sizes))
         for r in range(self.n_inner):
@@ -142,7 +144,7 @@ class SizeTrees:
         return root, below
 
     def continuous(self, below: np.ndarray) -> np.ndarray:
-        """The relaxed answer at these prices; shape (regions, sizes)."""
+        """Compute the relaxed answer at these prices; shape (regions, sizes)."""
         from pgsr.nearest_tree import kernel as kernels
 
         x = np.empty(self.y.shape)
@@ -150,7 +152,7 @@ class SizeTrees:
         return x[-self.n_regions :]
 
     def merge(self, below: np.ndarray, width: int) -> "MergedTrees":
-        """What regions may take in windows of `width` around the relaxed answer, and what they charge."""
+        """Compute what regions may take in windows of `width` around the relaxed answer, and what they charge."""
         from pgsr.nearest_tree import kernel as kernels
 
         shape = self.n_inner, self.n_sizes
@@ -178,7 +180,7 @@ class SizeTrees:
 
 @dataclass(frozen=True, eq=False)
 class MergedTrees:
-    """Trees after the upward pass in integers: windows low .. low + length and steps of all inner regions."""
+    """The trees after the upward pass in integers: windows low .. low + length and steps of all inner regions."""
 
     trees: SizeTrees
     low: np.ndarray
@@ -187,7 +189,7 @@ class MergedTrees:
     root: Windows
 
     def distribute(self, roots: np.ndarray) -> np.ndarray:
-        """The cheapest integers in which the root takes roots[s] groups at size s; shape (regions, sizes)."""
+        """Find the cheapest integers in which the root takes roots[s] groups at size s; shape (regions, sizes)."""
         from pgsr.nearest_tree import kernel as kernels
 
         trees = self.trees

@@ -1,4 +1,20 @@
-"""From confidential tables to a published, checkable folder. What that protects, and what not: `THREATS.md`.
+"""Make a release: from confidential tables to a published folder that everybody can check.
+
+`THREATS.md` says what that protects, and what not. Where to find what:
+
+| room or file                                     | what it holds                                                  |
+|--------------------------------------------------|----------------------------------------------------------------|
+| `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
+| `folder`                                         | what is published: every file, written and read back           |
+| `running`                                        | what a run needs of the machine, and says to its operator      |
+| `terms`                                          | the public terms, and the mechanism and noise that follow      |
+| `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
+| `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data      |
+| `outline`, `forecast`, `selftest`, `key_command` | what comes before: what would be released, with which errors,  |
+|                                                  | whether the sampler is right, and the publisher's keys         |
+| `errors`                                         | what is raised                                                 |
+
+The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.
 
 All of it at once, from three data frames to a folder that anybody can check; in a terminal, the same are
 `pgsr validate`, `pgsr plan`, `pgsr release` and `pgsr check`:
@@ -49,16 +65,16 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
-from pgsr.release.artefact import digest_of
 from pgsr.release.checking import Finding, Outcome, Report, check
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.example import EXAMPLE
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
-from pgsr.release.example import EXAMPLE
+from pgsr.release.folder.artefact import digest_of
+from pgsr.release.folder.signature import fingerprint, new_key
 from pgsr.release.forecast import forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
-from pgsr.release.signature import fingerprint, new_key
 from pgsr.release.terms import Kind, Terms
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Checking a release from its folder alone."""
+"""Check a release from its folder alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,19 +14,20 @@ from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result
-from pgsr.release import artefact, manifest, noise_law, released_tables, signature
-from pgsr.release.datapackage import package_text
+from pgsr.release import noise_law
 from pgsr.release.errors import ReleaseError
+from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import certificate_of, is_rehearsal, kept, replayed
-from pgsr.release.readme import readme
-from pgsr.release.summary import summary
 from pgsr.release.terms import Terms
 
 
 class Outcome(StrEnum):
-    """How a check ended.
+    """The ways in which a check ends.
 
-    It is skipped where an earlier one left nothing to look at, and open where the folder cannot tell, right or wrong.
+    It is skipped where an earlier one left nothing to look at, and open where the folder does not suffice to decide it.
     """
 
     PASSED = "passed"
@@ -37,7 +38,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: its name, how it ended, and a sentence."""
+    """A check: its name, how it ended, and a sentence."""
 
     name: str
     outcome: Outcome
@@ -45,13 +46,13 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against the folder: the check passed, or the folder cannot tell."""
+        """Tell whether nothing speaks against the folder: the check passed, or the folder cannot decide it."""
         return self.outcome in (Outcome.PASSED, Outcome.OPEN)
 
 
 @dataclass(frozen=True)
 class Report:
-    """All checks of a folder (of an installation, if None), in order."""
+    """The checks of a folder, in order; `selftest` checks an installation, and its report has no folder."""
 
     folder: Path | None
     findings: tuple[Finding, ...]
@@ -105,16 +106,16 @@ def check(
 
 
 class _SkippedError(Exception):
-    """An earlier check left nothing to look at."""
+    """The error of a check to which an earlier one left nothing to look at."""
 
 
 class _OpenError(Exception):
-    """The folder cannot tell."""
+    """The error of a check that this folder does not suffice to decide."""
 
 
 @dataclass
 class _Folder:
-    """What is known of a folder so far; each step adds to it or raises what is wrong."""
+    """The folder under check, and what is known of it so far; each step adds to it or raises what is wrong."""
 
     path: Path
     digest: str | None
@@ -343,7 +344,7 @@ class _Folder:
 
 
 def _compare(name: str, have: object, want: object) -> None:
-    """Raise `ReleaseError` that names the first entry of a field of the manifest that is not what it should be."""
+    """Raise a `ReleaseError` that names the first entry of a field of the manifest that is not what it should be."""
     if isinstance(have, dict) and isinstance(want, dict) and have.keys() == want.keys():
         for key in want:
             _compare(f"{name}.{key}", have[key], want[key])

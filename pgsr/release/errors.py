@@ -1,4 +1,4 @@
-"""What can go wrong around a release. Every message names the item and the remedy."""
+"""The errors of this package. Every message names the item and the remedy."""
 
 from pgsr.errors import PgsrError
 

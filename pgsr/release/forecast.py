@@ -1,4 +1,4 @@
-"""Expected errors of a release before any budget is spent, on a public stand-in."""
+"""Forecast the errors of a release before any budget is spent, on a public stand-in for the data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pgsr.errors import ArgumentError
 from pgsr.planning import Plan, expected_errors, stand_in_of
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
 from pgsr.release.terms import Kind
 
 READING, SIMULATING = "reading the public tables", "drawing noise and post-processing, again and again"
-"""Stages of a forecast."""
+"""The stages of a forecast, as they are told."""
 
 
 def forecast(
@@ -22,7 +22,7 @@ def forecast(
     progress: bool | Callable[[int, int], None] = True,
     say: Callable[[str], None] | None = None,
 ) -> Plan:
-    """Expected errors of the configured mechanism and of the others at the same epsilon.
+    """Estimate the errors of the configured mechanism and of the others at the same epsilon.
 
     The stand-in has the public regions and numbers of groups and a public law of sizes. The private table is not even
     opened: what is chosen by this forecast costs nothing. Choosing by errors on the data would.

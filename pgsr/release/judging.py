@@ -1,4 +1,4 @@
-"""What can be said of released counts from the measurement alone, by the publisher and by everybody else."""
+"""Judge released counts by the noisy values alone, as the publisher and everybody else can."""
 
 import math
 from dataclasses import replace
@@ -12,24 +12,24 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.problem import Problem
 from pgsr.random import Seeded, StreamId
-from pgsr.release.manifest import REHEARSAL_KEY
-from pgsr.release.released_tables import dense
+from pgsr.release.folder.manifest import REHEARSAL_KEY
+from pgsr.release.folder.released_tables import dense
 from pgsr.release.terms import Kind, Terms
 from pgsr.views import View, counts_of_cumulative, cumulative
 
 LOG_CHANCE = math.log(1e-12)
-"""Seeded noise is recognised where other noise would look like it at most once in 10^12 releases."""
+"""The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
 
 
 def kept(terms: Terms, measurement: Measurement) -> Measurement:
-    """The same with only those totals that the released counts have to have."""
+    """The measurement with only those totals that the released counts have to have."""
     if terms.kept is Totals.ROOT:
         return replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
     return measurement
 
 
 def replayed(terms: Terms, measurement: Measurement) -> Result:
-    """The post-processing of the terms' mechanism, which is deterministic."""
+    """Compute the post-processing of the terms' mechanism, which is deterministic."""
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
 
@@ -44,7 +44,7 @@ def certificate_of(terms: Terms, measurement: Measurement, counts: Estimate) -> 
 
 
 def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
-    """Whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
+    """Tell whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
 
     The first two levels that were measured are looked at. What is found counts only if other noise would hardly ever
     look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
@@ -81,12 +81,12 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
 
 
 def _log_pmf(noise: np.ndarray, scale: float) -> np.ndarray:
-    """log P(X = noise) = log((1 - a) / (1 + a)) - |noise| / scale, a = e^(-1 / scale)."""
+    """Compute log P(X = noise) = log((1 - a) / (1 + a)) - |noise| / scale, a = e^(-1 / scale)."""
     return np.log(np.tanh(1 / (2 * scale))) - np.abs(noise) / scale
 
 
 def _log_cdf(room: np.ndarray, scale: float) -> np.ndarray:
-    """log P(X <= room), for any X of this law."""
+    """Compute log P(X <= room) of this law."""
     tail = np.exp(-np.where(room < 0, -room, room + 1) / scale) / (1 + np.exp(-1 / scale))
     with np.errstate(divide="ignore"):
         return np.where(room < 0, np.log(tail), np.log1p(-tail))

@@ -1,12 +1,10 @@
-"""Making a release, so that nothing is charged that fails and nothing is published that was not charged."""
+"""Make a release: refuse before the charge what can be refused, and publish nothing that was not charged."""
 
 import json
-import os
 import re
 import shlex
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,18 +21,18 @@ from pgsr.ledger import Charge, LedgerFile, Loss, Relation
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
-from pgsr.release import artefact, manifest, released_tables, signature
 from pgsr.release.checking import Report, check
-from pgsr.release.config import ReleaseConfig
-from pgsr.release.datapackage import package_text
+from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ManifestError, ReleaseError
+from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
 from pgsr.release.judging import kept, replayed
-from pgsr.release.places import only_one
-from pgsr.release.preflight import require_arithmetic, require_place, require_room
-from pgsr.release.private_log import OperatorLog
-from pgsr.release.readme import readme
-from pgsr.release.saying import fault_of
-from pgsr.release.summary import summary
+from pgsr.release.running.places import only_one, settle, sync
+from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
+from pgsr.release.running.private_log import OperatorLog
+from pgsr.release.running.saying import fault_of, unfailing
 from pgsr.release.terms import Terms
 from pgsr.tables import read_long
 from pgsr.views import View
@@ -88,10 +86,10 @@ def publish(
 
     Example: in `help(pgsr.release)`, from three data frames to a checked folder.
 
-    Shown by `tests/test_release.py`.
+    Shown by `tests/test_release.py` and `tests/test_release_making.py`.
     """
     config = ReleaseConfig.of(config)
-    tell, log = _never_failing(say), OperatorLog()
+    tell, log = unfailing(say or _silent), OperatorLog()
     terms, folder = config.terms, config.folder(rehearse)
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
@@ -104,7 +102,7 @@ def publish(
         try:
             truth = config.count(log.rows)
         except TableError:
-            log.keep(config.log)
+            log.keep(config.log, tell)
             raise
         log.note("read")
         terms.names(truth.hierarchy.n_levels)
@@ -148,7 +146,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         ReleaseError: the folder holds no complete noisy values, or the output is there already.
         PgsrError: as `publish`.
     """
-    hidden, tell = Path(hidden).absolute(), _never_failing(say)
+    hidden, tell = Path(hidden).absolute(), unfailing(say or _silent)
     name = _HIDDEN.fullmatch(hidden.name)
     if name is None or not hidden.is_dir():
         raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
@@ -173,7 +171,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
 
 
 def charge_for(terms: Terms, folder: Path) -> Charge:
-    """What a release under these terms costs, and between which data sets."""
+    """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
     empty_groups_too = terms.public is Totals.NOISY
     relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
     return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
@@ -188,7 +186,7 @@ def _restore_terms(hidden: Path) -> None:
 
 
 def _kept_terms(hidden: Path) -> tuple[Terms, bool]:
-    """The terms of noisy values that are complete: `UNFINISHED` appears after them."""
+    """Read the terms of noisy values from `UNFINISHED`, which is written when the values are complete."""
     try:
         return manifest.terms_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, ManifestError):
@@ -255,13 +253,13 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> 
     released_tables.write_measurement(folder / artefact.MEASUREMENT, values, tree, terms, facts)
     released_tables.write_regions(folder / artefact.REGIONS, tree, measurement.totals, terms)
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
-        _sync(path)
+        sync(path)
     fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
     whole = folder / f"{UNFINISHED}.part"
     whole.write_text(json.dumps(fields), encoding="utf-8")
-    _sync(whole)
+    sync(whole)
     whole.rename(folder / UNFINISHED)
-    _sync(folder)
+    sync(folder)
 
 
 def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result) -> None:
@@ -295,10 +293,7 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
     if key is not None:
         signature.sign(hidden, key)
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-    now = time.time()
-    for path in (*hidden.iterdir(), hidden):
-        os.utime(path, (now, now))  # times between the files would tell how long the private steps took
-        _sync(path)
+    settle(hidden)
     # Only the name is missing now. A process that is killed between these two leaves a complete release.
     terms = (hidden / UNFINISHED).read_bytes()
     (hidden / UNFINISHED).unlink()
@@ -307,7 +302,7 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
     except BaseException:
         (hidden / UNFINISHED).write_bytes(terms)
         raise
-    _sync(folder.parent)
+    sync(folder.parent)
     return report
 
 
@@ -320,7 +315,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Its text may quote data, so only its kind is told."""
+    """Name the kind of an error that nobody expected; its text is left out, because it may quote data."""
     if isinstance(error, MemoryError):
         return "memory ran out; free some, or lower max_size"
     return (
@@ -329,28 +324,5 @@ def _unexpected(error: Exception) -> str:
     )
 
 
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows has no way to do that
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _silent(_: str) -> None:
     pass
-
-
-def _never_failing(say: Callable[[str], None] | None) -> Callable[[str], None]:
-    """Say what can be said: a console that was closed must not end a release that was paid for."""
-
-    def tell(text: str) -> None:
-        try:
-            if say is not None:
-                say(text)
-        except (OSError, SystemExit):  # rich ends the process where a pipe was closed
-            pass
-
-    return tell

@@ -1,4 +1,4 @@
-"""Whether the noise in a folder has the scale that its manifest states.
+"""Test whether the noise in a folder has the scale that its manifest states.
 
 Some numbers of a release are known twice, once with noise and once without it, or with other noise:
 
@@ -31,29 +31,29 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
 FALSE_ALARM = 1e-9
-"""Largest chance that noise of the stated law is called wrong."""
+"""The largest chance that noise of the stated law is called wrong."""
 
 FACTORS = (
     *(0.001, 0.03, 0.1, 0.2, 1 / 3, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.96, 0.98, 0.99),
     *(1.01, 1.02, 1.04, 1.07, 1.15, 1.25, 1.4, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0, 1000.0),
 )
-"""True scale of the noise divided by the stated one, in the alternatives."""
+"""The alternatives that are tried: the true scale of the noise divided by the stated one."""
 
 MOST_LAWS = 32
-"""Numbers of children whose laws are computed per pair of levels; regions with other numbers are left out."""
+"""The most laws that are computed per level, those of the fewest draws; other regions are left out."""
 
 EXACT_BELOW = 12.0
-"""Standard deviation of a residual below which alternatives are computed exactly."""
+"""The standard deviation of a residual below which alternatives are computed exactly."""
 
 _TAILS = (1, 0.98, 0.95, *(q / 10 for q in range(9, 0, -1)), 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-13, 1e-18)
-"""Chances P(|R| > m) at which bins end."""
+"""The chances P(|R| > m) at which bins end."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What a residual is the sum of: for every level, how many independent draws of its noise.
+    """The kind of a residual: of how many independent draws of each level's noise it is the sum.
 
     Attributes:
         draws: number of draws per level, root first.
@@ -64,7 +64,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Family:
-    """Residuals that are independent of each other under the stated law.
+    """A set of residuals that are independent of each other under the stated law.
 
     Attributes:
         what: where they come from, in words.
@@ -81,7 +81,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the residuals say of the stated scales.
+    """The answer of the residuals on the stated scales.
 
     Attributes:
         n_values: residuals looked at, in all families.
@@ -98,17 +98,17 @@ class Verdict:
 
     @property
     def refuted(self) -> bool:
-        """Whether the stated scales are wrong, but for one false alarm in 10^9."""
+        """Tell whether the stated scales are wrong; a false alarm has a chance of 10^-9 at most."""
         return bool(self.evidence >= -np.log(FALSE_ALARM))
 
     @property
     def can_tell(self) -> bool:
-        """Whether any wrong scale would be found."""
+        """Tell whether any wrong scale would be found."""
         return self.most is not None or self.least is not None
 
 
 def judge(measurement: Measurement, scales: tuple[float, ...]) -> Verdict:
-    """Hold the residuals of a measurement against the stated scales of noise per level (0 where none was drawn).
+    """Test the residuals of a measurement against the stated scales of noise per level (0 where none was drawn).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
 
@@ -165,7 +165,7 @@ def families(measurement: Measurement) -> Iterator[Family]:
 
 
 def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
-    """For every region the nearest measured regions below it that together make it up; empty if there are none."""
+    """Find for every region the nearest measured regions below that together make it up; empty if there are none."""
     below: list[list[int]] = [[] for _ in range(tree.n_regions)]
     for region in range(tree.n_inner - 1, -1, -1):
         parts = [[child] if measured[child] else below[child] for child in tree.children(region)]
@@ -190,7 +190,7 @@ class Law:
         self.null = -np.diff(self.beyond[wanted], prepend=1, append=0)
 
     def deviation(self, factors: np.ndarray) -> float:
-        """Of R, if every level's scale were `factors` times the stated one."""
+        """Compute the standard deviation of R if every level's scale were `factors` times the stated one."""
         spread = 0.0
         for scale, n, level in self.parts:
             a = np.exp(-1 / (scale * factors[level]))
@@ -202,21 +202,21 @@ class Law:
         return self.deviation(np.ones(1 + max(level for _, _, level in self.parts)))
 
     def count(self, residuals: np.ndarray) -> np.ndarray:
-        """Residuals per bin."""
+        """Count the residuals in every bin."""
         bins = np.searchsorted(self.edges, np.abs(residuals), side="left")
         return np.bincount(bins, minlength=len(self.null))
 
     def alternative(self, factors: np.ndarray) -> np.ndarray:
-        """Bin probabilities if every level's scale were `factors` times the stated one.
+        """Compute the chances of the bins if every level's scale were `factors` times the stated one.
 
         A millionth of the stated law is mixed in, so that no residual is impossible.
         """
         return (1 - 1e-6) * self.law(factors) + 1e-6 * self.null
 
     def law(self, factors: np.ndarray) -> np.ndarray:
-        """The same without the mixture: exactly where the noise is small, where whole numbers matter.
+        """Compute these chances without the mixture: exactly where the noise is small and whole numbers matter.
 
-        Elsewhere the same shape, stretched to the other standard deviation, which is quicker.
+        Elsewhere the stated law is stretched to the other standard deviation, which is quicker.
         """
         if self._nominal < EXACT_BELOW:
             parts = [(scale * factors[level], n, level) for scale, n, level in self.parts]
@@ -229,7 +229,7 @@ class Law:
 
 
 def probability_beyond(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
-    """P(|R| > m), R a sum of n independent double geometric draws of each scale.
+    """Compute P(|R| > m), R a sum of n independent double geometric draws of each scale.
 
     The characteristic function of one draw is f(t) = (1 - a)^2 / (1 - 2 a cos t + a^2), a = exp(-1 / scale), and
 
@@ -281,7 +281,7 @@ def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.n
 
 
 def _alternatives(n_levels: int) -> Iterator[np.ndarray]:
-    """Factors per level: all levels wrong by the same one, or one level alone."""
+    """List factors per level: all levels wrong by the same one, or one level alone."""
     for factor in FACTORS:
         yield np.full(n_levels, factor)
         for level in range(n_levels if n_levels > 1 else 0):
@@ -291,7 +291,7 @@ def _alternatives(n_levels: int) -> Iterator[np.ndarray]:
 
 
 def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndarray]) -> np.ndarray:
-    """Log of the product of P1 / P0 over the family's residuals, for every alternative."""
+    """Compute the log of the product of P1 / P0 over the family's residuals, for every alternative."""
     found = np.zeros(len(alternatives))
     for kind, values in family.residuals.items():
         law = laws[kind]
@@ -301,7 +301,7 @@ def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndar
 
 
 def _is_found(family: Family, laws: dict[Sum, Law], factor: float, prior: float) -> bool:
-    """Whether evidence three standard deviations below its mean would do, were all scales wrong by `factor`."""
+    """Tell whether evidence three standard deviations below its mean would do, were all scales wrong by `factor`."""
     mean = spread = 0.0
     for kind, values in family.residuals.items():
         law = laws[kind]

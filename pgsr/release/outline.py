@@ -1,4 +1,4 @@
-"""What a configuration would release, told before a private table is opened and without a charge."""
+"""Tell what a configuration would release, before a private table is opened and without a charge."""
 
 from dataclasses import dataclass
 from glob import glob
@@ -10,10 +10,10 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import LedgerFile, Loss
 from pgsr.measurement import Totals
-from pgsr.release import artefact, manifest
-from pgsr.release.config import ReleaseConfig
+from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.making import charge_for
-from pgsr.release.preflight import require_place, require_room
+from pgsr.release.running.preflight import require_place, require_room
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
 from pgsr.tables.source import Frame
@@ -24,7 +24,7 @@ _VIEWS = {View.COUNTS: "counts", View.CUMULATIVE: "cumulative counts"}
 
 @dataclass(frozen=True)
 class Outline:
-    """What would be released: pairs of a thing and what there is to say of it, in order.
+    """The outline of a release: pairs of a thing and what there is to say of it, in order.
 
     Attributes:
         config: the configuration.
@@ -41,7 +41,7 @@ class Outline:
 
 
 def outline(config: ReleaseConfig | str | Path) -> Outline:
-    """What would be released. Public tables are read where they are there, private ones are not opened.
+    """Outline what would be released. Public tables are read where they are there, private ones are not opened.
 
     All is refused that `publish` refuses before it opens a private table. Nothing is charged or written.
 
@@ -112,7 +112,7 @@ def _tree(config: ReleaseConfig) -> Hierarchy | None:
 
 
 def _levels(config: ReleaseConfig, tree: Hierarchy | None) -> list[tuple[str, str]]:
-    """Epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
+    """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
     terms = config.terms
     if tree is None:
         return [("levels", "their number and noise are known once the public tables are there")]
@@ -138,7 +138,7 @@ def _noise(level: dict[str, Any]) -> str:
 
 
 def deviation(scale: str) -> float:
-    """sqrt(2 a) / (1 - a), a = e^(-1 / scale), of the double geometric law."""
+    """Compute the standard deviation of the double geometric law, sqrt(2 a) / (1 - a), a = e^(-1 / scale)."""
     over, _, under = scale.partition("/")
     a = exp(-int(under or 1) / int(over))
     return sqrt(2 * a) / (1 - a)
@@ -155,7 +155,7 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
 
 
 def _ledger(config: ReleaseConfig) -> str:
-    """What is left; an absent ledger is said here, so that the rest can be read before it is made."""
+    """Say what is left; an absent ledger is no error here, so that the rest can be read before it is made."""
     if not config.ledger.exists():
         return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
@@ -168,7 +168,7 @@ def _said(loss: Loss) -> str:
 
 
 def _there(table: object) -> bool:
-    """Whether the files of a table exist; nothing is opened."""
+    """Tell whether the files of a table exist; nothing is opened."""
     if isinstance(table, Database):
         return Path(table.path).is_file()
     if not isinstance(table, Csv | Parquet):

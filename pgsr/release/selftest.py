@@ -1,4 +1,4 @@
-"""Testing the sampler as it is installed here, at the scales that a release will use."""
+"""Test the sampler as it is installed here, at the scales that a release will use."""
 
 import os
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from pgsr.random import ByteStream, Secure, StreamId
 from pgsr.release.checking import Finding, Outcome, Report
 
 REJECT = 1e-9
-"""A fit this bad or worse fails: once in a billion runs of a right sampler."""
+"""The p-value below which a fit fails: once in a billion runs of a right sampler."""
 
 _DRAWS = 200_000
 _DIGITS = 80
@@ -22,7 +22,7 @@ _SLACK = Decimal(10) ** -60
 
 
 def selftest(scales: Iterable[Fraction]) -> Report:
-    """The byte source, and for every scale the exact thresholds and the fit of fresh draws to the law.
+    """Test the byte source, and for every scale the exact thresholds and the fit of fresh draws to the law.
 
     Thresholds T_m = floor(2^31 P(|X| <= m)) are computed again in decimal arithmetic of 80 digits, with an enclosure
     of 1e-60; the sampler computes them in binary intervals by another series. Draws are compared by a chi-square test
@@ -45,7 +45,7 @@ def selftest(scales: Iterable[Fraction]) -> Report:
 
 
 def expected_thresholds(scale: Fraction) -> list[int]:
-    """floor(2^31 P(|X| <= m)) for m = 0, 1, ... up to the first equal to 2^31 - 1, in decimal arithmetic."""
+    """Compute floor(2^31 P(|X| <= m)) for m = 0, 1, ... up to the first equal to 2^31 - 1, in decimal arithmetic."""
     found, top = [], 2**31 - 1
     with localcontext(Context(prec=_DIGITS)):
         a = (-Decimal(scale.denominator) / Decimal(scale.numerator)).exp()
@@ -61,7 +61,7 @@ def expected_thresholds(scale: Fraction) -> list[int]:
 
 
 def _byte_source() -> Finding:
-    """A stream starts with the block of counter 0, which is AES-256 of 16 zero bytes."""
+    """Test a stream of bytes: it starts with the block of counter 0, which is AES-256 of 16 zero bytes."""
     key = bytes.fromhex("00" * 32)
     expected = "dc95c078a2408989ad48a21492842087"  # under a zero key, NIST AES known answers
     found = ByteStream(key).bits(16).to_bytes(16, "big").hex()
@@ -97,7 +97,11 @@ def _fit(scale: Fraction) -> Finding:
 
 
 def size_p_value(draws: np.ndarray, scale: float) -> float:
-    """Of a chi-square test of |X| against P(|X| > m) = 2 a^(m+1) / (1 + a), in up to 64 cells of 50 draws at least."""
+    """Compute the p-value of a chi-square test of the sizes |X| of draws.
+
+    They are held against P(|X| > m) = 2 a^(m+1) / (1 + a), a = e^(-1 / scale), in up to 64 cells, of which the last
+    expects at least 50 draws; the p-value is 1 where that leaves one cell.
+    """
     a = np.exp(-1 / scale)
     edges = np.unique([ceil(-scale * log(1 - part)) for part in np.linspace(0, 1, 64, endpoint=False)]).astype(float)
     beyond = np.concatenate([[1.0], 2 * a ** (edges + 1) / (1 + a), [0.0]])  # P(|X| > edge), edges from 0 up
@@ -114,7 +118,7 @@ def size_p_value(draws: np.ndarray, scale: float) -> float:
 
 
 def sign_p_value(draws: np.ndarray) -> float:
-    """Of as many positive as negative draws."""
+    """Compute the p-value of a chi-square test that as many draws are positive as negative; 1 below 50 such draws."""
     positive, negative = int((draws > 0).sum()), int((draws < 0).sum())
     if positive + negative < 50:
         return 1.0

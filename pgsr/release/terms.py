@@ -23,10 +23,10 @@ M_C_RENAMED = (
     "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "
     'mechanism = "m_c_dp"'
 )
-"""Why the mechanism m_c is refused."""
+"""The reason why the mechanism m_c is refused."""
 
 RESERVED_NAMES = OTHER_COLUMNS
-"""Columns of a release's tables beside those of the levels, so that no level may have such a name."""
+"""The columns of a release's tables beside those of the levels; no level may have such a name."""
 
 
 class Kind(StrEnum):
@@ -56,7 +56,7 @@ class Kind(StrEnum):
 
     @property
     def totals(self) -> tuple[Totals, ...]:
-        """Whose numbers of groups may be public, the usual one first."""
+        """The choices of whose number of groups is public, the usual one first."""
         return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
 
     @property
@@ -66,7 +66,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms, checked. Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy").
+    """The terms of a release, checked.
+
+    Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy").
 
     Attributes:
         data_set: a public name.
@@ -132,23 +134,23 @@ class Terms:
 
     @property
     def part(self) -> Fraction:
-        """`totals_share`, never None."""
+        """The share of epsilon for noisy totals, `totals_share`; it is not None once the terms are made."""
         return self.totals_share or Fraction(0)
 
     @property
     def public(self) -> Totals:
-        """`totals`, never None."""
+        """The regions whose number of groups is public, `totals`; it is not None once the terms are made."""
         assert self.totals is not None
         return self.totals
 
     @property
     def kept(self) -> Totals:
-        """Whose number of groups the released counts have: the root's, or every region's."""
+        """The regions whose public number of groups the released counts have: the root, or every region."""
         return Totals.REGIONS if self.kind.totals[0] is Totals.REGIONS else Totals.ROOT
 
     @property
     def sensitivity(self) -> int:
-        """Largest L1 change of one region's vector by one entity."""
+        """The largest L1 change of one region's vector by one entity."""
         return self.kind.view.sensitivity * (1 if self.kind.view is View.COUNTS else self.max_quantity)
 
     @property
@@ -157,7 +159,7 @@ class Terms:
 
     @property
     def options(self) -> dict[str, str | int]:
-        """What was chosen of the mechanism's options."""
+        """The values of the mechanism's options."""
         return {name: {"merge": str(self.merge), "norm": self.norm}[name] for name in self.kind.options}
 
     def names(self, n_levels: int) -> tuple[str, ...]:
@@ -188,7 +190,7 @@ class Terms:
         return (Fraction(1, n_levels),) * n_levels
 
     def budget(self, n_levels: int) -> Budget:
-        """Epsilon of the values per level.
+        """The epsilon of the noisy values, per level.
 
         Raises:
             BudgetError: there is not one share per level.
@@ -196,7 +198,7 @@ class Terms:
         return Budget.split(self.epsilon - self.totals_epsilon, n_levels, self.parts(n_levels))
 
     def scales(self, n_levels: int) -> tuple[Fraction, ...]:
-        """Scale of the noise per level, sensitivity / epsilon; 0 where nothing is measured."""
+        """The scale of the noise per level, sensitivity / epsilon; 0 where nothing is measured."""
         return tuple(self.sensitivity / level if level else Fraction(0) for level in self.budget(n_levels).levels)
 
     def mechanism(self, n_levels: int) -> Mechanism:
@@ -206,7 +208,7 @@ class Terms:
         return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(self, tree: Hierarchy, values: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
-        """Noisy values as a measurement under these terms."""
+        """The measurement that these noisy values are under these terms."""
         return Measurement(
             hierarchy=tree,
             view=self.kind.view,
@@ -218,10 +220,11 @@ class Terms:
             secure=secure,
             data_set=self.data_set,
             totals_epsilon=self.totals_epsilon,
+            max_quantity=self.max_quantity,
         )
 
     def _convert(self) -> None:
-        """Texts become what they stand for."""
+        """Convert texts to what they stand for."""
         keep = object.__setattr__
         keep(self, "epsilon", exact(self.epsilon))
         keep(self, "kind", Kind(self.kind))

@@ -1,4 +1,4 @@
-"""Household-and-person synthetic data: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
+"""The synthesis of households with their members: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
 
 From two linked tables to two synthetic ones:
 

@@ -1,4 +1,4 @@
-"""Adaptive measurements: in every round, measure the query that a model answers worst, and fit the model again.
+"""The adaptive fit: every round measures the query that a model answers worst, and fits the model again.
 
 Only `pgsr.synthesis.curator` sees the population. Models see a workload, public numbers and noisy answers, so that
 whatever they do is post-processing, and the transcript alone makes the same model again.
@@ -41,47 +41,47 @@ __all__ = [
 
 
 class Distribution(Protocol):
-    """What a fit ends with: a model of groups."""
+    """The result of a fit: a model of groups that answers queries and makes synthetic groups."""
 
     @property
     def domain(self) -> Domain: ...
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Shares of all queries of any workload over the domain."""
+        """Compute the shares of all queries of any workload over the domain, shape (queries,)."""
         ...
 
     def sample(self, n_groups: int, seed: int) -> Population:
-        """Independent groups."""
+        """Draw `n_groups` groups with their members, independent of each other."""
         ...
 
     def save(self, path: Path | str) -> None: ...
 
 
 class Estimator(Protocol):
-    """The state of one fit. Its course depends on its start and its updates alone: `answers` changes nothing."""
+    """The state of one fit. Only its start and its updates determine it: calling `answers` changes nothing."""
 
     def answers(self) -> np.ndarray:
-        """Shares of all queries of the workload, under the model so far."""
+        """Compute the shares of all queries of the workload under the present model, shape (queries,)."""
         ...
 
     def update(self, measured: Sequence[Measured]) -> None:
-        """Fit again, to all measurements so far, the newest last."""
+        """Fit the model again to all measurements so far, of which the newest is the last."""
         ...
 
     def distribution(self) -> Distribution: ...
 
 
 class Family(Protocol):
-    """A method with its settings: HPDFixed, HPDGen, MWEM."""
+    """A method with its settings: HPDFixed, HPDGen or MWEM."""
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> Estimator:
-        """The model before the first measurement. The seed is public and has nothing to do with noise."""
+        """Make the model before the first measurement. The seed is public and has nothing to do with noise."""
         ...
 
 
 @dataclass(frozen=True)
 class Round:
-    """How a round went, as far as noisy data tell.
+    """The record of one round, computed from noisy data alone.
 
     Attributes:
         surprise: |estimate - noisy answer| of the selected query, before the model was fitted to it.
@@ -98,7 +98,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, what it was made of, and how it came about."""
+    """The result of `fit`: the model, the transcript of its measurements, and the history of its rounds."""
 
     distribution: Distribution
     transcript: Transcript
@@ -176,7 +176,7 @@ def fit(
 
 
 def replay(transcript: Transcript, family: Family, seed: int = 0) -> Distribution:
-    """The distribution of the fit that left this transcript, from the transcript alone; or that of another method.
+    """Make the distribution of a fit again from its transcript alone, or fit another method to the same transcript.
 
     The queries suit the method they were selected for; another one is fitted to them at no cost in privacy.
     """

@@ -1,4 +1,4 @@
-"""Answers of a population to all queries of a workload, exact."""
+"""The exact answers of a population to all queries of a workload."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
@@ -13,7 +13,7 @@ from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
 def counts(
     population: Population, workload: Workload, weights: np.ndarray | None = None, *, pairs: bool = False
 ) -> np.ndarray:
-    """How many groups, members, or members with such a relative satisfy every query.
+    """Count, for every query, the groups, the members, or the members with such a relative that satisfy it.
 
     A group counts once however many members fit, and all individual conditions are on one and the same member. A person
     counts once per relation however many relatives fit.
@@ -67,7 +67,7 @@ def counts(
     )
     numbers = np.arange(len(workload.marginals))
     n_threads = _threads(len(numbers) * (population.n_groups + population.n_persons))
-    with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn: neighbouring marginals cost alike
+    with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn, because neighbouring marginals cost about the same
         for done in [pool.submit(count, *tables, numbers[thread::n_threads], out) for thread in range(n_threads)]:
             done.result()
     return out
@@ -76,7 +76,7 @@ def counts(
 def answers(
     population: Population, workload: Workload, weights: np.ndarray | None = None, *, pairs: bool = False
 ) -> np.ndarray:
-    """Shares: `counts` divided by the number of groups at group level, by the number of persons otherwise.
+    """Compute shares: `counts` divided by the number of groups at group level, by the number of persons otherwise.
 
     With weights, both numbers are weighted: N_G = sum_g w_g and N_I = sum_g w_g size_g.
 
@@ -118,12 +118,12 @@ def _checked(weights: np.ndarray | None, n_groups: int) -> np.ndarray:
 
 
 def _columns(table: np.ndarray) -> np.ndarray:
-    """Attributes x rows, each attribute contiguous."""
+    """Turn a table so that its shape is (attributes, rows), each attribute contiguous in memory."""
     return np.ascontiguousarray(table.T, np.int32)
 
 
 def _terms(workload: Workload) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Attribute and stride of every condition of every marginal, and where each marginal's conditions lie."""
+    """List attribute and stride of every condition of every marginal, and the range of conditions of each marginal."""
     bounds, attribute, stride = [], [], []
     for marginal in workload.marginals:
         parts = (marginal.group, marginal.individual, marginal.relative)
@@ -135,6 +135,6 @@ def _terms(workload: Workload) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _related(domain: Domain, marginal: Marginal) -> np.ndarray:
-    """[a, b]: whether members of role b are relatives of one of role a."""
+    """Build the matrix whose entry [a, b] says whether members of role b are relatives of a member of role a."""
     pairs = PAIRS[marginal.relation] if marginal.relation is not None else ()
     return np.array([[(own.name, other.name) in pairs for other in domain.roles] for own in domain.roles])

@@ -1,4 +1,4 @@
-"""One pass over all groups per marginal, for `pgsr.synthesis.answers`.
+"""The compiled loops of `pgsr.synthesis.answers`: one pass over all groups per marginal.
 
 Tables are attributes x rows, so that a column is contiguous. A marginal is a list of terms (attribute, stride): group
 conditions, then the member's, then the relative's; a cell is the sum of stride times code.
@@ -13,7 +13,7 @@ from pgsr.compilation import compiled, inlined
 def count(
     groups, persons, role_of, first, weights, level, related, pairs, bounds, attribute, stride, starts, part, out
 ):
-    """Adds the weight of its group to every cell that a group, a member, or a member with a relative falls into.
+    """Add the weight of a group to every cell that the group, a member, or a member with a relative falls into.
 
     Marginal m has terms bounds[m, 0] : bounds[m, 1] on the group, up to bounds[m, 2] on the member, up to
     bounds[m, 3] on the relative, and cells starts[m] : starts[m + 1] of `out`. Its level is 0 for groups, 1 for
@@ -67,7 +67,7 @@ def _seen(codes, i):
 
 @compiled
 def _count_related(own, theirs, roles, related, pairs, weight, cells):
-    """A member counts once per cell however many relatives fit; with `pairs`, once per role of a relative that fits."""
+    """Count every member once per cell if a relative fits; with `pairs`, once per role of a relative that fits."""
     size = len(roles)
     for i in range(size):
         for j in range(size):

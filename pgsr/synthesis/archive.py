@@ -1,4 +1,4 @@
-"""Files of results: a domain as JSON, and arrays over one in NumPy's .npz. No pickle."""
+"""The files of results: a domain as JSON, and arrays over it in NumPy's .npz, without pickle."""
 
 import json
 import zipfile
@@ -25,7 +25,7 @@ def write(path: str | PathLike[str], form: str, domain: Domain, arrays: Mapping[
 
 
 def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.ndarray]]:
-    """What `write` wrote with this `form`.
+    """Read the domain and the arrays that `write` wrote with this `form`.
 
     Raises:
         SynthesisError: the file holds something else.
@@ -59,7 +59,7 @@ def require_nothing_more(path: str | PathLike[str], again: str | PathLike[str]) 
 
 
 def domain_of(described: Mapping[str, Any]) -> Domain:
-    """The domain whose `dataclasses.asdict` went through JSON."""
+    """Build the domain from its `dataclasses.asdict`, as read from JSON."""
     group, individual = (tuple(Attribute(**a) for a in described[part]) for part in ("group", "individual"))
     return Domain(group, individual, tuple(Role(**role) for role in described["roles"]))
 
@@ -75,7 +75,7 @@ _DOMAIN = "domain.npy"
 
 @contextmanager
 def refusing(path: str | PathLike[str], form: str) -> Iterator[None]:
-    """Whatever goes wrong with the contents of a file becomes one sentence."""
+    """Turn every error in reading the contents of a file into a `SynthesisError` of one sentence."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Two methods that a method for households has to beat: no correlation at all, and no household at all.
+"""The two baselines of a method for households: one has no correlations, the other knows no households.
 
 Both spend exactly the rho of an `AdaptiveBudget`, so that they compare with an adaptive fit of the same budget; what
 they guarantee is `Privacy.of(budget, neighbours, source)`.
@@ -29,7 +29,7 @@ from pgsr.synthesis.sensitivity import Neighbours
 
 @dataclass(frozen=True)
 class IndependentMarginals:
-    """A product distribution of noisy histograms: every attribute, and the number of members of every role.
+    """A product distribution of noisy histograms: one of every attribute, and one of the members of every role.
 
     All histograms get the same part of rho; cells of one histogram are measured at once. Nothing is selected.
 
@@ -55,7 +55,7 @@ class IndependentMarginals:
         ledger: RhoLedger | None = None,
         name: str = "population",
     ) -> Mixture:
-        """One component. The budget's rounds and alpha mean nothing here.
+        """Fit a mixture of one component. The budget's rounds and alpha are not used.
 
         Raises:
             ArgumentError: an argument is of the wrong kind.
@@ -75,7 +75,7 @@ class IndependentMarginals:
 
 @dataclass(frozen=True)
 class PersonsAlone:
-    """Persons are synthesised one by one, with the attributes of their group copied, and put into groups afterwards.
+    """A method that synthesises persons one by one with copied group attributes, and then puts them into groups.
 
     The table of persons is fitted to all sets of k attributes, individual and group ones alike, by an adaptive fit in
     which every person is a group of one. Then groups are filled at random among persons with equal group attributes
@@ -118,7 +118,7 @@ class PersonsAlone:
         ledger: RhoLedger | None = None,
         name: str = "population",
     ) -> RandomHouseholds:
-        """Rounds, alpha and conversion are those of the fit to persons; it has no more rounds than it has queries.
+        """Fit to persons with the budget's rounds, alpha and conversion; there are at most as many rounds as queries.
 
         Raises:
             ArgumentError: an argument is of the wrong kind.
@@ -160,7 +160,7 @@ class PersonsAlone:
 
 
 def table_of_persons(population: Population) -> Population:
-    """Every person as a group of one whose member has the group's attributes, then its own."""
+    """Make every person a group of one, whose member has the group's attributes first and then its own."""
     domain = population.domain
     alone = Domain.plain((), (*domain.group, *domain.individual), max_size=1)
     rows = np.column_stack([population.groups[population.group_of], population.persons])
@@ -171,7 +171,7 @@ def table_of_persons(population: Population) -> Population:
 def _checked(
     population: object, budget: object, source: object, neighbours: object, ledger: RhoLedger | None
 ) -> tuple[Neighbours, RhoLedger]:
-    """Neighbours, and the ledger to charge."""
+    """Check the arguments; return the neighbours and the ledger to charge."""
     require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
     require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
     require_source(source)
@@ -181,7 +181,7 @@ def _checked(
 
 
 def _sizes(domain: Domain, shares: list[np.ndarray]) -> list[np.ndarray]:
-    """P(n members) of every role: as measured, with nothing below `least`; sure where the domain says it."""
+    """Compute P(n members) of every role from noisy shares: 0 below `least`, and 1 where the domain fixes n."""
     measured, tables = iter(shares), []
     for role in domain.roles:
         table = np.zeros(role.most + 1)

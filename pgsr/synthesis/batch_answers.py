@@ -1,4 +1,4 @@
-"""Answers of a mixture of products to a few queries, one by one, with gradients where the tables have them."""
+"""The answers of a mixture of products to a few queries, one by one, with gradients if its tables have them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from pgsr.synthesis.tables import Array, Members, Tables, expected_size, persons
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Queries of one kind, as row numbers of the tables.
+    """The queries of one kind, given as row numbers of the tables.
 
     Attributes:
         place: positions in the list that the queries came in.
@@ -33,7 +33,7 @@ class Batch:
     size: Array | None
 
     def take(self, chosen: np.ndarray) -> "Batch | None":
-        """The queries whose entry in `chosen`, which is by place in the list, is true; None if there are none."""
+        """Select the queries whose entry in `chosen`, one per position in the list, is true; None if there are none."""
         rows = np.flatnonzero(chosen[self.place])
         if len(rows) == len(self.place):
             return self
@@ -50,7 +50,7 @@ class Batch:
 def batches(
     workload: Workload, queries: Sequence[int], convert: Callable[[np.ndarray], Array] = lambda x: x
 ) -> list[Batch]:
-    """Queries sorted by kind; `convert` makes index and indicator arrays fit the tables, e.g. `torch.as_tensor`."""
+    """Sort queries by kind; `convert` makes index and indicator arrays fit the tables, e.g. `torch.as_tensor`."""
     domain = workload.domain
     group_rows = starts(len(attribute) for attribute in domain.group)
     slot_rows = starts(len(attribute) for attribute in domain.individual)
@@ -84,7 +84,7 @@ def batches(
 
 
 def answers_of(tables: Tables, batch: Batch) -> Array:
-    """Answers of the queries of one batch; shape (n,). Time O(n K M)."""
+    """Compute the answers of the queries of one batch, shape (n,), in O(n K M) time."""
     by_size = batch.size is not None
     group_level = batch.level is Level.GROUP
     p = None if batch.own is None else _product(tables.slots, batch.own)
@@ -108,5 +108,5 @@ def _padded(rows: Sequence[Sequence[int]], ones: int) -> np.ndarray:
 
 
 def _product(rows: Array, numbers: Array) -> Array:
-    """Products of the numbered rows; taken all at once, they cost one array of gradients."""
+    """Multiply the numbered rows, all taken by one indexing, so that gradients need one array only."""
     return reduce(mul, rows[numbers.T])

@@ -1,4 +1,4 @@
-"""Numeric columns as attributes: labelled bins with public bounds."""
+"""The conversion of numeric columns to attributes, by labelled bins with public bounds."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +11,7 @@ from pgsr.synthesis.domain import Attribute, SynthesisError
 
 @dataclass(frozen=True)
 class Binning:
-    """Bins of numbers; bin i holds the values from `lower[i]` up to, and without, `lower[i + 1]`.
+    """A division of numbers into bins; bin i holds the values x with lower[i] <= x < lower[i + 1].
 
     Args:
         name: of the column and of the attribute.
@@ -45,7 +45,7 @@ class Binning:
         return Attribute(self.name, (*labels, *(() if self.missing is None else (self.missing,))))
 
     def codes(self, values: ArrayLike) -> np.ndarray:
-        """The code of every value.
+        """Find the code of every value, the number of its bin.
 
         Raises:
             SynthesisError: a value is no number, is missing without a label for it, or lies outside the bins.
@@ -60,7 +60,7 @@ class Binning:
         return np.where(absent, len(self.lower), np.searchsorted(self.lower, numbers, side="right") - 1)
 
     def labels(self, values: ArrayLike) -> np.ndarray:
-        """The label of every value, as a column to put into a table."""
+        """Find the label of every value, as a column to put into a table."""
         return np.array(self.attribute.values, object)[self.codes(values)]
 
     def _numbers(self, values: ArrayLike) -> np.ndarray:

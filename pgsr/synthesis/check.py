@@ -1,4 +1,4 @@
-"""Checking a synthesis from its folder alone."""
+"""The check of a synthesis from its folder alone, without the data."""
 
 import tempfile
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def check_synthesis(
     key: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Everything that can be verified of a synthesis without the data.
+    """Verify everything about a synthesis that can be verified without the data.
 
     Files and digests; the transcript's fields; the budget's arithmetic, what was charged, relation, sensitivity and
     number of rounds; the answers' form; that both tables are of the domain and fit together; the model; the fit, done
@@ -64,7 +64,7 @@ def check_synthesis(
 
 
 class _Synthesis(_Folder):
-    """What is known of a folder so far; each step adds to it or raises what is wrong."""
+    """A folder being checked; every step adds to what is known of it, or raises what is wrong."""
 
     kind: ClassVar[str] = "synthesis"
     names: ClassVar[tuple[str, ...]] = files.FILES
@@ -124,7 +124,7 @@ class _Synthesis(_Folder):
         )
 
     def answers(self) -> str:
-        """Every query once, and counts over their public denominators."""
+        """Check that every query was measured once, and that answers are counts over public denominators."""
         transcript = self._known("transcript")
         levels = transcript.workload.levels()
         if len({m.query for m in transcript.measured}) < len(transcript.measured):
@@ -232,7 +232,7 @@ def _probabilities(model: Distribution) -> list[np.ndarray]:
 
 
 def _levels(columns: list[str]) -> list[str]:
-    """level_0, level_1, ..., as many as there are."""
+    """Name the columns level_0, level_1, ... that a table has."""
     names = [f"level_{level}" for level in range(len(columns))]
     found = [name for name in names if name in columns]
     if not found or found != names[: len(found)]:
@@ -241,7 +241,7 @@ def _levels(columns: list[str]) -> list[str]:
 
 
 def _require(fields: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Raise `SynthesisError` that names the first field that is not what it should be."""
+    """Raise a `SynthesisError` that names the first field whose value is not the expected one."""
     for name, want in expected.items():
         have = fields[name]
         if type(have) is not type(want) or have != want:

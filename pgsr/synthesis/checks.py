@@ -1,4 +1,4 @@
-"""Settings of the wrong kind become sentences."""
+"""The checks of settings; a setting of the wrong kind is refused with one sentence."""
 
 from enum import StrEnum
 from typing import TypeVar
@@ -11,11 +11,11 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class SynthesisError(PgsrError, ValueError):
-    """A domain, a population, a query or a setting of data synthesis is not what it should be."""
+    """An error in a domain, a population, a query or a setting of data synthesis."""
 
 
 def require_whole(*, least: int = 1, **numbers: object) -> None:
-    """Raise `SynthesisError` unless all are whole numbers from `least` up.
+    """Raise `SynthesisError` unless all values are whole numbers from `least` up.
 
     Example:
         >>> require_whole(n_groups=3)
@@ -26,7 +26,7 @@ def require_whole(*, least: int = 1, **numbers: object) -> None:
 
 
 def chosen(kind: type[Choice], value: object, name: str) -> Choice:
-    """The member of an enumeration that `value` is, or is the text of.
+    """Return the member of an enumeration that `value` is, or whose text it is.
 
     Raises:
         SynthesisError: it is none.

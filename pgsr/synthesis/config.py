@@ -1,4 +1,4 @@
-"""What `pgsr synthesize` needs to know: the tables, their public domain, budget and method. From one TOML file."""
+"""The configuration of `pgsr synthesize`, one TOML file: the tables, their public domain, budget and method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgsr.release.declared import require
+from pgsr.release.configuration.declared import require
+from pgsr.release.configuration.sections import Section
+from pgsr.release.configuration.table_sections import read_source
+from pgsr.release.configuration.toml import read_toml, shown
 from pgsr.release.errors import ConfigError
-from pgsr.release.sections import Section
-from pgsr.release.table_sections import read_source
-from pgsr.release.toml import read_toml, shown
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SynthesisMethod(StrEnum):
-    """Methods by the name that a configuration uses."""
+    """The methods, by the names that a configuration uses."""
 
     HPD_FIXED = "hpd-fixed"
     HPD_GEN = "hpd-gen"
@@ -39,7 +39,7 @@ class SynthesisMethod(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class SynthesisConfig:
-    """A synthesis to be made. All of it is public but what is in the two files.
+    """The description of a synthesis to make. All of it is public but the contents of the two files.
 
     Attributes:
         data_set: a public name.
@@ -79,7 +79,7 @@ class SynthesisConfig:
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
-        """The configuration in a TOML file; names of files are relative to its folder.
+        """Read the configuration in a TOML file; names of files are relative to its folder.
 
         Args:
             path: of the file; `SYNTHESIS_EXAMPLE` shows every key.
@@ -97,7 +97,10 @@ class SynthesisConfig:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], folder: Path, here: set[str] | None = None) -> "SynthesisConfig":
-        """From the values of a file in `folder`; the names under the keys `here` are relative to the working folder."""
+        """Make the configuration from a file's values; names of files are relative to `folder`.
+
+        Names under the keys in `here` are relative to the working folder instead.
+        """
         place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger")}
         require(keys(tuple(SynthesisMethod), tuple(Neighbours)), values)
         top = Section("", dict(values))
@@ -134,7 +137,7 @@ class SynthesisConfig:
         return config
 
     def population(self) -> Population:
-        """Read the tables; what is returned is private.
+        """Read the tables. The population that is returned is private.
 
         Raises:
             TableError, SynthesisError: a table is not what the domain says.
@@ -145,11 +148,11 @@ class SynthesisConfig:
         return read_population(homes, people, self.domain, household_key=self.key, role=self.role)
 
     def workload(self) -> Workload:
-        """All queries of k attributes; with relations where the domain has roles."""
+        """Make the workload of all queries of k attributes, with relations if the domain has roles."""
         return workload_of(self.domain, self.k)
 
     def family(self) -> Family:
-        """The method with its settings."""
+        """Make the method with its settings."""
         return family_of(self.method, {} if self.method is SynthesisMethod.MWEM else {"components": self.components})
 
     def _binned(
@@ -161,7 +164,7 @@ class SynthesisConfig:
 
 
 def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family:
-    """The method with these settings, and its usual ones for the rest."""
+    """Make the method with these settings, and its defaults for all others."""
     kinds = {SynthesisMethod.MWEM: MWEM, SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}
     return kinds[method](**settings)
 
@@ -173,7 +176,7 @@ def _table(top: Section, key: str) -> Section:
 
 
 def _domain(top: Section, of_homes: list[Attribute], of_people: list[Attribute]) -> Domain:
-    """Plain with `max_size`, or head, spouse and children with `max_children`."""
+    """Make a plain domain if `max_size` is given, or one of head, spouse and children if `max_children` is."""
     largest, children = top.number("max_size", None), top.number("max_children", None)
     if (largest is None) == (children is None):
         raise ConfigError(
@@ -185,7 +188,7 @@ def _domain(top: Section, of_homes: list[Attribute], of_people: list[Attribute])
 
 
 def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list[Attribute], list[Binning]]:
-    """Name = list of values, or a table with bins; in the order of the file."""
+    """Read the attributes in the order of the file; each is a name with a list of values, or with a table of bins."""
     top.section(key)
     table = values.get(key, {})
     attributes, bins = [], []

@@ -1,4 +1,4 @@
-"""The only holder of true answers in a fit: it selects queries and measures them, and each costs before it is drawn."""
+"""The only holder of true answers in a fit. It selects and measures queries, and charges for each before drawing."""
 
 from collections import Counter
 from fractions import Fraction
@@ -24,7 +24,7 @@ _MOST_GRID_BITS = 10
 
 
 class Curator:
-    """Exact counts of a population behind two private operations.
+    """A holder of the exact counts of a population, with two private operations: `select` and `measure`.
 
     Delta is the largest change of an answer between neighbours. A round selects query q, of those not yet measured,
     with probability proportional to exp(alpha eps0 |q(D) - estimate_q| / Delta), and measures it with discrete Gaussian
@@ -92,7 +92,7 @@ class Curator:
         self._described: Counter[str] = Counter()
 
     def select(self, estimates: np.ndarray) -> int:
-        """A query whose estimate is far from the truth, by the exponential mechanism; never one that is measured.
+        """Draw a query not yet measured by the exponential mechanism, which favours estimates far from the truth.
 
         Raises:
             SynthesisError: estimates are not one finite number per query, or every query is measured.
@@ -113,7 +113,7 @@ class Curator:
         return int(candidates[exponential_mechanism(scores, rate, stream)])
 
     def measure(self, query: int) -> Measured:
-        """The noisy share of a query, clipped to [0, 1] after the noise.
+        """Measure the share of a query with noise, and clip it to [0, 1] afterwards.
 
         Raises:
             SynthesisError: the query is not in the workload, or measured before.
@@ -126,7 +126,7 @@ class Curator:
         self._open[query] = False
         of = int(self._of[query])
         variance = (of * self._delta) ** 2 / (2 * self._budget.measurement)
-        # Queries may read alike: 1 beside "1", a comma in a value, a marginal twice. Each has noise of its own.
+        # Different queries may have one description (values 1 and "1"), so its number keeps their noise apart.
         stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
         self._described[words] += 1
         noisy = int(self._counts[query]) + discrete_gaussian(variance, Coins(stream))
@@ -134,7 +134,7 @@ class Curator:
 
 
 def _grid(n_groups: int, n_persons: int, max_size: int) -> int:
-    """Points per unit of an answer: a multiple of both denominators, so fine that rounding estimates hardly matters."""
+    """Compute the points per unit of an answer, a multiple of both denominators, fine enough to round estimates."""
     common = lcm(n_groups, n_persons)
     largest = common * max(1, -(-max_size * n_groups // n_persons))  # a count is at most M N_G
     bits = min(_MOST_GRID_BITS, (_LARGEST_SCORE // largest).bit_length() - 1)

@@ -1,4 +1,4 @@
-"""What a group and its members can look like: attributes, roles and the largest size, all of them public.
+"""The public description of what groups and members can look like: attributes, roles and the largest size.
 
 The universe of Liu & Wu 2022, section 3, is X_G x (X_I with a blank)^M: one value of every group attribute, and up to M
 members with one value of every individual attribute each. Roles divide the M slots; the plain universe has one role,
@@ -44,7 +44,9 @@ class Attribute:
         return len(self.values)
 
     def code(self, value: Value) -> int:
-        """Raises:
+        """Find the code of a value.
+
+        Raises:
         SynthesisError: the value is not in the domain.
         """
         if value not in self.values:
@@ -54,7 +56,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Role:
-    """A kind of member, of which every group has between `least` and `most`.
+    """A kind of member, of which every group has at least `least` and at most `most`.
 
     Example:
         >>> Role("child", 0, 3)
@@ -75,7 +77,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Domain:
-    """Attributes of groups and of individuals, and the roles that fill a group.
+    """The attributes of groups and of individuals, and the roles that fill a group.
 
     Attributes:
         group: attributes of a group; the size, `COUNT`, comes on its own as number `len(group)`.
@@ -108,18 +110,21 @@ class Domain:
 
     @classmethod
     def plain(cls, group: Sequence[Attribute], individual: Sequence[Attribute], max_size: int) -> "Domain":
-        """Groups of 1 to `max_size` members that are all of one kind."""
+        """Make a domain of groups of 1 to `max_size` members that are all of one kind."""
         return cls(tuple(group), tuple(individual), (Role("person", 1, max_size),))
 
     @classmethod
     def household(cls, group: Sequence[Attribute], individual: Sequence[Attribute], max_children: int) -> "Domain":
-        """One head, at most one spouse, up to `max_children` children. Source: Liu & Wu 2022, section 6."""
+        """Make a domain of one head, at most one spouse, and up to `max_children` children.
+
+        Source: Liu & Wu 2022, section 6.
+        """
         roles = (Role("head", 1, 1), Role("spouse", 0, 1), Role("child", 0, max_children))
         return cls(tuple(group), tuple(individual), roles)
 
     @property
     def max_size(self) -> int:
-        """M."""
+        """The largest number of members of a group, M."""
         return sum(role.most for role in self.roles)
 
     @property
@@ -128,26 +133,26 @@ class Domain:
 
     @property
     def sizes(self) -> range:
-        """Values of `COUNT`."""
+        """The sizes that a group can have, which are the values of `COUNT`."""
         return range(self.min_size, self.max_size + 1)
 
     @property
     def count(self) -> int:
-        """Number of the group attribute `COUNT`."""
+        """The number of the group attribute `COUNT`, which stands for the size and follows all others."""
         return len(self.group)
 
     def slots(self, role: int) -> range:
-        """The slots of a role, of 0..M-1."""
+        """The slots of a role, a range within 0..M-1."""
         start = sum(other.most for other in self.roles[:role])
         return range(start, start + self.roles[role].most)
 
     def group_values(self, attribute: int) -> int:
-        """How many values group attribute number `attribute` has, `COUNT` included."""
+        """Count the values of group attribute number `attribute`; `COUNT` included."""
         return len(self.sizes) if attribute == self.count else len(self.group[attribute])
 
     @property
     def universe(self) -> int:
-        """|X_M|: kinds of groups, members ordered within their role: |X_G| times prod_roles sum_n |X_I|^n."""
+        """The number of kinds of groups with ordered members, |X_M| = |X_G| prod_roles sum_n |X_I|^n."""
         of_group = _product(len(attribute) for attribute in self.group)
         of_person = _product(len(attribute) for attribute in self.individual)
         return of_group * _product(sum(of_person**n for n in range(r.least, r.most + 1)) for r in self.roles)

@@ -1,4 +1,4 @@
-"""Errors against the truth. Not private: they belong into an experiment's record, never into a release."""
+"""The errors of a model against the truth. They are not private: use them in experiments, never in a release."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Errors:
-    """Absolute errors of some queries. Not private."""
+    """The absolute errors of some queries. They are not private."""
 
     largest: float
     mean: float
@@ -23,7 +23,9 @@ class Errors:
 
 
 def errors(model: "Distribution | Population", truth: Population, workload: Workload) -> dict[Level, Errors]:
-    """Largest and mean |q(model) - q(truth)| per level of the workload. Not private: it reads the true population.
+    """Compute the largest and the mean |q(model) - q(truth)| per level of the workload.
+
+    The result is not private, because it is computed from the true population.
 
     Args:
         model: a fitted distribution, or a population sampled from one.

@@ -1,4 +1,4 @@
-"""Exact coins and integer noise from random bytes: discrete Laplace and discrete Gaussian, without floating point.
+"""The discrete Laplace and discrete Gaussian distributions, drawn exactly from random bytes without floating point.
 
 Every draw comes from two coins: an integer uniform below n, and an event of probability exp(-gamma) for a rational
 gamma, decided by comparing a uniform number with an integer enclosure of exp(-gamma), bit by bit until they part.
@@ -19,19 +19,19 @@ _MORE_BYTES = 8
 
 
 class Chance(Protocol):
-    """The two coins that all draws are made of."""
+    """The two kinds of random draws that all others are made of."""
 
     def below(self, n: int) -> int:
-        """Uniform on 0..n-1."""
+        """Draw an integer uniformly from 0..n-1."""
         ...
 
     def survives(self, gamma: Fraction) -> bool:
-        """True with probability exp(-gamma), gamma >= 0."""
+        """Draw True with probability exp(-gamma), for gamma >= 0."""
         ...
 
 
 class Coins:
-    """Exact coins from a stream of random bytes.
+    """A source of exact draws, made of a stream of random bytes.
 
     Example:
         >>> coins = Coins(ByteStream(bytes(32)))
@@ -51,7 +51,7 @@ class Coins:
                 return value
 
     def survives(self, gamma: Fraction, first: int = 0, n_bits: int = 0) -> bool:
-        """True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be drawn already."""
+        """Draw True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be given."""
         while True:
             if (verdict := decided(gamma, first, n_bits)) is not None:
                 return verdict
@@ -60,7 +60,7 @@ class Coins:
 
 
 def decided(gamma: Fraction, first: int, n_bits: int) -> bool | None:
-    """Whether a number of [0, 1) that starts with these bits is below exp(-gamma); None if it may or may not be.
+    """Say whether a number of [0, 1) that starts with these bits is below exp(-gamma); None if the bits leave it open.
 
     Example:
         >>> [decided(Fraction(1), first, 2) for first in range(4)]  # exp(-1) = 0.0101... in binary
@@ -80,7 +80,7 @@ def decided(gamma: Fraction, first: int, n_bits: int) -> bool | None:
 
 
 def discrete_laplace(scale: Fraction, coins: Chance) -> int:
-    """An integer X with P(X = x) proportional to exp(-|x| / scale).
+    """Draw an integer X with P(X = x) proportional to exp(-|x| / scale).
 
     Raises:
         BudgetError: the scale is not positive.
@@ -97,12 +97,12 @@ def discrete_laplace(scale: Fraction, coins: Chance) -> int:
             whole += 1
         size = (rest + top * whole) // bottom
         negative = coins.below(2) == 1
-        if size or not negative:  # zero once, whatever its sign
+        if size or not negative:  # zero is taken with one sign only, or it would be drawn twice as often
             return -size if negative else size
 
 
 def discrete_gaussian(variance: Fraction, coins: Chance) -> int:
-    """An integer X with P(X = x) proportional to exp(-x^2 / (2 variance)).
+    """Draw an integer X with P(X = x) proportional to exp(-x^2 / (2 variance)).
 
     Added to an integer query of sensitivity s it is s^2 / (2 variance)-zCDP. Its variance is at most the parameter, and
     E exp(t X) <= exp(t^2 variance / 2).

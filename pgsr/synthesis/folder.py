@@ -1,4 +1,4 @@
-"""The folder of a synthesis: its files, and the one text of its transcript."""
+"""The folder of a synthesis: the files in it, and the exact text of its transcript."""
 
 import json
 import platform
@@ -38,18 +38,18 @@ FIELDS = (
 
 
 def workload_of(domain: Domain, k: int) -> Workload:
-    """All queries of k attributes; with relations where the domain has roles."""
+    """Make the workload of all queries of k attributes, with relations if the domain has roles."""
     levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(domain.roles) > 1 else [])]
     return Workload.k_way(domain, k, levels)
 
 
 def settings_of(family: Family) -> dict[str, Any]:
-    """Settings of a method that make a difference to its result, as JSON has them."""
+    """Collect the settings of a method that affect its result, in the form that JSON gives them."""
     return json.loads(json.dumps({name: value for name, value in vars(family).items() if name != "device"}))
 
 
 def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, Any]:
-    """The fields of a transcript that follow from a fit's public numbers, domain, queries and budget."""
+    """Compute the fields of a transcript that follow from a fit's public numbers, domain, queries and budget."""
     privacy, workload = transcript.privacy, transcript.workload
     paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(Unit.ENTITY)}
     delta = sensitivity(workload, transcript.n_groups, transcript.n_persons, neighbours)
@@ -74,12 +74,12 @@ def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, 
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Of what computed a synthesis."""
+    """Look up the versions of Python and of the packages that computed a synthesis."""
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def require_versions(found: object, packages: tuple[str, ...]) -> None:
-    """Raise `SynthesisError` unless these are versions of Python and these packages, and nothing else."""
+    """Raise `SynthesisError` unless these are versions of Python and of these packages, and nothing else."""
     names = ("python", *packages)
     if not isinstance(found, dict) or tuple(found) != names:
         raise SynthesisError(f"versions of {TRANSCRIPT} are not those of {', '.join(names)}")
@@ -89,12 +89,12 @@ def require_versions(found: object, packages: tuple[str, ...]) -> None:
 
 
 def packages_of(method: str) -> tuple[str, ...]:
-    """The packages that compute a synthesis by this method; mixtures are fitted with torch."""
+    """Name the packages that compute a synthesis by this method; mixtures are fitted with torch."""
     return PACKAGES if method == "mwem" else (*PACKAGES, "torch")
 
 
 def schemas(domain: Domain, n_levels: int = 0) -> tuple[pa.Schema, pa.Schema]:
-    """Of both tables, without metadata; with regions, households have a column per level."""
+    """Make the schemas of both tables, without metadata; with regions, households have a column per level."""
     levels = [pa.field(f"level_{level}", pa.string()) for level in range(n_levels)]
     key, size = pa.field("household", pa.int64()), pa.field(COUNT, pa.int64())
     homes = [key, *levels, *map(_field, domain.group), size]
@@ -103,7 +103,7 @@ def schemas(domain: Domain, n_levels: int = 0) -> tuple[pa.Schema, pa.Schema]:
 
 
 def table_of(frame: "pd.DataFrame", schema: pa.Schema) -> pa.Table:
-    """The frame as it is written: what pandas notes of itself is left out."""
+    """Make the table of a frame as it is written, without the notes that pandas adds."""
     return pa.Table.from_pandas(frame, schema, preserve_index=False).replace_schema_metadata(None)
 
 
@@ -124,18 +124,18 @@ def _field(attribute: Attribute) -> pa.Field:
 
 
 def _without(metadata: Mapping[bytes, bytes] | None) -> dict[bytes, bytes] | None:
-    """Parquet numbers its fields in their metadata."""
+    """Remove the number of a field, which Parquet notes in the field's metadata."""
     return {k: v for k, v in (metadata or {}).items() if k != b"PARQUET:field_id"} or None
 
 
 def written(fields: dict[str, Any]) -> str:
-    """The one text of a transcript."""
+    """Write the fields of a transcript as text; equal fields give equal text."""
     ordered = {name: fields[name] for name in FIELDS}
     return json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(text: str) -> dict[str, Any]:
-    """The fields of a transcript.
+    """Read the fields of a transcript from its text.
 
     Raises:
         SynthesisError: it is no JSON in the form of `written`, or a field is missing or unknown.

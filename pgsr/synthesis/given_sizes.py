@@ -1,4 +1,4 @@
-"""Sizes that a synthesis is tied to: households by region and size, of a release or a table, and what they protect."""
+"""The sizes that a synthesis is tied to: households by region and size, from a release or a table."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pgsr.synthesis.sensitivity import Neighbours
 
 @dataclass(frozen=True, eq=False)
 class GivenSizes:
-    """Households by region and size.
+    """The households by region and size that a synthesis has to have.
 
     Attributes:
         counts: of every region.
@@ -44,7 +44,7 @@ class GivenSizes:
 
 
 def read_sizes(path: str | PathLike[str]) -> GivenSizes:
-    """Of the folder of a release, or a long table of counts (Parquet or CSV).
+    """Read the sizes from the folder of a release, or from a long table of counts (Parquet or CSV).
 
     A table that lies in the folder of a release is read as that release: a CSV file says nothing of its privacy.
 
@@ -53,7 +53,7 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         ManifestError: the folder's manifest is none of a release.
         SynthesisError: the folder holds no release, other counts than its manifest says, or another table was named.
     """
-    from pgsr.release import artefact, manifest
+    from pgsr.release.folder import artefact, manifest
     from pgsr.release.making import charge_for
     from pgsr.tables import read_long
 
@@ -82,11 +82,11 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
 
 
 TABLE = "of counts by region and size"
-"""What a transcript calls a table without a release."""
+"""The name in a transcript of a table without a release."""
 
 TABLE_FIELDS = ("table", "privacy_claim")
 RELEASE_FIELDS = ("data_set", "privacy_claim", "epsilon", "neighbours", "digest")
-"""What a transcript says of given sizes: those of a table on its own, and those of a release."""
+"""The fields of a transcript on given sizes: of a table on its own, and of a release."""
 
 
 def require_source(source: object) -> None:
@@ -104,8 +104,8 @@ def require_source(source: object) -> None:
 
 
 def _folder_of(place: Path) -> Path | None:
-    """The folder of the release that is meant; None for a table without one."""
-    from pgsr.release import artefact
+    """Find the folder of the release that is meant; None for a table without one."""
+    from pgsr.release.folder import artefact
 
     if place.is_dir():
         return place
@@ -121,7 +121,7 @@ def _folder_of(place: Path) -> Path | None:
 
 
 def _fields(folder: Path) -> dict[str, Any]:
-    from pgsr.release import artefact, manifest
+    from pgsr.release.folder import artefact, manifest
 
     for name in (artefact.MANIFEST, artefact.SUMS):
         if not (folder / name).is_file():
@@ -135,7 +135,7 @@ def _fields(folder: Path) -> dict[str, Any]:
 
 
 def _covers(release: Relation, under: Relation) -> bool:
-    """Whether what a release protects includes all neighbours under another relation, at the same epsilon."""
+    """Say whether a release protects all neighbours under another relation, at the same epsilon."""
     try:
         return steps(release, under) == 1
     except LedgerError:
@@ -143,7 +143,7 @@ def _covers(release: Relation, under: Relation) -> bool:
 
 
 def _claim(table: Path) -> str | None:
-    """What a table of a release says of its privacy when it is copied out of its folder."""
+    """Read what a table of a release says of its privacy, which it keeps when it is copied out of its folder."""
     if table.suffix != ".parquet" or not table.is_file():
         return None
     import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""HPD-Fixed and HPD-Gen: hierarchical product distributions fitted to measurements by gradient descent, with torch.
+"""The methods HPD-Fixed and HPD-Gen: hierarchical product distributions fitted by gradient descent, with torch.
 
 Whoever has fitted one keeps a `Mixture`, which needs no torch.
 """
@@ -23,7 +23,7 @@ from pgsr.synthesis.transcript import Measured
 
 
 class Loss(StrEnum):
-    """What the descent lowers: the mean absolute, or the mean squared, error of the active measurements."""
+    """The loss that the descent lowers: the mean absolute, or the mean squared, error of the active measurements."""
 
     ABSOLUTE = "absolute"
     SQUARED = "squared"
@@ -31,7 +31,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Descent:
-    """How measurements are fitted in a round.
+    """The settings of the descent by which a round fits the measurements.
 
     Each step takes the measurements whose error is at least gamma, at most `batch` of them, the worst; Adam lowers
     their mean error; a round ends when there are none, or after `steps`. With e_t the largest error at the start of
@@ -83,7 +83,9 @@ class Descent:
 
 @dataclass(frozen=True, kw_only=True)
 class HPDFixed(Descent):
-    """The logits of all tables are parameters, drawn from N(0, 1): K (sum |G_i| + M sum |I_j| + M) of them.
+    """A method whose parameters are the logits of all tables themselves, drawn from N(0, 1) at first.
+
+    There are K (sum |G_i| + M sum |I_j| + M) of them.
 
     Args: see `Descent`.
 
@@ -97,7 +99,7 @@ class HPDFixed(Descent):
     """
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
-        """The random mixture before any measurement. Answers are shares, so public totals do not enter."""
+        """Make the random mixture before any measurement. Answers are shares, so public totals are not used."""
         del n_groups, n_persons
         device = chosen_device(self.device)
         model = FixedLogits(workload.domain, self.components, seed, device)
@@ -106,7 +108,9 @@ class HPDFixed(Descent):
 
 @dataclass(frozen=True, kw_only=True)
 class HPDGen(Descent):
-    """A network makes the logits of component k from noise z_k ~ N(0, I); its weights are the parameters.
+    """A method whose parameters are the weights of a network that makes the logits.
+
+    The logits of component k are made from noise z_k ~ N(0, I).
 
     Args:
         embedding: length of z_k.
@@ -132,7 +136,7 @@ class HPDGen(Descent):
         require_whole(embedding=self.embedding, **{f"hidden[{i}]": units for i, units in enumerate(self.hidden)})
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
-        """The mixture of an untrained network."""
+        """Make the mixture of an untrained network."""
         del n_groups, n_persons
         device = chosen_device(self.device)
         model = Network(workload.domain, self.components, self.embedding, self.hidden, seed, device)
@@ -140,7 +144,7 @@ class HPDGen(Descent):
 
 
 class HPDEstimator:
-    """The state of one fit: parameters, moments of Adam, and the running threshold."""
+    """The state of one fit: the parameters, the moments of Adam, and the running threshold."""
 
     def __init__(self, settings: Descent, workload: Workload, model: Model, device: str, *, redraw: bool) -> None:
         import torch
@@ -152,12 +156,12 @@ class HPDEstimator:
         self._averaged: list[Any] | None = None
 
     def answers(self) -> np.ndarray:
-        """Shares of all queries under the current parameters."""
+        """Compute the shares of all queries under the current parameters, shape (queries,)."""
         with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
             return all_answers(self._model.tables(self._model.parameters), self._workload)
 
     def update(self, measured: Sequence[Measured]) -> None:
-        """One round with all measurements so far."""
+        """Do one round of descent with all measurements so far."""
         if not measured:
             return
         settings, threshold = self._settings, None
@@ -184,12 +188,12 @@ class HPDEstimator:
             self._average(torch)
 
     def distribution(self) -> Mixture:
-        """The mixture of the current parameters, or of their average."""
+        """Make the mixture of the current parameters, or of their moving average over rounds."""
         with quiet_torch(self._device, self._settings.threads) as torch, torch.no_grad():
             return Mixture.of(self._model.tables(self._averaged or self._model.parameters))
 
     def _threshold(self, errors: np.ndarray) -> float:
-        """Gamma of this round."""
+        """Compute gamma, the smallest error with which a measurement takes part in this round."""
         largest, memory = float(errors.max()), self._settings.memory
         before = largest if self._error_scale is None else self._error_scale
         self._error_scale = memory * before + (1 - memory) * largest
@@ -221,7 +225,7 @@ class HPDEstimator:
 
 
 def _active(errors: np.ndarray, threshold: float, most: int) -> np.ndarray:
-    """Whether a measurement takes part: error at least `threshold` and above rounding, among the `most` largest."""
+    """Find the measurements that take part: error at least `threshold` and above rounding, among the `most` largest."""
     active = (errors >= threshold) & (errors > ROUNDING)
     worst = np.argsort(-errors, kind="stable")[:most]
     among = np.zeros(len(errors), bool)
@@ -230,4 +234,4 @@ def _active(errors: np.ndarray, threshold: float, most: int) -> np.ndarray:
 
 
 ROUNDING = 1e-8
-"""Errors below are those of 32-bit numbers; nothing is gained by lowering them."""
+"""The error below which a measurement is not fitted, because 32-bit numbers are no more exact."""

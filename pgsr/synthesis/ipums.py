@@ -1,4 +1,4 @@
-"""Rectangular extracts in the manner of IPUMS: one row per person, household columns repeated on each."""
+"""The reader of rectangular extracts like those of IPUMS: one row per person, with household columns repeated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RELATE: Mapping[str, str] = MappingProxyType({"1": "head", "2": "spouse", "3": "
 
 
 class Misfit(StrEnum):
-    """Why a household is not in the domain; the first that applies is reported."""
+    """A reason why a household is not in the domain; of several, the first is reported."""
 
     OTHER_RELATION = "a member whose relation has no role"
     TOO_MANY = "more members of a role than the domain allows"
@@ -30,7 +30,7 @@ class Misfit(StrEnum):
 
 @dataclass(frozen=True)
 class Extract:
-    """What was read.
+    """The population that was read, and the households that were left out.
 
     Attributes:
         population: the households that fit the domain.
@@ -49,7 +49,7 @@ def read_ipums(
     roles: Mapping[str, str] = RELATE,
     leave_out: bool = False,
 ) -> Extract:
-    """Households and persons of a rectangular extract with columns SERIAL, PERNUM and, for roles, RELATE.
+    """Read households and persons of a rectangular extract with columns SERIAL, PERNUM and, for roles, RELATE.
 
     Args:
         extract: data frame, path of a Parquet or CSV file, or source of `pgsr.tables`;
@@ -105,13 +105,13 @@ def _refuse(wrong: np.ndarray, what: str) -> None:
 
 
 def _texts(column: Any) -> np.ndarray:
-    """Every value as text, None where it is missing."""
+    """Turn every value into text, and a missing one into None."""
     number, distinct = numbered(column)
     return np.array([*distinct, None], object)[number]
 
 
 def _roles(codes: np.ndarray, domain: Domain, roles: Mapping[str, str]) -> np.ndarray:
-    """Numbers of roles; -1 for a relation that has none."""
+    """Find the numbers of roles; -1 for a relation that has none."""
     numbers = {role.name: number for number, role in enumerate(domain.roles)}
     unknown = set(roles.values()) - numbers.keys()
     if unknown:
@@ -122,7 +122,7 @@ def _roles(codes: np.ndarray, domain: Domain, roles: Mapping[str, str]) -> np.nd
 
 
 def _misfits(domain: Domain, home_of: np.ndarray, role_of: np.ndarray, n_homes: int) -> np.ndarray:
-    """Why each household does not fit; "" if it does."""
+    """Find the reason why each household does not fit; "" if it does."""
     misfit = np.full(n_homes, "", object)
     for number, role in enumerate(domain.roles):
         of_role = np.bincount(home_of[role_of == number], minlength=n_homes)

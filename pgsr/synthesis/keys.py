@@ -1,9 +1,9 @@
-"""Every key of the configuration of `pgsr synthesize`, declared once for the check of a file."""
+"""The keys of the configuration of `pgsr synthesize`, each declared once for the check of a file."""
 
-from pgsr.release import forms
-from pgsr.release.declared import Key, Table
-from pgsr.release.forms import Form, choice
-from pgsr.release.schema import FILE_OR_QUERY, SOURCE, SOURCE_APART
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table
+from pgsr.release.configuration.forms import Form, choice
+from pgsr.release.configuration.schema import FILE_OR_QUERY, SOURCE, SOURCE_APART
 
 _ATTRIBUTE = Form(
     "an array of its values (strings or integers), or {bins = [0, 18, 65]}",
@@ -17,7 +17,7 @@ _ATTRIBUTE = Form(
 
 
 def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
-    """The declaration, given the names of the methods and of the neighbours."""
+    """Declare the keys, given the names of the methods and of the neighbours."""
     return Table(
         "",
         "What to synthesize, of which tables, and where to.",

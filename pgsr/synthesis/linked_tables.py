@@ -1,4 +1,4 @@
-"""Populations as two linked tables, one of households and one of persons: read with every row checked, and written."""
+"""The two linked tables of a population, households and persons: read with every row checked, and written."""
 
 import os
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TableError(SynthesisError, errors.TableError):
-    """A table of households or persons is not what the domain says. No message tells a value or counts rows."""
+    """An error in a table of households or persons. No message tells a value of the table or counts its rows."""
 
 
 def read_population(
@@ -31,7 +31,7 @@ def read_population(
     household_key: str = "household",
     role: str = "role",
 ) -> Population:
-    """The population of two tables whose columns are called like the attributes of the domain.
+    """Read the population of two tables whose columns are named after the attributes of the domain.
 
     Values are compared as text, so that 1, 1.0 and "1" are one value (in CSV files, which hold text, "1.0" is another).
     Other columns are left alone, except that a column COUNT of households is compared with the number of members. Every
@@ -85,7 +85,10 @@ def read_population(
 def to_tables(
     population: Population, *, household_key: str = "household", person: str = "person", role: str = "role"
 ) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """Households with key, attributes and COUNT; persons with key, number in the household from 1, role, attributes.
+    """Make the tables of households and persons.
+
+    Households have the columns key, attributes and COUNT; persons have key, number in the household from 1, role and
+    attributes.
 
     `read_population` reads them back as the same population.
 
@@ -131,7 +134,7 @@ def write_population(
 
 
 def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
-    """A data frame as it is, or these columns (and COUNT, if it is there) of a source.
+    """Return a data frame as it is, or read these columns (and COUNT, if it is there) from a source.
 
     Entries of CSV files are text, and only an empty one is missing unless the source says so: "NA" may be a value.
 
@@ -155,7 +158,7 @@ def load(table: "Table", name: str, columns: Sequence[str]) -> "pd.DataFrame":
 
 
 def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarray:
-    """Codes of the column that is called like the attribute.
+    """Find the codes of the column that is named after the attribute.
 
     Raises:
         TableError: a missing value, or one outside the domain.
@@ -179,7 +182,7 @@ def codes_of(frame: "pd.DataFrame", attribute: Attribute, name: str) -> np.ndarr
 
 
 def numbered(column: Any) -> tuple[np.ndarray, list[str]]:
-    """The distinct texts of a column of a data frame, and which of them every value is; -1 for a missing one.
+    """Number the distinct texts of a column of a data frame: the texts, and the number of every value, -1 if missing.
 
     The text of a value does not depend on other rows. In a column of objects, pandas would take True, 1 and 1.0 for one
     value, namely the first of them.
@@ -196,14 +199,14 @@ def numbered(column: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def text_of(value: object) -> str:
-    """Whole numbers read the same from integers, floats and text."""
+    """Write a value as text, so that a whole number reads the same from integers, floats and text."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
 def _link(homes: "pd.DataFrame", people: "pd.DataFrame", key: str) -> np.ndarray:
-    """The row of its household for every person."""
+    """Find, for every person, the row of the household it belongs to."""
     import pandas as pd
 
     keys = []

@@ -1,4 +1,4 @@
-"""Parameters of a hierarchical product distribution for torch: free logits, or a network that makes them from noise.
+"""The parameters of a hierarchical product distribution for torch: free logits, or a network that makes them.
 
 A model holds its parameters in `parameters` and makes tables of probabilities from any list like it.
 """
@@ -13,21 +13,21 @@ Tensor = Any
 
 
 class Model(Protocol):
-    """A family of mixtures with parameters to descend on."""
+    """A family of mixtures whose parameters gradient descent can change."""
 
     parameters: list[Tensor]
 
     def tables(self, parameters: list[Tensor]) -> Tables:
-        """The mixture that these parameters stand for."""
+        """Compute the mixture that the present parameters stand for."""
         ...
 
     def redraw(self) -> None:
-        """Take fresh noise, where the model has any."""
+        """Draw fresh noise, if the model has any."""
         ...
 
 
 class FixedLogits:
-    """The logits are the parameters, N(0, 1) at first."""
+    """A model whose parameters are the logits themselves, drawn from N(0, 1) at first."""
 
     def __init__(self, domain: Domain, n_components: int, seed: int, device: str) -> None:
         normal = _generator(seed)
@@ -42,11 +42,13 @@ class FixedLogits:
         return _softmaxed(self._domain, group, slots, sizes)
 
     def redraw(self) -> None:
-        """There is no noise."""
+        """Do nothing, because this model has no noise."""
 
 
 class Network:
-    """Logits of component k from noise z_k ~ N(0, I): residual blocks, then a linear head per table.
+    """A network that makes the logits of component k from noise z_k ~ N(0, I).
+
+    It has residual blocks, then a linear head per table.
 
     A block is Linear, BatchNorm over the K rows, ReLU, and its output is concatenated with its input. All heads read
     the same vector, so their weights are stored as one matrix.
@@ -82,7 +84,7 @@ class Network:
         return _softmaxed(self._domain, group, slots, sizes)
 
     def _linear(self, inputs: int, outputs: int) -> list[Tensor]:
-        """Weights and biases, uniform within 1 / sqrt(inputs) of zero."""
+        """Draw weights and biases of a layer uniformly within 1 / sqrt(inputs) of zero."""
         bound = inputs**-0.5
         return [
             (2 * torch().rand(shape, generator=self._normal) - 1) * bound for shape in ((outputs, inputs), (outputs,))
@@ -94,7 +96,7 @@ def _generator(seed: int) -> Any:
 
 
 def _shapes(domain: Domain, n_components: int) -> list[tuple[int, ...]]:
-    """Of the logits: group attributes, members, and sizes per role."""
+    """List the shapes of the logits: group attributes, members, and sizes per role."""
     n_group = sum(len(attribute) for attribute in domain.group)
     n_individual = sum(len(attribute) for attribute in domain.individual)
     sizes = [(role.most - role.least + 1, n_components) for role in domain.roles]
@@ -121,6 +123,6 @@ def _softmaxed(domain: Domain, group: Tensor, slots: Tensor, sizes: list[Tensor]
 
 
 def _blocks(logits: Tensor, lengths: list[int]) -> Tensor:
-    """Softmax attribute by attribute, and a row of ones."""
+    """Apply the softmax attribute by attribute, and append a row of ones."""
     blocks = [block.softmax(0) for block in logits.split(lengths)] if lengths else []
     return torch().cat([*blocks, logits.new_ones(1, *logits.shape[1:])])

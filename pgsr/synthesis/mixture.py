@@ -1,4 +1,4 @@
-"""A finished hierarchical product distribution: it answers, samples and is stored with NumPy alone."""
+"""The result of an HPD fit, a mixture of products, which answers, samples and is stored with NumPy alone."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +17,7 @@ from pgsr.synthesis.tables import Tables, starts
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The uniform mixture of K components, in each of which all attributes and the size of every role are independent.
+    """A uniform mixture of K components, in each of which all attributes and the size of every role are independent.
 
     Attributes:
         domain: public.
@@ -77,7 +77,7 @@ class Mixture:
 
     @classmethod
     def of(cls, tables: Tables) -> "Mixture":
-        """From tables of NumPy or torch."""
+        """Make the mixture from tables of NumPy or torch."""
         domain = tables.domain
         first = {"group": starts(map(len, domain.group)), "slots": starts(map(len, domain.individual))}
         whole = {"group": as_numpy(tables.group), "slots": as_numpy(tables.slots)}
@@ -91,12 +91,12 @@ class Mixture:
 
     @property
     def n_components(self) -> int:
-        """K."""
+        """The number of components, K."""
         return len(self.sizes[0])
 
     @property
     def tables(self) -> Tables:
-        """The same numbers, components last."""
+        """The tables with the same numbers, in which components are the last axis."""
         k = self.n_components
         return Tables(
             self.domain,
@@ -108,7 +108,7 @@ class Mixture:
         )
 
     def answers(self, workload: Workload, *, pairs: bool = False) -> np.ndarray:
-        """Expected shares, one per query, float64; individual-level ones are a ratio of two expectations.
+        """Compute expected shares, one per query, float64; those of individuals are a ratio of two expectations.
 
         Args:
             workload: of the same domain.
@@ -122,7 +122,7 @@ class Mixture:
         return all_answers(self.tables, workload, pairs=pairs)
 
     def sample(self, n_groups: int, seed: int) -> Population:
-        """Whole groups, independent of each other: a component, then from it sizes of roles, attributes and members.
+        """Draw independent groups: first a component, then from it the sizes of roles, the attributes and the members.
 
         All parts of a group come from one component, without which samples would not have the answers of `answers`.
 
@@ -136,7 +136,7 @@ class Mixture:
         return self.fill(component, numbers, rng)
 
     def fill(self, component: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> Population:
-        """Groups with given components, shape (N,), and numbers of members per role, (N, roles); the rest is drawn."""
+        """Draw groups with given components, shape (N,), and numbers of members per role, (N, roles)."""
         domain = self.domain
         slot_of = np.concatenate([domain.slots(role) for role in range(len(domain.roles))])
         role_of = np.repeat(np.arange(len(domain.roles)), [role.most for role in domain.roles])
@@ -160,7 +160,7 @@ class Mixture:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Mixture":
-        """Read what `save` wrote.
+        """Read a mixture that `save` wrote.
 
         Raises:
             SynthesisError: the file holds something else.
@@ -178,13 +178,15 @@ FORMAT = "pgsr mixture 2"
 
 
 def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One value per entry of `rows`, in proportion to the weights in that row of `table`, by inversion.
+    """Draw one value per entry of `rows`, in proportion to the weights in that row of `table`, by inversion.
 
     Rows without weight may exist, and must not be drawn from.
     """
     upto = table.cumsum(axis=1)
     total = upto[:, -1:]
-    upto /= np.where(total > 0, total, 1)  # the last is 1 exactly, and u < 1: no value of probability 0
+    upto /= np.where(
+        total > 0, total, 1
+    )  # the last bound is exactly 1 and u < 1, so that no value of probability 0 is drawn
     u = rng.random(len(rows))
     code = np.zeros(len(rows), np.int64)
     for column in upto.T[:-1]:

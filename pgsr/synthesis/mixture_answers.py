@@ -1,4 +1,4 @@
-"""Answers of a mixture of products to all queries of a workload, computed by marginals."""
+"""The answers of a mixture of products to all queries of a workload, computed marginal by marginal."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ CHUNK = 2**18
 
 
 def all_answers(tables: Tables, workload: Workload, *, pairs: bool = False) -> np.ndarray:
-    """Answers of all queries, float64; shape (queries,).
+    """Compute the answers of all queries, float64, shape (queries,).
 
     Marginals that ask the same of members share it: what members contribute is computed once per cell and component,
     and one matrix product with the tables of all group attributes asked beside it sums over components. Time is
@@ -33,12 +33,12 @@ def all_answers(tables: Tables, workload: Workload, *, pairs: bool = False) -> n
         for number, given, start, stop in zip(numbers, sets, splits, splits[1:], strict=False):
             cells = _ordered(domain, workload.marginals[number], given, table[..., start:stop])
             out[first[number] : first[number + 1]] = cells * scale
-    return out if pairs else out.clip(0, 1)  # rounding
+    return out if pairs else out.clip(0, 1)  # sums of floats may lie a rounding error outside
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a marginal asks of members."""
+    """The part of a marginal that concerns members."""
 
     level: Level
     relation: Relation | None
@@ -55,7 +55,7 @@ def _shared(workload: Workload) -> dict[_Asked, list[int]]:
 
 
 class _GroupTables:
-    """Products of group attributes for all combinations of their values; shape (cells, K)."""
+    """The products of group attributes for all combinations of their values, shape (cells, K)."""
 
     def __init__(self, tables: Tables) -> None:
         self._rows = tables.group
@@ -63,7 +63,7 @@ class _GroupTables:
         self._known: dict[tuple[int, ...], Array] = {(): tables.group[-1:]}
 
     def below(self, sets: Sequence[tuple[int, ...]]) -> tuple[Array, list[int]]:
-        """The tables of several sets below each other, and where each starts."""
+        """Stack the tables of several sets of attributes, and say in which row each starts."""
         tables = [self._of(given) for given in sets]
         return (_joined(tables) if len(tables) > 1 else tables[0]), starts(len(table) for table in tables)
 
@@ -75,7 +75,7 @@ class _GroupTables:
 
 
 def _member_chunks(tables: Tables, asked: _Asked, pairs: bool) -> Iterator[Curve]:
-    """Factors of members by size, each (cells, K), in pieces that hold whole values of the first attribute."""
+    """Yield the factors of members by size, each (cells, K), in pieces of whole values of the first attribute."""
     group_level = asked.level is Level.GROUP
     relative = None
     if asked.relation is not None:
@@ -90,7 +90,7 @@ def _member_chunks(tables: Tables, asked: _Asked, pairs: bool) -> Iterator[Curve
 
 
 def _conditions(tables: Tables, attributes: tuple[int, ...], chunk: int | None) -> Iterator[Array | None]:
-    """P(slot j of component k has these values) for all combinations, (cells, M, K); None without attributes."""
+    """Yield P(slot j of component k has these values) for all combinations, (cells, M, K); None without attributes."""
     if not attributes:
         yield None
         return
@@ -107,7 +107,7 @@ def _conditions(tables: Tables, attributes: tuple[int, ...], chunk: int | None) 
 
 
 def _ordered(domain: Domain, marginal: Marginal, given: tuple[int, ...], table: np.ndarray) -> np.ndarray:
-    """Cells (sizes, members, groups) in the order of the marginal: group attributes with COUNT, own, relative."""
+    """Reorder cells (sizes, members, groups) as the marginal has them: group attributes with COUNT, own, relative."""
     by_size, n_persons = domain.count in marginal.group, len(marginal.individual) + len(marginal.relative)
     shape = marginal.shape(domain)
     of_persons = shape[len(marginal.group) :]
@@ -118,7 +118,7 @@ def _ordered(domain: Domain, marginal: Marginal, given: tuple[int, ...], table: 
 
 
 def _outer(a: Array, b: Array) -> Array:
-    """Products of all pairs of rows."""
+    """Multiply every row of one table with every row of the other."""
     return (a[:, None] * b[None]).reshape(-1, *a.shape[1:])
 
 
@@ -131,5 +131,5 @@ def _joined(tables: Sequence[Array]) -> Array:
 
 
 def as_numpy(x: Array) -> np.ndarray:
-    """An array of NumPy, 64 bits where it comes from torch, wherever it is and without gradients."""
+    """Convert to an array of NumPy: 64 bits, on the CPU and without gradients if it comes from torch."""
     return x.detach().double().cpu().numpy() if hasattr(x, "detach") else x

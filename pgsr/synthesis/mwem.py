@@ -1,4 +1,4 @@
-"""MWEM on the explicit universe of a domain: one probability per type of group, changed by multiplicative weights.
+"""The method MWEM: one probability per type of group of an explicit universe, changed by multiplicative weights.
 
 Exact as far as the domain is small; the universe grows exponentially with the largest size of a group.
 """
@@ -19,7 +19,7 @@ from pgsr.synthesis.universe import MOST_TYPES, Universe
 
 
 class Update(StrEnum):
-    """How a share of individuals q(A) = <phi, A> / <size, A> is moved towards its measurement a.
+    """The rule by which a share of individuals q(A) = <phi, A> / <size, A> is moved towards its measurement a.
 
     LITERAL: weight phi / M and error a - q(A), as the paper prints it. The ratio is not linear in A, so that a step can
         move q(A) away from a, and many of them can end at a wrong answer.
@@ -31,7 +31,7 @@ class Update(StrEnum):
 
 
 class Output(StrEnum):
-    """What is handed out: the average of the distributions after each round, or the last one."""
+    """The distribution that is returned: the average of the distributions after each round, or the last one."""
 
     AVERAGE = "average"
     LAST = "last"
@@ -39,7 +39,7 @@ class Output(StrEnum):
 
 @dataclass(frozen=True)
 class MWEM:
-    """Multiplicative weights over all types of groups; every round re-uses earlier measurements that are still off.
+    """The method of multiplicative weights over all types of groups; rounds reuse measurements that are still off.
 
     A starts as the share of the ordered universe that each type stands for (see `Universe`), which is uniform over
     groups with ordered members. A round with measurements (q_i, a_i) finds e* = max_i |q_i(A) - a_i| and applies, for
@@ -81,7 +81,7 @@ class MWEM:
         require_whole(iterations=self.iterations, max_types=self.max_types)
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "MWEMEstimator":
-        """The uniform distribution. MWEM is deterministic, and shares need no totals: only the workload matters.
+        """Start from the uniform distribution. MWEM is deterministic: only the workload is used.
 
         Raises:
             MemoryNeededError: the universe is too large.
@@ -91,7 +91,7 @@ class MWEM:
 
 
 class MWEMEstimator:
-    """The state of one run: A, and what was handed out so far. O(types) memory per measured query and 8 bytes more."""
+    """The state of one run: the distribution A, the sum of A over rounds, and O(types) numbers per measured query."""
 
     def __init__(self, settings: MWEM, workload: Workload, universe: Universe) -> None:
         self._settings = settings
@@ -105,17 +105,17 @@ class MWEMEstimator:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """A, the distribution after the last round; shape (types,)."""
+        """The distribution A after the last round, shape (types,)."""
         return self._current
 
     def answers(self) -> np.ndarray:
-        """Shares of all queries under A."""
+        """Compute the shares of all queries under A, shape (queries,)."""
         if self._answers is None:
             self._answers = answers(self._types, self._workload, self._current)
         return self._answers
 
     def update(self, measured: Sequence[Measured]) -> None:
-        """One round with all measurements so far."""
+        """Do one round of updates with all measurements so far."""
         found = self.answers()
         errors = np.array([abs(found[m.query] - m.value) for m in measured])
         largest_first = np.argsort(-errors, kind="stable")[: self._settings.iterations]
@@ -125,7 +125,7 @@ class MWEMEstimator:
         self._sum, self._rounds = self._sum + self._current, self._rounds + 1
 
     def distribution(self) -> TypeDistribution:
-        """What `Output` asks for; before the first round, the uniform distribution."""
+        """Make the distribution that `Output` names; before the first round, the uniform distribution."""
         if self._rounds == 0 or self._settings.output is Output.LAST:
             return TypeDistribution(self._types, self._current)
         return TypeDistribution(self._types, self._sum / self._rounds)
@@ -143,7 +143,7 @@ class MWEMEstimator:
 
 
 def group_step(current: np.ndarray, phi: np.ndarray, value: float) -> np.ndarray:
-    """One factor for a share of groups: A(x) ∝ A(x) exp(phi(x) (a - <phi, A>) / 2).
+    """Compute the factor exp(phi(x) (a - <phi, A>) / 2) by which a share of groups changes A(x).
 
     Args:
         current: A, shape (types,).
@@ -160,7 +160,7 @@ def group_step(current: np.ndarray, phi: np.ndarray, value: float) -> np.ndarray
 def individual_step(
     current: np.ndarray, phi: np.ndarray, sizes: np.ndarray, max_size: int, value: float, update: Update
 ) -> np.ndarray:
-    """One factor for a share of individuals, by either rule of `Update`.
+    """Compute the factor by which a share of individuals changes A, by either rule of `Update`.
 
     Args:
         current: A, shape (types,).

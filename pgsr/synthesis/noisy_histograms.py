@@ -1,4 +1,4 @@
-"""Histograms of single attributes and of role sizes, measured with discrete Gaussian noise on all cells at once.
+"""The histograms of single attributes and of role sizes, measured with discrete Gaussian noise on all cells at once.
 
 With the curator of adaptive fits, this is where true populations are counted.
 """
@@ -20,7 +20,7 @@ from pgsr.synthesis.sensitivity import Neighbours
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Counts of disjoint cells.
+    """A count of disjoint cells, with its sensitivity.
 
     Attributes:
         name: what is counted; keys the noise.
@@ -34,7 +34,7 @@ class Histogram:
 
 
 def of_groups(population: Population) -> list[Histogram]:
-    """Groups by each of their attributes.
+    """Count the groups by each of their attributes.
 
     Groups and their attributes do not differ between any of our neighbours. They are measured as if one group could
     change its value, squared sensitivity 2, as adaptive fits measure them with the noise of all other queries.
@@ -44,14 +44,14 @@ def of_groups(population: Population) -> list[Histogram]:
 
 
 def of_persons(population: Population, neighbours: Neighbours) -> list[Histogram]:
-    """Persons by each of their attributes: 1 if one is added or removed; 2 if one leaves a cell and enters another."""
+    """Count the persons by each of their attributes. Squared sensitivity: 1 to add or remove, 2 to replace a person."""
     squared = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     columns = zip(population.domain.individual, population.persons.T, strict=True)
     return [Histogram(f"persons by {a.name}", np.bincount(codes, minlength=len(a)), squared) for a, codes in columns]
 
 
 def of_sizes(population: Population, neighbours: Neighbours) -> list[Histogram]:
-    """Groups by their number of members of each role whose number the domain leaves open; cells are least..most.
+    """Count the groups by their number of members of each role whose number varies; cells are least..most.
 
     One person more or less moves a group by one cell: squared sensitivity 2. A moved person moves two groups, which may
     leave the same cell: (-2)^2 + 1 + 1 = 6. A replaced one may change roles within the group, 2 per role.
@@ -70,7 +70,7 @@ def of_sizes(population: Population, neighbours: Neighbours) -> list[Histogram]:
 def noisy_shares(
     histograms: Sequence[Histogram], rho: Fraction, source: Source, ledger: RhoLedger, name: str
 ) -> list[np.ndarray]:
-    """Shares of every histogram's cells from noisy counts; rho-zCDP, in equal parts of it.
+    """Measure the shares of every histogram's cells by noisy counts, with rho-zCDP divided equally among histograms.
 
     Noise of variance squared_sensitivity / (2 part) is added to each cell; shares are the nearest ones to the noisy
     counts over their sum (see `nearest_shares`).
@@ -87,7 +87,7 @@ def noisy_shares(
     part, shares, named = rho / len(histograms), [], Counter()
     for histogram in histograms:
         ledger.charge(part, f"histogram of {histogram.name}")
-        # Names may read alike: an attribute called "number of child". Each histogram has noise of its own.
+        # Histograms may share a name (an attribute "number of child"), so a number keeps their noise apart.
         coins = Coins(source.stream(StreamId(name, "histogram", named[histogram.name], (histogram.name,))))
         named[histogram.name] += 1
         variance = histogram.squared_sensitivity / (2 * part)
@@ -97,7 +97,7 @@ def noisy_shares(
 
 
 def nearest_shares(noisy: np.ndarray) -> np.ndarray:
-    """The distribution nearest to noisy / sum(noisy) by least squares; uniform where the sum is not positive.
+    """Find the distribution nearest to noisy / sum(noisy) by least squares; the uniform one if the sum is not positive.
 
     Example:
         >>> nearest_shares(np.array([6.0, -2.0, 4.0]))

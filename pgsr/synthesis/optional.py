@@ -1,4 +1,4 @@
-"""torch is optional: it is imported when HPD runs, and a sentence says what to install where it is missing."""
+"""The optional import of torch: it happens when HPD runs, and a missing torch is an error that says what to install."""
 
 from importlib import import_module
 from typing import Any
@@ -7,11 +7,11 @@ from pgsr.errors import PgsrError
 
 
 class TorchMissingError(PgsrError, ImportError):
-    """A method that needs torch was used without it."""
+    """An error of using a method that needs torch without it."""
 
 
 def torch() -> Any:
-    """The module.
+    """Import and return the module torch.
 
     Raises:
         TorchMissingError: it is not installed.

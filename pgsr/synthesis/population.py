@@ -1,4 +1,4 @@
-"""Groups and their members as arrays of codes."""
+"""The representation of groups and their members as arrays of codes."""
 
 from dataclasses import dataclass
 
@@ -80,12 +80,12 @@ class Population:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Members of each group."""
+        """The number of members of each group, shape (groups,)."""
         return np.bincount(self.group_of, minlength=self.n_groups)
 
     @property
     def first(self) -> np.ndarray:
-        """Row of the first member of each group, and N_I at the end."""
+        """The row of the first member of each group, and the number of persons N_I at the end; shape (groups + 1,)."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How much each group contributes to one query."""
+"""The contribution of each group to one query."""
 
 import numpy as np
 
@@ -7,7 +7,9 @@ from pgsr.synthesis.queries import PAIRS, Level, Workload
 
 
 def matches(population: Population, workload: Workload, query: int) -> np.ndarray:
-    """phi: 1 or 0 for a query of groups; for one of individuals or relations, the number of members who satisfy it.
+    """Compute phi, how much every group of the population counts for a query.
+
+    That is 1 or 0 for a query of groups, and the number of members who satisfy it for one of individuals or relations.
 
     The sum over all groups is the count of the query.
 

@@ -1,4 +1,4 @@
-"""From confidential tables to a folder with a synthetic population, its model, and what privacy was paid."""
+"""The making of a synthesis: from confidential tables to a folder with synthetic tables, their model and its cost."""
 
 import shutil
 import tempfile
@@ -17,8 +17,8 @@ from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
 from pgsr.random import Secure, Seeded
 from pgsr.release.errors import ConfigError
-from pgsr.release.places import only_one, settle, sync
-from pgsr.release.saying import unfailing
+from pgsr.release.running.places import only_one, settle, sync
+from pgsr.release.running.saying import unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
 from pgsr.synthesis.config import SynthesisConfig
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REHEARSAL = "-rehearsal"
-"""What is appended to the output folder of a rehearsal."""
+"""The ending of the name of the output folder of a rehearsal."""
 
 Tables = tuple["pd.DataFrame", "pd.DataFrame"]
 
@@ -49,7 +49,7 @@ def synthesize(
     say: Callable[[str], None] = lambda _: None,
     progress: bool = False,
 ) -> Path:
-    """Read, charge, fit, sample and write; the folder that was made.
+    """Read the tables, charge the ledger, fit, sample and write; return the folder that was made.
 
     What can be refused is refused before the ledger is charged, and the ledger is charged, all of rho at once, before
     any noise is drawn.
@@ -74,14 +74,14 @@ def synthesize(
 
 
 def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
-    """What a synthesis costs, and between which data sets."""
+    """Make the charge of a synthesis: its cost, and the neighbours it protects."""
     what = f"{config.method} into {folder.name}"
     return Charge(Loss(rho=config.budget.rho), what, Relation(str(config.neighbours)), Unit.ENTITY)
 
 
 def digest_of(folder: Path) -> str:
-    """SHA-256 of SHA256SUMS, and so of the whole synthesis: to be announced elsewhere."""
-    from pgsr.release import artefact
+    """Compute the SHA-256 of SHA256SUMS, and so of the whole synthesis, to be announced elsewhere."""
+    from pgsr.release.folder import artefact
 
     return artefact.digest_of(folder)
 
@@ -93,7 +93,7 @@ def resample(
     output: str | PathLike[str],
     sizes: str | PathLike[str] | None = None,
 ) -> Path:
-    """Sample a saved model again, which costs no privacy; the folder that was made.
+    """Sample a saved model again, which costs no privacy; return the folder that was made.
 
     Raises:
         SynthesisError: the file holds no model, the place is not right, or neither `groups` nor `sizes` is given.
@@ -117,7 +117,7 @@ def resample(
 
 
 def load_model(path: str | PathLike[str]) -> Distribution:
-    """What any distribution of this package saved.
+    """Read a model that any distribution of this package saved.
 
     Raises:
         SynthesisError: the file is absent, or holds something else.
@@ -133,7 +133,7 @@ def load_model(path: str | PathLike[str]) -> Distribution:
 
 
 def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts | None = None) -> Tables:
-    """Households and persons as tables. With a release, households have a column per level, level_0 the root.
+    """Draw households and persons as tables. With a release, households have a column per level, level_0 the root.
 
     Households of size 0 are in a release, and a model knows nothing about them: their attributes are missing.
 
@@ -150,7 +150,7 @@ def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts 
 
 
 def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes | None, sample: int) -> dict[str, Any]:
-    """Everything that was learned from the data, and what it cost. It may be published with the model."""
+    """Collect everything that was learned from the data, and its cost. It may be published with the model."""
     return {
         **files.derived_fields(fitted.transcript, config.neighbours),
         "data_set": config.data_set,
@@ -180,7 +180,7 @@ def _make(
     say: Callable[[str], None],
     progress: bool,
 ) -> None:
-    """`synthesize`, into a folder that no other process makes."""
+    """Do what `synthesize` does, into a folder that no other process makes."""
     pay = _nothing if rehearse else _payment(config, folder, say)
     given = None if sizes is None else read_sizes(sizes)
     if given is not None:
@@ -247,7 +247,7 @@ def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:
 
 
 def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.DataFrame":
-    """And a row per household without members."""
+    """Append one row per household without members."""
     import pandas as pd
 
     n, paths = len(regional.empty_leaf_of), regional.hierarchy.paths
@@ -268,9 +268,9 @@ def _levels(given: GivenSizes | None) -> int:
 
 
 def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
-    """Give the hidden folder its name in one step, with the digests of these files."""
+    """Write the digests of these files, and then give the hidden folder its name in one step."""
     if names:
-        from pgsr.release.artefact import sums_text
+        from pgsr.release.folder.artefact import sums_text
 
         (hidden / SUMS).write_text(sums_text(hidden, names), encoding="utf-8", newline="")
     hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
@@ -280,7 +280,7 @@ def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
 
 
 def _payment(config: SynthesisConfig, folder: Path, say: Callable[[str], None]) -> Callable[[], None]:
-    """How the ledger is charged when the time has come; refused now if it could not be.
+    """Prepare the charge of the ledger: a function that makes it, or an error now if the ledger would refuse it.
 
     Raises:
         ConfigError, LedgerError: there is no ledger, or it refuses the charge.
@@ -307,7 +307,10 @@ def _nothing() -> None:
 
 @dataclass
 class _Account(RhoLedger):
-    """The rho of one fit. Its first charge, after all that can be refused and before any noise, pays for all of it."""
+    """The account of rho of one fit.
+
+    Its first charge, made after all checks and before any noise, pays for the whole fit.
+    """
 
     pay: Callable[[], None] = _nothing
 
@@ -318,5 +321,5 @@ class _Account(RhoLedger):
 
 
 def _count(given: GivenSizes | None, groups: int) -> int:
-    """Households of the sample, those without members included."""
+    """Count the households to sample, those without members included."""
     return groups if given is None else int(given.counts.totals[0])

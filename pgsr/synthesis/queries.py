@@ -1,4 +1,4 @@
-"""Linear queries about groups, individuals and their relations, and workloads of them.
+"""The linear queries about groups, individuals and their relations, and workloads of them.
 
 A query asks for the share of groups, or of individuals, that satisfy a conjunction of conditions on distinct attributes
 (Liu & Wu 2022, section 3 and table 1; relations: table 2). Queries come by the set of attributes they use: a `Marginal`
@@ -18,7 +18,7 @@ from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
 
 
 class Level(StrEnum):
-    """What a query counts.
+    """The kind of thing that a query counts.
 
     GROUP: groups that satisfy the group conditions and hold at least one member who satisfies all individual ones.
     INDIVIDUAL: members who satisfy the individual conditions and live in a group that satisfies the group ones.
@@ -31,7 +31,7 @@ class Level(StrEnum):
 
 
 class Relation(StrEnum):
-    """Whose relative is meant: head and spouse are married; both are parents of every child."""
+    """The relative that a query asks for: head and spouse are married; both are parents of every child."""
 
     SPOUSE = "spouse"
     CHILD = "child"
@@ -48,7 +48,9 @@ PAIRS: dict[Relation, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True)
 class Marginal:
-    """All queries over one set of attributes. Cells are numbered in C order over (group, individual, relative).
+    """The set of all queries over one set of attributes.
+
+    Its cells are numbered in C order over (group, individual, relative).
 
     Attributes:
         group: numbers of group attributes; `domain.count` is the size of the group.
@@ -75,7 +77,7 @@ class Marginal:
                 raise SynthesisError("a query uses an attribute once")
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
-        """Number of values of every attribute used."""
+        """List the number of values of every attribute that is used."""
         of_persons = (len(domain.individual[i]) for i in (*self.individual, *self.relative))
         return (*(domain.group_values(g) for g in self.group), *of_persons)
 
@@ -85,7 +87,7 @@ class Marginal:
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Marginals over a domain; their cells, one after the other, are the queries 0 .. n_queries - 1.
+    """A list of marginals over a domain; their cells, one after the other, are the queries 0 .. n_queries - 1.
 
     Example:
         >>> from pgsr.synthesis import Attribute, Domain
@@ -120,7 +122,9 @@ class Workload:
         *,
         count: bool = True,
     ) -> "Workload":
-        """All sets of k attributes at all levels; with `count`, the size of the group is one of them.
+        """Make the workload of all sets of k attributes at all levels.
+
+        With `count`, the size of the group is one of the attributes.
 
         A set of group attributes alone is asked at both levels: of groups, and of the persons who live in them.
 
@@ -133,7 +137,7 @@ class Workload:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """First query of every marginal, and the number of queries at the end; not to be written to."""
+        """The first query of every marginal, and the number of queries at the end; a read-only array."""
         starts = np.concatenate([[0], np.cumsum([m.cells(self.domain) for m in self.marginals])]).astype(np.int64)
         starts.flags.writeable = False
         return starts
@@ -143,7 +147,7 @@ class Workload:
         return int(self.starts[-1])
 
     def locate(self, query: int) -> tuple[int, tuple[int, ...]]:
-        """Marginal number and the value codes of a query, in the order group, individual, relative."""
+        """Find the number of the marginal of a query, and its value codes in the order group, individual, relative."""
         starts = self.starts
         number = int(np.searchsorted(starts, query, side="right")) - 1
         if not 0 <= query < starts[-1]:
@@ -152,7 +156,7 @@ class Workload:
         return number, tuple(int(c) for c in np.unravel_index(query - starts[number], shape))
 
     def describe(self, query: int) -> str:
-        """A query in words."""
+        """Describe a query in words."""
         number, codes = self.locate(query)
         marginal, domain, values = self.marginals[number], self.domain, iter(codes)
         group = [_condition(domain, g, next(values)) for g in marginal.group]
@@ -167,7 +171,7 @@ class Workload:
         return f"persons {', '.join(parts)}"
 
     def levels(self) -> np.ndarray:
-        """Level of every query, as an array of texts."""
+        """List the level of every query, as an array of texts."""
         return np.repeat([m.level.value for m in self.marginals], np.diff(self.starts))
 
     def __repr__(self) -> str:

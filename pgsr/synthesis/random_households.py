@@ -1,4 +1,4 @@
-"""Groups put together from persons: given the group's attributes, its members are independent of each other."""
+"""The distribution of groups that are put together from persons, independent given the group's attributes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
 
 @dataclass(frozen=True, eq=False)
 class RandomHouseholds:
-    """Group attributes g with probability P(g); sizes of roles, independent of g; members independent with P(i | g).
+    """A distribution of groups whose members are independent, given the group's attributes.
+
+    Attributes g have probability P(g), sizes of roles do not depend on g, and every member has probability P(i | g).
 
     Persons are spread over groups at random among those with their own group attributes, so shares of individuals
     without COUNT are those of the table of persons. Nothing else of the group's structure is known.
@@ -56,7 +58,7 @@ class RandomHouseholds:
         return f"RandomHouseholds({self.persons.shape[0]:,} kinds of groups, {self.persons.shape[1]:,} of persons)"
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Expected shares, exact; those of individuals are a ratio of two expectations.
+        """Compute expected shares exactly; those of individuals are a ratio of two expectations.
 
         O(|X_G| |X_I|) per marginal, and O(|X_G|) per cell and composition of roles.
         """
@@ -71,7 +73,7 @@ class RandomHouseholds:
         return np.concatenate(found)
 
     def sample(self, n_groups: int, seed: int) -> Population:
-        """Independent groups."""
+        """Draw `n_groups` independent groups."""
         require_whole(n_groups=n_groups)
         require_whole(least=0, seed=seed)
         domain, rng = self.domain, np.random.default_rng(seed)
@@ -99,7 +101,7 @@ class RandomHouseholds:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "RandomHouseholds":
-        """Read what `save` wrote.
+        """Read a distribution that `save` wrote.
 
         Raises:
             SynthesisError: the file holds something else.
@@ -110,20 +112,20 @@ class RandomHouseholds:
             return cls(domain, arrays["persons"], sizes)
 
     def _conditional(self) -> tuple[np.ndarray, np.ndarray]:
-        """P(g), and P(i | g); uniform where P(g) = 0, which nothing draws."""
+        """Compute P(g), and P(i | g), which is uniform where P(g) = 0 and never drawn from there."""
         of_group = self.persons.sum(axis=1)
         uniform = np.full_like(self.persons, 1 / self.persons.shape[1])
         return of_group, np.divide(self.persons, of_group[:, None], out=uniform, where=of_group[:, None] > 0)
 
     def _compositions(self) -> Iterator[tuple[float, tuple[int, ...]]]:
-        """Numbers of members per role, with their probability."""
+        """List the numbers of members per role, with their probability."""
         for numbers in product(*(range(len(table)) for table in self.sizes)):
             share = prod(float(table[n]) for table, n in zip(self.sizes, numbers, strict=True))
             if share > 0:
                 yield share, numbers
 
     def _cells(self, marginal: Marginal, compositions: list[tuple[float, tuple[int, ...]]]) -> np.ndarray:
-        """Expected number of matches per group of every cell, in the marginal's shape."""
+        """Compute the expected number of matches per group of every cell, in the marginal's shape."""
         domain = self.domain
         asked = [g for g in marginal.group if g != domain.count]
         of_group, given = self._conditional()
@@ -147,7 +149,7 @@ class RandomHouseholds:
 def _matches(
     domain: Domain, marginal: Marginal, numbers: tuple[int, ...], own: np.ndarray, theirs: np.ndarray
 ) -> np.ndarray:
-    """Expected matches of one group of independent members that satisfy the conditions with given probabilities."""
+    """Compute the expected matches of a group whose independent members match with given probabilities."""
     if marginal.level is Level.GROUP:
         return 1 - (1 - own) ** sum(numbers) if marginal.individual else np.ones_like(own)
     if marginal.relation is None:
@@ -161,7 +163,7 @@ def _matches(
 
 
 def _marginal(given: np.ndarray, domain: Domain, attributes: tuple[int, ...]) -> np.ndarray:
-    """P(values | g) of some individual attributes in their order; shape (|X_G|, cells)."""
+    """Compute P(values | g) of some individual attributes in their order, shape (|X_G|, cells)."""
     table = given.reshape(len(given), *(len(a) for a in domain.individual))
     others = tuple(1 + i for i in range(len(domain.individual)) if i not in attributes)
     kept = sorted(attributes)
@@ -170,7 +172,7 @@ def _marginal(given: np.ndarray, domain: Domain, attributes: tuple[int, ...]) ->
 
 
 def _draw(probabilities: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """n values by inversion; none of probability 0, as the last bound is 1 and u < 1."""
+    """Draw n values by inversion. None has probability 0, because the last bound is 1 and u < 1."""
     upto = probabilities.cumsum()
     return np.searchsorted(upto / upto[-1], rng.random(n), side="right")
 

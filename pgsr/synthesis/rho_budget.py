@@ -1,4 +1,4 @@
-"""Budgets of syntheses in zCDP: how the rounds of an adaptive fit share rho, and what was spent of it."""
+"""The budgets of syntheses in zCDP: how the rounds of an adaptive fit share rho, and how much of it is spent."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,7 +12,7 @@ from pgsr.zcdp import Conversion, exact_delta, exact_small, rho_of
 
 @dataclass(frozen=True)
 class AdaptiveBudget:
-    """(epsilon, delta) over `rounds` rounds that select one query and measure it.
+    """A budget (epsilon, delta) over `rounds` rounds, each of which selects one query and measures it.
 
     With eps0^2 = 2 rho / (T (alpha^2 + (1 - alpha)^2)), a round's selection costs (alpha eps0)^2 / 2 and its
     measurement ((1 - alpha) eps0)^2 / 2; T rounds cost exactly rho.
@@ -53,7 +53,7 @@ class AdaptiveBudget:
 
     @cached_property
     def rho(self) -> Fraction:
-        """All rounds together."""
+        """The rho of all rounds together."""
         return rho_of(self.epsilon, self.delta, self.conversion)
 
     @property
@@ -63,23 +63,23 @@ class AdaptiveBudget:
 
     @property
     def selection(self) -> Fraction:
-        """rho of one selection."""
+        """The rho of one selection."""
         return exact(self.alpha) ** 2 * self.eps0_squared / 2
 
     @property
     def measurement(self) -> Fraction:
-        """rho of one measurement."""
+        """The rho of one measurement."""
         return (1 - exact(self.alpha)) ** 2 * self.eps0_squared / 2
 
     @property
     def selection_rate(self) -> Fraction:
-        """alpha eps0 from below: an exponential mechanism with this rate costs no more than it is charged."""
+        """A lower bound of alpha eps0: an exponential mechanism with this rate costs at most what it is charged."""
         return root_below(2 * self.selection)
 
 
 @dataclass
 class RhoLedger:
-    """What may be spent on one data set in zCDP, and what was. It is charged before any noise is drawn.
+    """An account of what may be spent on one data set in zCDP, and what was. It is charged before any noise is drawn.
 
     Example:
         >>> ledger = RhoLedger("1/100")

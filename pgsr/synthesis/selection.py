@@ -1,4 +1,4 @@
-"""The exponential mechanism, exactly and fast: uniform proposals, kept with probability exp(rate (score - best))."""
+"""An exact and fast exponential mechanism: uniform proposals, kept with probability exp(rate (score - best))."""
 
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ _LARGEST_BATCH = 1 << 18
 
 
 def exponential_mechanism(scores: np.ndarray, rate: Fraction, stream: ByteStream) -> int:
-    """A candidate i with P(i) = exp(rate * scores[i]) / sum_j exp(rate * scores[j]), exactly.
+    """Draw a candidate i with P(i) = exp(rate * scores[i]) / sum_j exp(rate * scores[j]), exactly.
 
     With scores of sensitivity s it is (rate s)^2 / 2-zCDP: its log-probabilities move within a range of 2 rate s.
     Floating point only sorts out proposals whose first 32 random bits leave no doubt; integers decide all others.
@@ -58,13 +58,13 @@ def exponential_mechanism(scores: np.ndarray, rate: Fraction, stream: ByteStream
 
 
 def thresholds(gaps: np.ndarray, rate: Fraction) -> tuple[np.ndarray, np.ndarray]:
-    """Floats on either side of 2^32 exp(-rate gap)."""
+    """Compute floats below and above 2^32 exp(-rate gap), one pair per gap."""
     guess = np.exp(-(float(min(rate, Fraction(10**9))) * gaps.astype(np.float64)))
     return guess * (2.0**_BITS * (1 - _MARGIN)) - _TINY, guess * (2.0**_BITS * (1 + _MARGIN)) + _TINY
 
 
 def _uniform(n: int, size: int, stream: ByteStream) -> np.ndarray:
-    """At most `size` independent uniform numbers below n: 64 bits modulo n, without the last incomplete cycle."""
+    """Draw at most `size` independent uniform numbers below n: 64 bits modulo n, without the last incomplete cycle."""
     words = stream.words(2 * size).view("<u8")
     last = 2**64 // n * n - 1
     return (words[words <= np.uint64(last)] % np.uint64(n)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How far one row can move the answers: sensitivities by neighbour relation."""
+"""The sensitivities of queries: by how much one row can change the answers, for each relation of neighbours."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,7 +13,7 @@ from pgsr.synthesis.queries import PAIRS, Level, Marginal, Workload
 
 
 class Neighbours(StrEnum):
-    """When two populations are neighbours. Groups, their attributes and the domain are the same in both, and public.
+    """A relation of neighbouring populations. Groups, their attributes and the domain are the same in both, and public.
 
     REPLACE: the attribute values of one person differ, and the role where the domain leaves a choice.
     ADD_REMOVE: one person more or less.
@@ -28,7 +28,7 @@ class Neighbours(StrEnum):
 def sensitivities(
     workload: Workload, neighbours: Neighbours = Neighbours.REPLACE, *, pairs: bool = False
 ) -> np.ndarray:
-    """Largest change of the count of every query between neighbours.
+    """Compute the largest change of the count of every query between neighbours.
 
     Let f(x) be what a group x adds to the count of a query without its condition on COUNT: 0 or 1 at group level, a
     number of members otherwise. A further member never makes f smaller. Two numbers bound a marginal:
@@ -84,7 +84,7 @@ def sensitivity(
     *,
     pairs: bool = False,
 ) -> Fraction:
-    """Delta: the largest change of any answer of the workload between neighbours.
+    """Compute Delta, the largest change of any answer of the workload between neighbours.
 
     Answers are counts over public denominators: N_G at group level, N_I otherwise. Where a person is added or removed,
     N_I is a public constant near the number of persons, not that number.
@@ -119,7 +119,7 @@ def _sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbours, pai
 
 
 def _most(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...]) -> int:
-    """Largest f of a group with so many members of each role."""
+    """Compute the largest count that a group with so many members of each role can contribute."""
     if marginal.level is Level.GROUP:
         return 1
     if marginal.level is Level.INDIVIDUAL:
@@ -141,7 +141,7 @@ def _reach(domain: Domain, marginal: Marginal, pairs: bool) -> int:
 
 
 def _kinds(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...], role: int) -> int:
-    """How often a member of a role counts at most: once per role of its relatives with `pairs`, otherwise once."""
+    """Count how often a member of a role can count: with `pairs` once per role of its relatives, otherwise once."""
     names = [r.name for r in domain.roles]
     related = PAIRS[marginal.relation] if marginal.relation is not None else ()
     kinds = sum(n > 0 and (names[role], names[other]) in related for other, n in enumerate(numbers))
@@ -149,5 +149,5 @@ def _kinds(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, 
 
 
 def _compositions(domain: Domain) -> Iterator[tuple[int, ...]]:
-    """Numbers of members per role that a group can have."""
+    """Yield all numbers of members per role that a group can have."""
     return product(*(range(role.least, role.most + 1) for role in domain.roles))

@@ -1,4 +1,4 @@
-"""Seeded populations that look like the survey and referral data of Liu & Wu 2022, which cannot be shipped.
+"""The generators of seeded populations that look like the data of Liu & Wu 2022, which may not be distributed.
 
 The numbers below are chosen for plausible shapes, not estimated from any data. What they promise is structure: sizes
 that go with attributes of the household, members who resemble each other, and the same population for the same seed.
@@ -26,7 +26,7 @@ HEAD, SPOUSE, CHILD, ADULT = range(4)
 
 
 def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
-    """Households of 1 to M members without relations: couples, families, singles and households of other adults.
+    """Generate households of 1 to M members without relations: couples, families, singles, and other adults.
 
     Per household: area, tenure, vehicles and income; per person: age, sex, education and work. Couples resemble each
     other in age and education, children are 18 to 42 years younger than their parents, households with more adults have
@@ -34,7 +34,7 @@ def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
 
     Args:
         n_groups: N_G, from 1 up.
-        max_size: M; the last members of larger households are not born or do not move in.
+        max_size: M; larger households lose the members that were added last.
         seed: the same seed and arguments give the same population.
 
     Raises:
@@ -53,11 +53,11 @@ def households(n_groups: int, max_size: int = 6, seed: int = 0) -> Population:
 
 
 def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> Population:
-    """Households of a head, perhaps a spouse, and children: `households` without other adults.
+    """Generate households of a head, perhaps a spouse, and children: `households` without other adults.
 
     Args:
         n_groups: N_G, from 1 up.
-        max_children: M_C, from 1 up; the last children of larger families are not born.
+        max_children: M_C, from 1 up; larger families lose the children that were added last.
         seed: the same seed and arguments give the same population.
 
     Raises:
@@ -75,7 +75,7 @@ def related_households(n_groups: int, max_children: int = 4, seed: int = 0) -> P
 
 
 def referrals(n_groups: int, max_size: int = 12, seed: int = 0) -> Population:
-    """Child-welfare referrals: a few thousand groups of children, most of them small and a few large.
+    """Generate child-welfare referrals: a few thousand groups of children, most of them small and a few large.
 
     The data of the Allegheny Family Screening Tool are confidential; this has their form only. Per referral: who
     reports, what is alleged, and earlier referrals; per child: age, sex, race and an earlier placement. Children of one
@@ -136,7 +136,7 @@ _INDIVIDUAL = [AGE.attribute, SEX, EDUCATION, WORK]
 
 @dataclass(frozen=True)
 class _People:
-    """One entry per person, household by household: head, spouse, children, other adults."""
+    """The persons, one entry each, household by household: head, spouse, children, other adults."""
 
     home: np.ndarray
     kind: np.ndarray
@@ -164,7 +164,9 @@ def _families(rng: np.random.Generator, n: int, max_size: int, max_children: int
     head_education = _education(rng, n)
     spouse_age = np.clip(np.rint(head_age + rng.normal(0, 4, n)), 18, 95)
     spouse_sex = np.where(rng.random(n) < 0.02, head_sex, 1 - head_sex)
-    spouse_education = np.where(rng.random(n) < 0.6, head_education, _education(rng, n))  # homogamy
+    spouse_education = np.where(
+        rng.random(n) < 0.6, head_education, _education(rng, n)
+    )  # couples often have the same education
     parent_age = np.where(couple, np.minimum(head_age, spouse_age), head_age)
 
     m = len(home)
@@ -175,7 +177,9 @@ def _families(rng: np.random.Generator, n: int, max_size: int, max_children: int
     by_kind = [kind == HEAD, kind == SPOUSE, is_child, is_adult]
     age = np.select(by_kind, [head_age[home], spouse_age[home], child_age, adult_age])
     sex = np.select(by_kind, [head_sex[home], spouse_sex[home], rng.integers(0, 2, m), rng.integers(0, 2, m)])
-    learnt = np.where(rng.random(m) < 0.4, head_education[home], _education(rng, m))  # of grown-up children
+    learnt = np.where(
+        rng.random(m) < 0.4, head_education[home], _education(rng, m)
+    )  # the education of grown-up children
     of_child = np.select([age < 15, age < 22], [0, np.minimum(learnt, 1)], learnt)
     education = np.select(by_kind, [head_education[home], spouse_education[home], of_child, _education(rng, m)])
     return _People(home, kind, age, sex, education)

@@ -1,4 +1,4 @@
-"""Groups sampled from a mixture so that their sizes, region by region, are those of a count-of-counts release."""
+"""The sampling of groups from a mixture so that their sizes in every region are those of a count-of-counts release."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RegionalPopulation:
-    """Groups with their region.
+    """A population of groups, each with its region.
 
     Attributes:
         hierarchy: of the release.
@@ -37,7 +37,7 @@ class RegionalPopulation:
     empty_leaf_of: np.ndarray
 
     def to_tables(self, *, household_key: str = "household") -> tuple["pd.DataFrame", "pd.DataFrame"]:
-        """Households and persons (see `pgsr.synthesis.to_tables`), with level_0, level_1, ... for the region.
+        """Make tables of households and persons as `pgsr.synthesis.to_tables` does, with columns level_0, level_1, ...
 
         Groups without members have no attributes and no row here; `empty_leaf_of` lists them.
 
@@ -53,7 +53,7 @@ class RegionalPopulation:
         return homes, people
 
     def counts(self, max_size: int, name: str = "") -> CountOfCounts:
-        """Groups by region and size 0..max_size.
+        """Count the groups by region and size 0..max_size.
 
         Raises:
             SynthesisError: a group is larger.
@@ -73,7 +73,7 @@ class RegionalPopulation:
 def sample_to_sizes(
     mixture: Mixture, release: CountOfCounts, seed: int, region_attribute: str | None = None
 ) -> RegionalPopulation:
-    """Independent groups given their region and size: exactly n[leaf, s] of size s in every leaf.
+    """Draw independent groups given their region and size: exactly n[leaf, s] of size s in every leaf.
 
     A group of size s gets component k with probability proportional to P_k(size = s), times P_k(region) with
     `region_attribute`; then sizes of roles given their sum, attributes and members from that component. So groups are
@@ -162,7 +162,7 @@ def _check_sizes(domain: Domain, release: CountOfCounts) -> None:
 
 
 def _region_codes(domain: Domain, tree: Hierarchy, name: str | None) -> tuple[int | None, np.ndarray]:
-    """Column of the region attribute, and the code of every leaf."""
+    """Find the column of the region attribute, and the code of every leaf in it."""
     if name is None:
         return None, np.zeros(0, np.int64)
     names = [attribute.name for attribute in domain.group]
@@ -178,7 +178,7 @@ def _region_codes(domain: Domain, tree: Hierarchy, name: str | None) -> tuple[in
 
 
 def _joint(mixture: Mixture, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ways to fill a group of this size, (ways, roles), and P_k(way), (K, ways)."""
+    """List the ways to fill a group of this size, (ways, roles), and P_k(way), (K, ways)."""
     roles = mixture.domain.roles
     choices = product(*(range(role.least, role.most + 1) for role in roles[:-1]))
     last = roles[-1]

@@ -1,4 +1,4 @@
-"""A mixture of K product distributions as tables, and what one product says about the members of a group.
+"""The tables of a mixture of K product distributions, and what one product says about the members of a group.
 
 The code below uses operators only, so the tables may be arrays of NumPy or of torch, with gradients or without.
 Components come last everywhere, which makes a product of conditions a product of contiguous rows.
@@ -22,7 +22,7 @@ Curve = list[Array | None]
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Probabilities of K components.
+    """The probabilities of K components.
 
     Attributes:
         domain: public.
@@ -42,7 +42,7 @@ class Tables:
 
 
 def starts(lengths: Iterable[int]) -> list[int]:
-    """First row of every attribute, and the row of ones.
+    """Compute the first row of every attribute, and the row of ones.
 
     Example:
         >>> starts([2, 3])
@@ -53,7 +53,9 @@ def starts(lengths: Iterable[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Curves of all roles for one set of conditions p on a member: p[c, j, k] for conditions c, slot j, component k.
+    """The factors of all roles for one set of conditions on a member.
+
+    The conditions are p[c, j, k], for condition c, slot j and component k.
 
     Attributes:
         sizes: P(n members).
@@ -67,7 +69,7 @@ class Members:
 
     @classmethod
     def of(cls, tables: Tables, p: Array | None, *, by_size: bool, own: bool = True, none: bool = True) -> "Members":
-        """The curves asked for, per size or summed over sizes; `p` None stands for no condition."""
+        """Compute the factors asked for, per size or summed over sizes; `p` None stands for no condition."""
         domain = tables.domain
         of_size, of_own, of_none = [], [], []
         columns = None if p is None else list(p.swapaxes(0, 1))
@@ -115,7 +117,7 @@ def persons_factor(
     *,
     pairs: bool = False,
 ) -> Curve:
-    """What the group's factor is multiplied with in one component, by size of the group or summed over sizes.
+    """Compute the factor that members contribute in one component, by size of the group or summed over sizes.
 
     With role sizes independent inside a component, sizes of groups are convolutions of sizes of roles:
     GROUP: P(size) - P(size, no member matches), or P(size) where nothing is asked of members.
@@ -149,7 +151,7 @@ def _related(domain: Domain, relation: Relation, role: int) -> set[int]:
 
 
 def expected_size(tables: Tables) -> Array:
-    """Expected number of members of a group, added over components."""
+    """Compute the expected number of members of a group, added over components."""
     return _sum(m * mass for table in tables.sizes for m, mass in enumerate(list(table)) if m).sum()
 
 

@@ -1,4 +1,4 @@
-"""Where torch computes, and how it repeats: one device, a fixed number of threads, deterministic kernels."""
+"""The settings with which torch repeats its results: one device, a fixed number of threads, deterministic kernels."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pgsr.synthesis.optional import torch
 
 
 class Device(StrEnum):
-    """AUTO takes a GPU where there is one. Two devices give different last digits, one device the same every time."""
+    """The device that computes; AUTO takes a GPU if there is one. Results repeat exactly on one device only."""
 
     AUTO = "auto"
     CPU = "cpu"
@@ -19,7 +19,7 @@ class Device(StrEnum):
 
 
 def chosen_device(device: Device) -> str:
-    """The name torch knows it by.
+    """Find the name by which torch knows the device.
 
     Raises:
         TorchMissingError: without torch.
@@ -36,7 +36,7 @@ def chosen_device(device: Device) -> str:
 
 @contextmanager
 def quiet_torch(device: str, threads: int) -> Iterator[Any]:
-    """torch with a given number of threads and, on a GPU, deterministic kernels; the caller's settings come back."""
+    """Run torch with a given number of threads and, on a GPU, deterministic kernels; then restore the settings."""
     module = torch()
     threads_before = module.get_num_threads()
     strict_before = module.are_deterministic_algorithms_enabled()

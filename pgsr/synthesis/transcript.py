@@ -1,4 +1,4 @@
-"""What leaves the curator: noisy answers in the order they were taken, public facts, and the privacy that was paid."""
+"""The record that leaves the curator: noisy answers in order, public facts, and the privacy that was paid."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -34,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Privacy:
-    """What a fit guarantees. All numbers are exact.
+    """The guarantee of a fit. All numbers are exact.
 
     Attributes:
         rounds, alpha: of the budget; they mean nothing to a method without rounds.
@@ -61,7 +61,7 @@ class Privacy:
 
     @classmethod
     def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source) -> "Privacy":
-        """What everything guarantees that spends `budget.rho` with noise of this source: `fit`, and both baselines."""
+        """Make the guarantee of any method that spends `budget.rho` with noise of this source."""
         return cls(
             epsilon=Fraction(budget.epsilon),
             delta=Fraction(budget.delta),
@@ -83,7 +83,7 @@ class Privacy:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """Everything that post-processing may see; `pgsr.synthesis.replay` makes the distribution of it again.
+    """The record of all that post-processing may see; `pgsr.synthesis.replay` makes the distribution of it again.
 
     Attributes:
         n_groups: N_G, public.
@@ -129,7 +129,7 @@ class Transcript:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Transcript":
-        """Read what `save` wrote. The file is not signed: its privacy is what it says.
+        """Read what `save` wrote. The file is not signed, so the privacy it states is not verified.
 
         Raises:
             SynthesisError: the file holds something else.

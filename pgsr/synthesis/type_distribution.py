@@ -1,4 +1,4 @@
-"""A probability for every type of group of a domain: the result of MWEM."""
+"""The result of MWEM: a probability for every type of group of a domain."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -16,7 +16,7 @@ from pgsr.synthesis.universe import MOST_TYPES, Universe
 
 @dataclass(frozen=True, eq=False)
 class TypeDistribution:
-    """A over the types of a universe; within a type, all orderings of the members of a role are equally likely.
+    """A distribution A over the types of a universe; the members of a role are in random order within a type.
 
     Attributes:
         types: one group per type, as in `Universe`.
@@ -46,11 +46,11 @@ class TypeDistribution:
         return f"TypeDistribution({self.types.n_groups:,} types)"
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Shares of all queries: <phi, A> of groups, <phi, A> / <size, A> of individuals."""
+        """Compute the shares of all queries: <phi, A> of groups, <phi, A> / <size, A> of individuals."""
         return answers(self.types, workload, self.probabilities)
 
     def sample(self, n_groups: int, seed: int) -> Population:
-        """Independent groups, the members of each role in random order. O(types + persons log persons)."""
+        """Draw independent groups, the members of each role in random order, in O(types + persons log persons) time."""
         require_whole(n_groups=n_groups)
         require_whole(least=0, seed=seed)
         rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ class TypeDistribution:
 
     @classmethod
     def load(cls, path: str | PathLike[str], max_types: int = MOST_TYPES) -> "TypeDistribution":
-        """Read what `save` wrote.
+        """Read a distribution that `save` wrote.
 
         Raises:
             SynthesisError: the file holds something else.

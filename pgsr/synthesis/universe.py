@@ -21,7 +21,7 @@ MOST_TYPES = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Universe:
-    """X_G x prod_roles {multisets of least..most members}, each with its share of the ordered universe.
+    """The set X_G x prod_roles {multisets of least..most members}, each element with its share of the ordered universe.
 
     The ordered universe has one element per value of the group attributes and per tuple of members of every role; it
     has `domain.universe` elements. Type x stands for prod_roles n! / prod_v m_v! of them, n members of which m_v have
@@ -45,7 +45,7 @@ class Universe:
 
     @classmethod
     def of(cls, domain: Domain, max_types: int = MOST_TYPES) -> "Universe":
-        """All types of a domain. O(types * M).
+        """List all types of a domain, in O(types * M) time.
 
         Raises:
             MemoryNeededError: there are more than `max_types` types, or they do not fit in memory; nothing was built.
@@ -76,7 +76,7 @@ class Universe:
 
 
 def n_types(domain: Domain) -> int:
-    """|X_G| prod_roles sum_{n=least}^{most} C(|X_I| + n - 1, n), without building anything.
+    """Compute the number of types, |X_G| prod_roles sum_{n=least}^{most} C(|X_I| + n - 1, n), without building them.
 
     Example:
         >>> from pgsr.synthesis import Attribute, Domain
@@ -90,17 +90,17 @@ def n_types(domain: Domain) -> int:
 
 
 def _values(domain: Domain) -> tuple[int, int]:
-    """|X_G| and |X_I|."""
+    """Compute |X_G| and |X_I|."""
     return prod(len(attribute) for attribute in domain.group), prod(len(attribute) for attribute in domain.individual)
 
 
 def _bytes_of(domain: Domain, n: int) -> int:
-    """An upper bound while the universe is built: per slot a code, masks, row numbers and attributes, twice."""
+    """Bound from above the memory to build the universe: per slot a code, masks, row numbers and attributes, twice."""
     return 16 * n * (domain.max_size * (len(domain.individual) + 4) + len(domain.group) + len(domain.roles) + 4)
 
 
 def _multisets(role: Role, d_person: int) -> tuple[np.ndarray, np.ndarray]:
-    """All multisets of least..most of 0..d_person-1, one per row filled up with -1, and their numbers of orderings."""
+    """List all multisets of least..most of 0..d_person-1, filled up with -1, and how many orderings each has."""
     rows, orderings = [], []
     for n in range(role.least, role.most + 1):
         count = comb(d_person + n - 1, n)
@@ -113,7 +113,7 @@ def _multisets(role: Role, d_person: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _repetitions(table: np.ndarray) -> np.ndarray:
-    """prod_v m_v! of every sorted row: an entry that is the j-th of its kind contributes the factor j."""
+    """Compute prod_v m_v! of every sorted row: an entry that is the j-th of its kind contributes the factor j."""
     product, run = np.ones(len(table)), np.ones(len(table))
     for left, right in zip(table.T[:-1], table.T[1:], strict=True):
         run = np.where(left == right, run + 1, 1)
@@ -122,7 +122,7 @@ def _repetitions(table: np.ndarray) -> np.ndarray:
 
 
 def _codes(numbers: np.ndarray, lengths: list[int]) -> np.ndarray:
-    """Mixed-radix digits of each number, one column per length, most significant first."""
+    """Compute the mixed-radix digits of each number, one column per length, most significant first."""
     if not lengths:
         return np.zeros((len(numbers), 0), np.int64)
     return np.stack(np.unravel_index(numbers, lengths), axis=1)

@@ -1,4 +1,4 @@
-"""The papers' own tables (entities, groups, regions) into counts, and counts out as long tables, by DuckDB."""
+"""The conversion of the papers' tables (entities, groups, regions) to counts, and back to long tables, by DuckDB."""
 
 from pgsr.region_ids import path_of_id, region_id
 from pgsr.tables.group_counts import count_groups

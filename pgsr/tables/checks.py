@@ -1,4 +1,4 @@
-"""What rows must hold before they are counted. Ids of private tables are never quoted, nor their rows numbered."""
+"""The checks of rows before they are counted. Ids of private tables are never quoted, nor their rows numbered."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ REGIONS, GROUPS, ENTITIES = "the table of regions", "the table of groups", "the 
 def leaf_sql(
     session: Session, table: Source, region: Region, located: Located, what: str, public: bool
 ) -> tuple[str, str]:
-    """A join clause that finds every row's leaf, and the leaf in SQL; all rows are checked to have one.
+    """Write a join clause that finds every row's leaf, and the leaf in SQL; all rows are checked to have one.
 
     Raises:
         TableError: a row without region, or whose region is unknown or an inner one.
@@ -121,7 +121,7 @@ def refuse(
 
 
 def at_row(session: Session, table: Source, condition: str, what: str) -> Callable[[], str]:
-    """Tells where the first bad row is, counted from 1 without the header. The rows of a query have no order."""
+    """Say where the first bad row is, counted from 1 without the header. The rows of a query have no order."""
 
     def first() -> str:
         if isinstance(table, Query | Database):
@@ -134,7 +134,7 @@ def at_row(session: Session, table: Source, condition: str, what: str) -> Callab
 
 
 def quantity_sql(types: dict[str, str], table: Quantities) -> str:
-    """z as a whole number, NULL where it is none."""
+    """Write z as a whole number in SQL, NULL where it is none."""
     kind, z = types[table.quantity], name(table.quantity)
     if kind in INTEGERS:
         return f"CASE WHEN {z} BETWEEN 0 AND {2**62} THEN CAST({z} AS BIGINT) END"
@@ -153,7 +153,7 @@ def _text_faults(sql: str, kind: IdKind) -> tuple[str, str]:
 
 
 def _check_regions(session: Session, keys: list[str], view: str, table: Source, what: str, public: bool) -> None:
-    """The faults in a fixed order; a public table's first bad region, in the order of ids, is quoted."""
+    """Check for the faults in a fixed order; a public table's first bad region, in the order of ids, is quoted."""
     aliased = ", ".join(f"{key} AS c{i}" for i, key in enumerate(keys))
     found = f"(SELECT {aliased}, count(*) AS n FROM {session.scan(table, what)} GROUP BY ALL)"
     on = " AND ".join(f"c{i} IS NOT DISTINCT FROM k{i}" for i in range(len(keys)))

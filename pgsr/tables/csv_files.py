@@ -1,4 +1,4 @@
-"""Reading CSV files in exactly the declared dialect: every record is checked before it is parsed, nothing guessed."""
+"""The reader of CSV files in exactly the declared dialect: records are checked before parsing, and never guessed."""
 
 import codecs
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ UNREADABLE = "cannot be read or decompressed; check that the file opens by itsel
 
 
 class CsvFault(Exception):
-    """What is wrong with a file: a sentence that tells nothing about its rows, and where it is."""
+    """An error of a file: a sentence that tells nothing about its rows, and where the fault is."""
 
     def __init__(self, sentence: str, file: str, line: int | None = None) -> None:
         super().__init__(sentence)
@@ -51,7 +51,7 @@ class CsvFault(Exception):
 
 
 def column_names(csv: Csv) -> tuple[str, ...]:
-    """The columns: those of the header line, which every file shares, or the declared ones.
+    """Read the names of the columns: those of the header line, which every file shares, or the declared ones.
 
     Raises:
         CsvFault: no header line, or one that is not in the dialect or repeats a name, or headers differ.
@@ -70,7 +70,7 @@ def column_names(csv: Csv) -> tuple[str, ...]:
 
 
 def text_tables(csv: Csv, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Some columns of all rows as text, block by block.
+    """Yield some columns of all rows as text, block by block.
 
     Raises:
         CsvFault: as `column_names`, or a record is not in the dialect.
@@ -86,7 +86,7 @@ def text_tables(csv: Csv, columns: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _record_blocks(csv: Csv, file: str, n_fields: int) -> Iterator[bytes]:
-    """Whole records without fault, the header line left out."""
+    """Yield whole records without fault, the header line left out."""
     rest, line, first = b"", 1, csv.header
     with _opened(file) as stream:
         for chunk in _chunks(csv, file, stream):
@@ -106,7 +106,7 @@ def _record_blocks(csv: Csv, file: str, n_fields: int) -> Iterator[bytes]:
 
 
 def _checked(csv: Csv, file: str, data: bytes, n_fields: int, line: int) -> int:
-    """Where the last complete record ends."""
+    """Check a block, and return where the last complete record ends."""
     quote = ord(csv.quote) if csv.quote else -1
     escape = quote if csv.escape is None else ord(csv.escape)
     signs = np.frombuffer(data, np.uint8)
@@ -176,7 +176,7 @@ def _opened(file: str) -> pa.NativeFile:
 
 
 def _chunks(csv: Csv, file: str, stream: pa.NativeFile) -> Iterator[bytes]:
-    """The file in UTF-8, a byte order mark before the header left out; the first chunk holds the header if it can."""
+    """Yield the file in UTF-8, without a byte order mark before the header, which the first chunk holds if it can."""
     utf8 = csv.encoding == "utf-8"
     decoder = None if utf8 else codecs.getincrementaldecoder(csv.encoding)("strict")
     first, more = True, True

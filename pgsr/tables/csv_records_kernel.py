@@ -1,9 +1,9 @@
-"""Where the records of a CSV file end, and whether each is exactly what the declared dialect allows."""
+"""The compiled loop that finds where records of a CSV file end, and whether each is exactly what the dialect allows."""
 
 from pgsr.compilation import compiled
 
 FINE, FIELDS, STRAY_QUOTE, AFTER_QUOTE, STRAY_ESCAPE, RETURN, NUL, BLANK, LONG = range(9)
-"""What is wrong with the record that begins at `end`."""
+"""The fault of the record that begins at `end`."""
 
 START, PLAIN, QUOTED, QUOTE_SEEN, ESCAPED, RETURNED = range(6)
 """Where in a field the walk is: before it, inside, inside quotes, after a quote or an escape in them, after CR."""
@@ -11,7 +11,7 @@ START, PLAIN, QUOTED, QUOTE_SEEN, ESCAPED, RETURNED = range(6)
 
 @compiled
 def scan_records(block, delimiter, quote, escape, n_fields, longest):
-    """Walk over `block`, whose first byte begins a record; returns (fault, end, n_found).
+    """Walk over `block`, whose first byte begins a record; return (fault, end, n_found).
 
     A record ends with LF or CRLF outside quotes. `end` is where the last complete and faultless record ends, and
     `n_found` how many fields it has. With `n_fields` 0 any number will do. `quote` is -1 where nothing is quoted, and

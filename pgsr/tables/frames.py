@@ -1,4 +1,4 @@
-"""A source as a pandas frame."""
+"""The reader of a source as a pandas frame."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ NULLABLE = {
 
 
 def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Sequence[str] = ()) -> pd.DataFrame:
-    """Some columns of all rows, in their order and in types that follow from schema and declarations alone.
+    """Read some columns of all rows, in their order and in types that follow from schema and declarations alone.
 
     Args:
         source: where the rows are; private.

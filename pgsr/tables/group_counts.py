@@ -1,4 +1,4 @@
-"""From the papers' tables to a `CountOfCounts`, out of core."""
+"""The counting of groups, from the papers' tables to a `CountOfCounts`, in bounded memory."""
 
 from types import NoneType
 
@@ -37,7 +37,7 @@ def count_groups(
     limits: Limits | None = None,
     log: PrivateLog | None = None,
 ) -> CountOfCounts:
-    """The number of groups of every size 0..K in every region:
+    """Count the groups of every size 0..K in every region:
 
         counts[r, s] = #{groups g in r: min(size(g), K) = s},   size(g) = #{rows of g}, or the sum of z over its tuples.
 
@@ -170,7 +170,7 @@ def _entity_part(session: Session, entities: Entities | Quantities, located: Loc
 
 
 def _states(entities: Entities | Quantities, groups: Groups | None, rows: str) -> str:
-    """One row per group: its leaf, size and what is wrong with it.
+    """Make one row per group: its leaf, its size and what is wrong with it.
 
     Groups and entities go through one aggregation, so that no join of two large tables is needed.
     """
@@ -228,7 +228,7 @@ def _refuse_states(
 
 
 def _refuse_repeats(session: Session, n: int, rows: str, located: Located, public: bool) -> None:
-    """Groups that are listed more than once; a group in two leaves is told first."""
+    """Refuse groups that are listed more than once; a group in two leaves is told first."""
     [(g, low, high)] = session.rows(
         f"SELECT g, min(leaf), max(leaf) FROM ({rows}) WHERE listed = 1 GROUP BY g HAVING count(*) > 1 "
         "ORDER BY min(leaf) = max(leaf), g LIMIT 1",

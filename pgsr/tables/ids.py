@@ -1,4 +1,4 @@
-"""Columns of ids: text or whole numbers, never anything a reader has turned them into."""
+"""The columns of ids: text or whole numbers, never converted from one to the other."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,14 +11,14 @@ UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
 
 
 class IdKind(StrEnum):
-    """What ids are. 1001 and "01001" differ, so columns that refer to each other must be of one kind."""
+    """The kind of ids. 1001 and "01001" differ, so columns that refer to each other must be of one kind."""
 
     TEXT = "text"
     NUMBER = "numbers"
 
 
 def id_kind(types: Mapping[str, str], column: str, what: str) -> IdKind:
-    """Whether a column's ids are text or numbers.
+    """Say whether a column's ids are text or numbers.
 
     Raises:
         TableError: they are neither. Floats are what a reader makes of whole numbers with gaps.
@@ -44,5 +44,5 @@ def require_one_kind(a: IdKind, what: str, b: IdKind, other: str) -> None:
 
 
 def id_sql(column: str, kind: IdKind) -> str:
-    """An id in SQL; an empty text is a missing id."""
+    """Write an id in SQL; an empty text is a missing id."""
     return name(column) if kind is IdKind.NUMBER else f"nullif(CAST({name(column)} AS VARCHAR), '')"

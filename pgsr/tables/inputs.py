@@ -1,4 +1,4 @@
-"""The tables of the papers: which source, and which columns play which part."""
+"""The descriptions of the papers' tables: which source they are in, and which columns play which part."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ Region = str | tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Entities:
-    """Entities(entity, group), private: one row per entity; a group's size is its number of rows.
+    """The table Entities(entity, group), private: one row per entity; a group's size is its number of rows.
 
     Args:
         table: anything `source` takes.
@@ -36,7 +36,7 @@ class Entities:
 
 @dataclass(frozen=True, eq=False)
 class Quantities:
-    """Tuples (user, unit, region, quantity z), private: units are the groups, a unit's size is the sum of its z.
+    """The table of (user, unit, region, quantity z), private: a unit is a group, its size is the sum of its z.
 
     One tuple more or less moves a size by up to `max_quantity`, so cumulative and ranked views have that sensitivity
     and counts still 2; `Geometric(..., max_quantity=...)` adds the noise for it.
@@ -81,7 +81,7 @@ class Quantities:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups(group, region): one row per group, groups without entities too. Public, unless `count_groups` is told.
+    """The table Groups(group, region), one row per group, also without entities. Public, unless `count_groups` is told.
 
     Args:
         table: anything `source` takes.
@@ -102,7 +102,7 @@ class Groups:
 
 @dataclass
 class PrivateLog:
-    """What reading found out about private rows. Not for publication, and not shown by `repr`.
+    """A log of what reading found out about private rows. It is not for publication, and `repr` does not show it.
 
     Numbers are None until they are counted, as in a table that was refused.
 

@@ -1,4 +1,4 @@
-"""Counts as a long table, one row per region and size, to Parquet or CSV and back."""
+"""The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
 import os
 import tempfile
@@ -32,7 +32,7 @@ WHAT = "the long table"
 def to_long(
     table: CountOfCounts | Estimate, *, zeros: bool = False, level_names: Sequence[str] | None = None
 ) -> pa.Table:
-    """One row per region and size.
+    """Make a table of one row per region and size.
 
     Columns: `region_id` (the path, see `region_id`), `level` (0 for the root), `is_leaf`, one column of names per level
     (empty below the region), `group_size`, and `n_groups`. All regions have rows, and the groups of a region are also
@@ -72,7 +72,7 @@ def to_long(
 
 
 def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[str, pa.Array]:
-    """`Hierarchy.region_columns` as Arrow arrays."""
+    """Make `Hierarchy.region_columns` as Arrow arrays."""
     columns = tree.region_columns(level_names)
     types = {"level": pa.int64(), "is_leaf": pa.bool_()}
     return {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
@@ -110,7 +110,7 @@ def write_long(
 
 
 def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
-    """The estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
+    """Read the estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
     Regions and sizes are those that occur; absent rows count 0. Only `region_id`, `group_size` and `n_groups` are read:
     the other columns follow from the ids.
@@ -161,7 +161,7 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
 
 
 def _number(types: dict[str, str], column: str, kind: str) -> str:
-    """A number in SQL, NULL where it is none (for BIGINT: no whole one)."""
+    """Write a number in SQL, NULL where it is none (for BIGINT: no whole one)."""
     n = name(column)
     if types[column] != "VARCHAR":
         return (

@@ -20,7 +20,7 @@ LARGEST_TABLE = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Parents:
-    """Hierarchy(region, parent): one row per region, no parent at the root. A region's id is its name.
+    """The table Hierarchy(region, parent): one row per region, no parent at the root. A region's id is its name.
 
     Args:
         table: anything `source` takes.
@@ -39,7 +39,7 @@ class Parents:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """One column of names per level, root first; empty below a branch's end (see `pad_ragged`).
+    """A table with one column of names per level, root first; empty below a branch's end (see `pad_ragged`).
 
     Args:
         table: anything `source` takes.
@@ -72,7 +72,7 @@ INNER = -1
 
 
 def source_of(given: "Hierarchy | Parents | Levels") -> list[Source]:
-    """The source to be read for a hierarchy, if any."""
+    """Find the source to be read for a hierarchy, if any."""
     return [] if isinstance(given, Hierarchy) else [given.table]
 
 
@@ -118,7 +118,7 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
 
 
 def path_of(key: Key) -> Path:
-    """A path from one name per level.
+    """Make a path from one name per level.
 
     Raises:
         HierarchyError: a level is empty above a named one, or all are.
@@ -134,7 +134,7 @@ def path_of(key: Key) -> Path:
 
 
 def column_tuple(columns: object) -> tuple[str, ...]:
-    """Several column names, root first."""
+    """Check several column names, root first, and return them as a tuple."""
     if isinstance(columns, str) or not isinstance(columns, tuple | list) or not columns:
         raise ArgumentError(f"levels are {columns!r}; give a tuple of columns, root first, ('nation', 'state')")
     return tuple(columns)

@@ -25,7 +25,7 @@ GUESSING = ("READ_CSV", "SNIFF_CSV", "READ_JSON", "READ_NDJSON", "READ_XLSX", "P
 
 @dataclass(frozen=True)
 class Limits:
-    """What DuckDB may use. Beyond its memory it writes to disk.
+    """The resources that DuckDB may use. Beyond its memory it writes to disk.
 
     Args:
         gibibytes: of memory; at most three quarters of what is free.
@@ -51,7 +51,7 @@ class Limits:
 
 
 class Session:
-    """Runs SQL over sources. Messages of DuckDB may quote private values, so none of them is passed on.
+    """A connection that runs SQL over sources. It passes no message of DuckDB on, since these may quote private values.
 
     Say which columns of a source are needed (`require`) before it is scanned. CSV files, database files and whatever is
     cast are then copied into a temporary table, once; all else is read where it is.
@@ -105,36 +105,36 @@ class Session:
         self._open.close()
 
     def rows(self, sql: str, what: str) -> list[tuple[Any, ...]]:
-        """All rows of a query on the table called `what` in messages."""
+        """Fetch all rows of a query on the table called `what` in messages."""
         return self._run(self.connection, sql, what)
 
     def columns(self, sql: str, what: str) -> dict[str, Any]:
-        """The columns of a query as NumPy arrays."""
+        """Fetch the columns of a query as NumPy arrays."""
         return self._run(self.connection, sql, what, lambda result: result.fetchnumpy())
 
     def table(self, sql: str, what: str) -> pa.Table:
-        """The rows of a query as an Arrow table."""
+        """Fetch the rows of a query as an Arrow table."""
         try:
             return pa.RecordBatchReader.from_stream(self.connection.sql(sql)).read_all()
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise _unreadable(error, what) from None
 
     def keep(self, sql: str, what: str) -> str:
-        """Store the rows of a query; the name of the temporary table."""
+        """Store the rows of a query in a temporary table; return its name."""
         name = f"pgsr_kept_{len(self._tables)}"
         self._tables.append(name)
         self._run(self.connection, f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}", what)
         return name
 
     def register(self, table: pa.Table) -> str:
-        """Make an Arrow table known to SQL; its name."""
+        """Make an Arrow table known to SQL; return its name."""
         name = f"pgsr_view_{len(self._views)}"
         self._views.append(name)
         self.connection.register(name, table)
         return name
 
     def names(self, source: Source, what: str) -> list[str]:
-        """The names of a source's columns, which are public.
+        """Read the names of a source's columns, which are public.
 
         Raises:
             TableError: two share a name, the source cannot be opened, or a query would have DuckDB guess.
@@ -158,7 +158,7 @@ class Session:
         return names
 
     def require(self, source: Source, wanted: Iterable[str], what: str) -> dict[str, str]:
-        """The types of these columns, which will be scanned, and of those that were required before.
+        """Check and return the types of these columns, which will be scanned, and of those required before.
 
         Capitals matter.
 
@@ -176,14 +176,14 @@ class Session:
         return self.types(source, what)
 
     def types(self, source: Source, what: str) -> dict[str, str]:
-        """The DuckDB types of the required columns, casts applied. They follow from the schema and the declarations."""
+        """Look up the DuckDB types of the required columns, casts applied. They follow from schema and declarations."""
         key = id(source), len(self._needed[id(source)])
         if key not in self._types:
             self._types[key] = self._stored_types(source, what)
         return cast_types(self._types[key], source.cast, what)
 
     def scan(self, source: Source, what: str) -> str:
-        """What to write after FROM to read the required columns of a source.
+        """Write what follows FROM in SQL to read the required columns of a source.
 
         Raises:
             TableError: the file is not in the declared dialect, or a cast fails.
@@ -200,7 +200,7 @@ class Session:
 
     @property
     def notes(self) -> bool:
-        """Whether anybody wants to know."""
+        """True if somebody wants to know."""
         return self._faults is not None
 
     def _stored_types(self, source: Source, what: str) -> dict[str, str]:
@@ -248,7 +248,7 @@ class Session:
         after: dict[str, str],
         what: str,
     ) -> str:
-        """A temporary table with the rows of all parts, casts applied."""
+        """Make a temporary table with the rows of all parts, casts applied."""
         columns, bad = self._casts(before, after)
         typed = ", ".join(f"{name(c)} {'VARCHAR' if is_text(kind) else kind}" for c, kind in after.items())
         kept = f"pgsr_kept_{len(self._tables)}"
@@ -283,7 +283,7 @@ class Session:
                 raise _unreadable(error, what) from None
 
     def _casts(self, before: dict[str, str], after: dict[str, str]) -> tuple[str, dict[str, str]]:
-        """The select list, and the conditions under which a value has no cast."""
+        """Write the select list, and the conditions under which a value has no cast."""
         pairs = {column: cast_sql(column, _plain(before[column]), _plain(after[column])) for column in before}
         listed = ", ".join(sql for sql, _ in pairs.values())
         return listed, {column: bad for column, (_, bad) in pairs.items() if bad != "false"}
@@ -364,11 +364,11 @@ class Session:
 
 
 PLAIN = ", union_by_name = true, hive_partitioning = false, filename = false"
-"""Of read_parquet: columns are those of the files, and none is made of their paths."""
+"""The options of read_parquet: columns are those of the files, and none is made from their paths."""
 
 
 def _direct(source: Source) -> str:
-    """What to write after FROM to read Parquet files or a query as they are."""
+    """Write what follows FROM in SQL to read Parquet files or a query as they are."""
     if isinstance(source, Query):
         return _query(source.sql)
     assert isinstance(source, Parquet)
@@ -384,7 +384,7 @@ def _plain(kind: str) -> str:
 
 
 def _operators(plan: Any) -> Iterator[str]:
-    """The names of all operators of a plan in DuckDB's JSON."""
+    """List the names of all operators of a plan in DuckDB's JSON."""
     for node in plan if isinstance(plan, list) else [plan]:
         details = node.get("extra_info")
         yield str(node["name"]).strip().upper()

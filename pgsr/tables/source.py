@@ -1,4 +1,4 @@
-"""Where a table is: files, a data frame, or a query. A source is a value; nothing is read until it is used.
+"""The sources of tables: files, data frames or queries. A source is a value; nothing is read until it is used.
 
 How a table is read is declared here or follows from its schema, never from its rows: otherwise one row more could
 change how all others are read, and no noise accounts for that.
@@ -19,7 +19,7 @@ import pyarrow as pa
 from pgsr.errors import ArgumentError, TableError
 
 CASTS = ("integer", "text")
-"""What a column can be cast to."""
+"""The types that a column can be cast to."""
 
 STATELESS = (
     r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|tis-620|"
@@ -34,7 +34,7 @@ def _casts() -> Any:
 
 @dataclass(frozen=True)
 class Parquet:
-    """Parquet files: a path, or a pattern such as "people/*.parquet". Types are those of the schema.
+    """A source of Parquet files: a path, or a pattern such as "people/*.parquet". Types are those of the schema.
 
     Args:
         pattern: a path or a pattern; the columns that are used have the same type in every file.
@@ -51,7 +51,7 @@ class Parquet:
 
 @dataclass(frozen=True)
 class Csv:
-    """CSV files in a declared dialect, read strictly. Every column is text unless `cast`: "01001" stays "01001".
+    """A source of CSV files in a declared dialect, read strictly. Columns are text unless `cast`, so "01001" stays.
 
     Nothing is guessed. A file that departs from the dialect is refused: a line with more or fewer fields than the
     header, a blank line, a quote sign inside a field without quotes or text after the closing one, quotes that stay
@@ -76,7 +76,7 @@ class Csv:
         >>> Csv("people.csv", cast={"group": "integer"}, delimiter=";").cast
         {'group': 'integer'}
 
-    Shown by `tests/test_tables_hostile.py`, against Python's csv module.
+    Shown by `tests/test_tables_csv_files.py`, against Python's csv module.
     """
 
     pattern: str
@@ -109,7 +109,7 @@ class Csv:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A pandas data frame or an Arrow table. Its index is no column.
+    """A source that is a pandas data frame or an Arrow table. Its index is no column.
 
     Types are those of the columns. A pandas column of type object says nothing about its values, so it is text, or
     whole numbers where `cast` says "integer"; anything else in it is refused.
@@ -133,7 +133,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """The rows of a SQL query on a DuckDB connection of the caller, whose own memory limit and threads apply.
+    """A source that is a SQL query on a DuckDB connection of the caller, whose memory limit and threads apply.
 
     A row of the result is what is protected: a query that makes several rows of one, or drops rows because of others,
     protects something else. A query that scans a CSV, JSON or Excel file or a pandas frame is refused, for DuckDB would
@@ -152,7 +152,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Database:
-    """The rows of a SQL query on a DuckDB database file, which is opened read-only and may read no other file.
+    """A source that is a SQL query on a DuckDB database file, opened read-only, which may read no other file.
 
     Args:
         path: of the file.
@@ -175,7 +175,7 @@ Source = Parquet | Csv | Frame | Query | Database
 
 
 def source(given: object, sql: str | None = None) -> Source:
-    """The source that `given` plainly is: a Parquet or CSV path, a frame, or with `sql` a DuckDB connection or file.
+    """Make the source that `given` is: a Parquet or CSV path, a frame, or with `sql` a DuckDB connection or file.
 
     Raises:
         ArgumentError: it is none of them.
@@ -203,7 +203,7 @@ def source(given: object, sql: str | None = None) -> Source:
 
 
 def file_kind(name: str) -> type[Parquet] | type[Csv] | None:
-    """`Parquet` or `Csv`, by the ending of a file's name; None for another ending.
+    """Find `Parquet` or `Csv` by the ending of a file's name; None for another ending.
 
     Example:
         >>> file_kind("people.CSV.gz").__name__
@@ -215,7 +215,7 @@ def file_kind(name: str) -> type[Parquet] | type[Csv] | None:
 
 
 def files(pattern: str) -> list[str]:
-    """The files that match, in order.
+    """List the files that match, in order.
 
     Raises:
         TableError: there are none, or one has a name that is itself a pattern.
@@ -233,12 +233,12 @@ def files(pattern: str) -> list[str]:
 
 
 def frame_columns(table: Any) -> list[str]:
-    """The names of a frame's columns."""
+    """List the names of a frame's columns."""
     return [str(name) for name in (table.column_names if isinstance(table, pa.Table) else table.columns)]
 
 
 def arrow(frame: Frame, columns: list[str], what: str) -> pa.Table:
-    """Some columns of a frame as an Arrow table.
+    """Convert some columns of a frame to an Arrow table.
 
     Raises:
         TableError: a column mixes types. Values are not quoted.
@@ -268,7 +268,7 @@ def _arrow_column(column: pd.Series, wanted: str) -> Any:
 
 
 def _arrow_objects(values: Any, wanted: str) -> Any:
-    """Texts, or whole numbers where they are wanted and no value is text."""
+    """Convert objects to texts, or to whole numbers where they are wanted and no value is text."""
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind == "integer" and wanted == "integer":
         return pa.array(values, pa.int64(), from_pandas=True)

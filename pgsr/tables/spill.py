@@ -1,4 +1,4 @@
-"""The private folder to which rows are spilled, and what killed processes leave of it."""
+"""The private folder to which rows are spilled, and the removal of what killed processes leave of it."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 PREFIX = "pgsr-tables-"
-"""How the names of these folders begin; the number of the process follows."""
+"""The beginning of the names of these folders; the number of the process follows."""
 
 
 @contextmanager
@@ -47,12 +47,22 @@ def _remove_if_stale(folder: Path) -> None:
         if not process.isdecimal() or psutil.pid_exists(int(process)) or folder.lstat().st_uid != os.getuid():
             return
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
+    except OSError:  # another process removed it meanwhile, or it is no folder of ours
         return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-    except OSError:  # somebody holds the lock
-        pass
+        if _lock(descriptor):
+            shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Take the lock of a folder; return False if another process holds it, or the disk has no locks.
+
+    Neither is an error: an old folder that stays costs space, and a folder in use must not be deleted.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

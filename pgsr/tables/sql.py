@@ -1,4 +1,4 @@
-"""Names, texts, types and casts in SQL."""
+"""The writing of names, texts, types and casts in SQL."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ INTEGERS |= {"INTEGER", "UINTEGER", "INT8", "INT16", "INT32", "INT64", "INT128",
 
 
 def name(column: str) -> str:
-    """A column's name in SQL.
+    """Write a column's name in SQL.
 
     Example:
         >>> name("group")
@@ -19,7 +19,7 @@ def name(column: str) -> str:
 
 
 def text(value: str) -> str:
-    """Text in SQL.
+    """Write a text in SQL.
 
     Example:
         >>> print(text("it's"))
@@ -29,12 +29,12 @@ def text(value: str) -> str:
 
 
 def is_text(kind: str) -> bool:
-    """Whether a DuckDB type is one of texts."""
+    """Say whether a DuckDB type is one of texts."""
     return kind in ("VARCHAR", "UUID") or kind.startswith("ENUM")
 
 
 def cast_types(types: Mapping[str, str], cast: Mapping[str, str], what: str) -> dict[str, str]:
-    """The types after the declared casts.
+    """Compute the types after the declared casts.
 
     Raises:
         TableError: a column is neither text nor whole numbers.
@@ -51,7 +51,7 @@ def cast_types(types: Mapping[str, str], cast: Mapping[str, str], what: str) -> 
 
 
 def cast_sql(column: str, before: str, after: str) -> tuple[str, str]:
-    """A column after its cast, and the condition under which a value has none.
+    """Write a column after its cast, and the condition under which a value has none.
 
     Text is a whole number if it is exactly what the number is written as: digits, perhaps a minus sign before them, no
     plus sign, leading zeros, decimal point, exponent or space, within 64 bits. So no two texts become one number.

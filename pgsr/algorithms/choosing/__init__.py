@@ -1,4 +1,4 @@
-"""Choosing among candidate mechanisms, with a ledger that holds. Three ways, by what the choice looks at:
+"""The choice among candidate mechanisms, with its whole privacy loss charged. Three ways differ in what they look at:
 
 | the choice looks at                    | value               | privacy loss                            |
 |----------------------------------------|---------------------|-----------------------------------------|

@@ -1,4 +1,4 @@
-"""What a choice among mechanisms refuses before it spends anything."""
+"""The refusals of a choice among mechanisms, made before it spends anything."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from pgsr.random import Source
 
 
 def checked_candidates(candidates: Sequence[Mechanism]) -> tuple[Mechanism, ...]:
-    """The candidates as a tuple.
+    """Check the candidates, and return them as a tuple.
 
     Raises:
         MethodError: there is none, or one is no `Mechanism`.
@@ -42,6 +42,6 @@ def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: 
 
 
 def label(candidate: Mechanism) -> str:
-    """A candidate in words, without its epsilon."""
+    """Describe a candidate in words, without its epsilon."""
     view = candidate.noise.view
     return f"{candidate.post!r} on {' x '.join(v.value for v in (view if isinstance(view, tuple) else (view,)))}"

@@ -1,4 +1,4 @@
-"""Three ways to choose among mechanisms: by noise, by a statistic, by scores."""
+"""The three ways to choose among mechanisms: by noisy values, by a statistic, and by scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from pgsr.views import View
 
 
 def by_public_totals(measurement: Measurement) -> PostProcess:
-    """Top-down matching where every region's number of groups is public; M_c^dp where only the root's is.
+    """Choose top-down matching where every region's number of groups is public, and M_c^dp where only the root's is.
 
     Raises:
         ProblemError: counts, or views that differ by level, without the totals of regions.
@@ -42,7 +42,7 @@ def by_public_totals(measurement: Measurement) -> PostProcess:
 
 @dataclass(frozen=True)
 class ChosenByNoise:
-    """A post-process that is chosen by looking at the noisy measurement: free.
+    """A post-process that is chosen by looking at the noisy measurement, which costs no privacy.
 
     `choose` is a function of the measurement M(D) and of public facts, so y -> choose(y).apply(y) is one fixed function
     f, and for neighbours D, D' and any set S of releases
@@ -64,7 +64,11 @@ class ChosenByNoise:
     choose: Callable[[Measurement], PostProcess] = by_public_totals
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """Raises `MethodError` if the rule answers anything but a post-process."""
+        """Apply the post-process that the rule chooses.
+
+        Raises:
+            MethodError: the rule answers anything but a post-process.
+        """
         post = self.choose(measurement)
         if not isinstance(post, PostProcess):
             raise MethodError(
@@ -78,7 +82,7 @@ class ChosenByNoise:
 
 @dataclass(frozen=True)
 class ChosenByStatistic:
-    """Measures one statistic t of the truth, chooses by it, and runs the chosen mechanism alone.
+    """A mechanism that measures one statistic t of the truth, and runs the mechanism that t chooses alone.
 
         t' = t(D) + X,  P(X = k) ~ exp(-|k| eps2 / sensitivity);   release (t', M_choose(t')(D)).
 
@@ -119,7 +123,7 @@ class ChosenByStatistic:
 
     @property
     def epsilon(self) -> Fraction:
-        """Total privacy loss of one release, exactly."""
+        """The total privacy loss of one release, exactly."""
         return max(candidate.epsilon for candidate in self.candidates) + exact(self.choice_epsilon)
 
     def release(
@@ -153,7 +157,7 @@ class ChosenByStatistic:
 
 @dataclass(frozen=True)
 class ChosenByScore:
-    """Runs all candidates, scores each answer by its error against the truth, and releases the least noisy score's.
+    """A mechanism that runs all candidates, scores their answers by errors, and releases that of the least noisy score.
 
         release  r_I,   I = the least i that minimises  q_i(D) + X_i,
         q_i(D)  = sum over regions of all L levels, s = 0..K, of |N_D(s) - N_r_i(s)|,   N(s) = groups of size >= s,
@@ -176,7 +180,7 @@ class ChosenByScore:
     **Why not eps + eps2**, as the paper says: that needs each candidate to run on data of its own. Let two candidates
     each answer well or badly from the same bit, badly with probability q under D and q / e^eps under D'. The release is
     bad only if both are: probability q^2 against q^2 / e^(2 eps), a loss of 2 eps however small eps2 is. Shown in
-    fractions by `tests/test_choosing.py::test_counter_example_to_the_published_accounting`.
+    fractions by `tests/test_choosing_score.py::test_counter_example_to_the_published_accounting`.
 
     Fractional answers are scored as rounded to the nearest integers, and released as they are. The reason names the
     chosen candidate; scores, noisy ones too, are not released.
@@ -203,7 +207,7 @@ class ChosenByScore:
 
     Source: Kuo et al. 2018, algorithm selection, after Chaudhuri et al. 2011, whose theorem uses disjoint parts of the
     data; report-noisy-max: Dwork and Roth 2014, section 3.3. The steps are shown by
-    `tests/test_choosing.py::test_sensitivity_of_scores` and `test_noisy_choice_loses_at_most_its_epsilon`.
+    `tests/test_choosing_score.py::test_sensitivity_of_scores` and `test_noisy_choice_loses_at_most_its_epsilon`.
     """
 
     candidates: Sequence[Mechanism]
@@ -215,7 +219,7 @@ class ChosenByScore:
 
     @property
     def epsilon(self) -> Fraction:
-        """Total privacy loss of one release, exactly."""
+        """The total privacy loss of one release, exactly."""
         return sum((candidate.epsilon for candidate in self.candidates), exact(self.choice_epsilon))
 
     def release(
@@ -253,7 +257,7 @@ class ChosenByScore:
 
 
 def _released(candidate: Mechanism, truth: CountOfCounts, source: Source, time_limit: float | None) -> Result:
-    """What the candidate answers; its own refusal is a failure, for the others are paid for."""
+    """Run a candidate. Its refusal is a failed result and not an error, because the other candidates are paid for."""
     try:
         return candidate.release(truth, source, None, time_limit)
     except PgsrError as error:

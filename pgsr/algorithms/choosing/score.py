@@ -1,4 +1,4 @@
-"""What choosing by noisy scores rests on: an integer score of known sensitivity, and noise of its own for everyone."""
+"""The basis of choosing by noisy scores: an integer score of known sensitivity, and a stream of noise per candidate."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ _LARGEST_ROW = 2.0**60
 
 @dataclass(frozen=True)
 class Branch:
-    """The noise of candidate `number`: `source` asked for "<view>, candidate <number>" in place of the view.
+    """The source of noise of candidate `number`: it asks `source` for "<view>, candidate <number>", not for "<view>".
 
     Different candidates thus ask for different streams, always, even where they measure the same view; and no view is
     named like that, so none is shared with a measurement outside. `Secure` stays secure, `Seeded` repeats.
@@ -41,7 +41,7 @@ class Branch:
 
 
 def score(truth: CountOfCounts, estimate: Estimate) -> int | None:
-    """Distance of the estimate, rounded to integers, to the truth: not private, and never released.
+    """Compute the distance of the estimate, rounded to integers, to the truth. It has no noise and is never released.
 
         sum over all regions, s = 0..K, of |N(s) - N'(s)|,   N(s) = number of groups of size s or more.
 
@@ -59,7 +59,7 @@ def score(truth: CountOfCounts, estimate: Estimate) -> int | None:
         200
 
     Source: Kuo et al. 2018, section 3.2. Sensitivity = number of levels:
-    `tests/test_choosing.py::test_sensitivity_of_scores`.
+    `tests/test_choosing_score.py::test_sensitivity_of_scores`.
     """
     values = estimate.as_counts
     n_regions, n_sizes = truth.hierarchy.n_regions, truth.max_size + 1
@@ -79,19 +79,19 @@ def score(truth: CountOfCounts, estimate: Estimate) -> int | None:
 
 
 def draw(law: DoubleGeometric, source: Source, identity: StreamId) -> int:
-    """One draw from a stream of its own."""
+    """Draw one number from a stream of its own."""
     noise = np.zeros(1, np.int64)
     law.add_to(noise, source.stream(identity))
     return int(noise[0])
 
 
 def _integers(block: np.ndarray) -> np.ndarray | None:
-    """The block rounded to int64, or None if a running sum of it could wrap."""
+    """Round the block to int64; return None if a running sum of it could overflow."""
     if not np.isfinite(block).all() or (np.abs(block.astype(np.float64)).sum(axis=1) > _LARGEST_ROW).any():
         return None
     return block.astype(np.int64) if block.dtype.kind in "iu" else np.rint(block).astype(np.int64)
 
 
 def _exact_sum(values: np.ndarray) -> int:
-    """Sum of non-negative int64 of up to 2^31 cells; halves are added apart, so that none wraps."""
+    """Add up non-negative int64 of up to 2^31 cells; high and low halves are added apart, so that neither overflows."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

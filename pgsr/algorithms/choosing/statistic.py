@@ -1,4 +1,4 @@
-"""Integer statistics of the truth with a stated sensitivity."""
+"""The integer statistics of the truth, each with a stated sensitivity."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pgsr.histogram import CountOfCounts
 
 @dataclass(frozen=True)
 class Statistic:
-    """An integer of the truth that moves by `sensitivity` at most when one entity joins or leaves a group.
+    """An integer computed from the truth; an entity that joins or leaves a group changes it by `sensitivity` at most.
 
     With `totals="noisy"` candidates this must hold for one empty group more or less as well.
 
@@ -29,11 +29,11 @@ class Statistic:
 
 
 def distinct_sizes(truth: CountOfCounts) -> int:
-    """Number of sizes that occur in the root; sensitivity 1.
+    """Count the sizes that occur in the root; the sensitivity is 1.
 
     An entity moves one group from s to s + 1. Size s may vanish (-1) and size s + 1 may appear (+1); no other cell
     changes, so the sum of both is -1, 0 or 1. At K nothing changes, and an empty group adds size 0 at most.
-    Shown by `tests/test_choosing.py::test_sensitivity_of_distinct_sizes`.
+    Shown by `tests/test_choosing_score.py::test_sensitivity_of_distinct_sizes`.
     """
     return int(np.count_nonzero(truth.rows(0, 1)))
 

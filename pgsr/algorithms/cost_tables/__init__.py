@@ -1,4 +1,4 @@
-"""M_H by the published dynamic program: a table of costs for every region and size.
+"""The published dynamic program for M_H: a table of costs for every region and size.
 
     minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
     subject to  x[r, s] = sum over children c of x[c, s],    x >= 0 integer,    sum over s of x[root, s] = G.

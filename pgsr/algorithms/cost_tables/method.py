@@ -1,4 +1,4 @@
-"""M_H^dp as printed: the dynamic program on cost tables of windows around the noisy counts."""
+"""The mechanism M_H^dp as printed: the dynamic program on cost tables of windows around the noisy counts."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ _BYTES_PER_ENTRY = 40  # of a table while it is combined: costs, slopes, order a
 
 @dataclass(frozen=True)
 class CostTables(GatedMethod):
-    """M_H by the published dynamic program: one table of costs for every region and size.
+    """The method that solves M_H by the published dynamic program: one table of costs for every region and size.
 
         tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),                              v in D[r, s]
         phi[r, s](v) = min sum over children c of tau[c, s](x[c])  subject to  sum_c x[c] = v,   0 at leaves
@@ -132,7 +132,7 @@ class CostTables(GatedMethod):
 
 
 def _optimum(problem: Problem, within: Domains, step: Step, deadline: Deadline) -> np.ndarray:
-    """The cheapest values inside the domains; shape (regions, K + 1)."""
+    """Find the cheapest values inside the domains; shape (regions, K + 1)."""
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     roots, splits = [], []
     for size in range(n_sizes):
@@ -151,7 +151,7 @@ def _optimum(problem: Problem, within: Domains, step: Step, deadline: Deadline) 
 
 
 def _subtree(problem: Problem, within: Domains, size: int, step: Step, deadline: Deadline) -> tuple[np.ndarray, list]:
-    """The root's table for one size, and how every inner region splits its value, by region."""
+    """Compute the root's table for one size, and how every inner region splits its value, by region."""
     tree = problem.hierarchy
     y, w = problem.target[:, size], problem.w
     low, high = within.low[:, size], within.high[:, size]
@@ -178,7 +178,7 @@ def _subtree(problem: Problem, within: Domains, size: int, step: Step, deadline:
 
 
 def _too_large(problem: Problem, within: Domains) -> str | None:
-    """Why these tables cannot be built, or None."""
+    """Say why these tables cannot be built, or return None."""
     tree, widths = problem.hierarchy, within.widths
     farthest = np.maximum(np.abs(within.low - problem.target), np.abs(within.high - problem.target)).astype(float)
     if float((problem.w[:, None] * farthest**2).sum()) > _LARGEST_COST:

@@ -1,4 +1,4 @@
-"""One step of the dynamic program on cost tables: from the children's tables to the cheapest split of every value."""
+"""The step of the dynamic program on cost tables that computes the cheapest split of every value among the children."""
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ _NO_SLOPE = np.iinfo(np.int64).max  # from the end of one table to the start of 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Cost tables side by side: table c gives the costs of the values low[c], low[c] + 1, ..., high[c].
+    """A list of cost tables: table c gives the costs of the values low[c], low[c] + 1, ..., high[c].
 
     Attributes:
         low: shape (tables,), int64.
@@ -31,7 +31,7 @@ class Tables:
 
     @classmethod
     def of(cls, low: Sequence[int] | np.ndarray, tables: Sequence[Sequence[int] | np.ndarray]) -> "Tables":
-        """From one array per table.
+        """Make the tables from one array of costs per table.
 
         Example:
             >>> Tables.of([0, 2], [[4, 1, 0], [7, 9]]).high
@@ -42,7 +42,7 @@ class Tables:
 
     @classmethod
     def quadratic(cls, y: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray) -> "Tables":
-        """w[c] (v - y[c])^2 for v = low[c]..high[c]: the tables of leaves."""
+        """Make the tables of leaves, with costs w[c] (v - y[c])^2 for v = low[c]..high[c]."""
         start = np.concatenate([[0], np.cumsum(high - low + 1)])
         length = np.diff(start)
         costs = np.repeat(low - start[:-1] - y, length)
@@ -60,13 +60,13 @@ class Tables:
         return len(self.low)
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """The costs of one table after the other."""
+        """Iterate over the tables; each is an array of costs."""
         return iter(np.split(self.costs, self.start[1:-1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """The cheapest splits of the values low, low + 1, ...
+    """The costs of the cheapest splits of the values low, low + 1, ..., and the splits themselves.
 
     Attributes:
         low: the smallest value.
@@ -81,14 +81,14 @@ class Combined:
 
 @runtime_checkable
 class Step(Protocol):
-    """How phi is computed. A new one is any object with these two methods; see `pgsr.models.TableConstraints`."""
+    """A way to compute phi: an object with these two methods; `pgsr.models.TableConstraints` is another."""
 
     def unavailable(self) -> Result | None:
-        """None, or the result of every solve because a package is missing."""
+        """Give the result of every solve if a package is missing, or None."""
         ...
 
     def combine(self, tables: Tables, low: int, high: int, deadline: Deadline) -> Combined:
-        """For every v = low..high, each of which the tables can reach,
+        """Compute for every v = low..high, each of which the tables can reach,
 
             phi(v) = min sum_c tables[c](x[c])  subject to  sum_c x[c] = v,  x[c] in low[c]..high[c].
 
@@ -100,7 +100,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class SlopeMerge:
-    """phi of convex tables by one stable sort of all their slopes.
+    """A step that computes phi of convex tables by one stable sort of all their slopes.
 
     A convex table is its first cost and its non-decreasing slopes tau(v + 1) - tau(v). The cheapest way from the
     smallest sum to a larger one takes the slopes of all tables in increasing order, so that the order of the slopes
@@ -135,7 +135,7 @@ class SlopeMerge:
 
 @dataclass(frozen=True)
 class SlopeGreedy:
-    """phi of convex tables one value at a time, as printed.
+    """A step that computes phi of convex tables one value at a time, as the paper prints it.
 
     Every child starts at its cheapest value, where phi is the sum of the minima. From there one child at a time is
     increased, always the one whose cost rises least, and likewise decreased. Ties: the first child is increased first
@@ -164,7 +164,7 @@ class SlopeGreedy:
 def _walk(
     tables: Tables, begin: np.ndarray, sign: int, n_steps: int, deadline: Deadline
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move one child at a time by `sign`, the cheapest move first: who moved, and what each move cost."""
+    """Move one child at a time by `sign`, the cheapest move first; return which child moved, and the cost of each."""
     costs = [table.tolist() for table in tables]
     position = begin.tolist()
     heap: list[tuple[int, int]] = []
@@ -189,7 +189,7 @@ def _walk(
 
 
 def _nested(base: np.ndarray, cost: int, slopes: np.ndarray, grows: np.ndarray, low: int, high: int) -> Combined:
-    """The values low..high of the splits that begin at `base` and in which table `grows[k]` takes the next unit."""
+    """Make the splits of the values low..high that begin at `base`, where table `grows[k]` takes the next unit."""
     n_tables = len(base)
     skipped, last = low - int(base.sum()), high - int(base.sum())
     costs = cost + np.concatenate([[0], np.cumsum(slopes[:last])])

@@ -1,4 +1,4 @@
-"""Which values the dynamic program on cost tables offers to every region and size."""
+"""The values that the dynamic program on cost tables considers for every region and size."""
 
 import math
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ class Domains:
 
     @property
     def widths(self) -> np.ndarray:
-        """Number of values; shape (regions, K + 1)."""
+        """The number of values of every interval; shape (regions, K + 1)."""
         return self.high - self.low + 1
 
     def bound(self, x: np.ndarray, total: int) -> int:
-        """How many cells of x lie at an end of their interval that is neither 0 nor G."""
+        """Count the cells of x that lie at an end of their interval which is neither 0 nor G."""
         return int((((x == self.low) & (x > 0)) | ((x == self.high) & (x < total))).sum())
 
 
 def domains(problem: Problem, window: Window) -> Domains:
-    """The values D[r, s] of the dynamic program, always with a feasible point.
+    """Compute the domains D[r, s] of the dynamic program, which always contain a feasible point.
 
     1. A region's own window is {y - delta[r], ..., y + delta[r]}, its ends moved into 0..G. So a window that lies below
        0 is {0}, and one above G is {G}. A region of weight 0 was not measured and has the window 0..G.
@@ -66,7 +66,9 @@ def domains(problem: Problem, window: Window) -> Domains:
 
 
 def half_widths(problem: Problem, window: Window) -> list[int]:
-    """delta of every region; the paper's is 3 ceil(2 lambda^2), lambda = sensitivity / (epsilon of the level).
+    """Compute delta of every region.
+
+    The paper's is 3 ceil(2 lambda^2), with lambda = sensitivity / (epsilon of the level).
 
     Three times the variance of the noise, in exact fractions. (Not three standard deviations: it is far wider.)
     """

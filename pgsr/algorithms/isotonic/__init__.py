@@ -1,4 +1,4 @@
-"""Isotonic regression: the nearest non-decreasing vector, one region at a time (H_c and H_g).
+"""The isotonic regression of one region at a time (H_c and H_g): the nearest non-decreasing vector.
 
     minimise    sum_i |x[i] - y[i]|^norm    subject to    lower <= x[0] <= x[1] <= ... <= upper.
 

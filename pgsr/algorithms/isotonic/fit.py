@@ -1,4 +1,4 @@
-"""Every region alone: its groups from its noisy vector (the paper's H_c and H_g methods)."""
+"""The estimation of every region's groups from its own noisy vector (the paper's H_c and H_g methods)."""
 
 import os
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from pgsr.views import View
 
 @dataclass(frozen=True)
 class IsotonicFit:
-    """How the groups of one region are estimated from its noisy vector and its public number of groups G.
+    """A way to estimate the groups of one region from its noisy vector and its public number of groups G.
 
     H_c, cumulative: cells 0..K-1 are fitted by non-decreasing values in [0, G], cell K is G; differences are counts.
     H_g, ranked: the G sizes are fitted by non-decreasing values in [min_size, K].
@@ -50,7 +50,7 @@ class IsotonicFit:
             raise MethodError(f"min_size={self.min_size!r} is not a size; give 0 or a public smallest size")
 
     def refusal(self, measurement: Measurement, levels: Iterable[int]) -> str | None:
-        """None, or why the regions of these levels cannot be fitted."""
+        """Say why the regions of these levels cannot be fitted, or return None."""
         require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if measurement.public is Totals.ROOT:
             return "isotonic fits need every region's number of groups; measure with Geometric(..., totals='regions')"
@@ -63,7 +63,7 @@ class IsotonicFit:
         return None
 
     def groups(self, measurement: Measurement, region: int) -> Groups:
-        """The groups of one measured region; `refusal` says beforehand whether it can be fitted."""
+        """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""
         view = measurement.view_of(int(measurement.hierarchy.level_of[region]))
         total = int(measurement.region_totals[region])
         row = measurement.values[region]
@@ -72,7 +72,7 @@ class IsotonicFit:
         return self._from_ranked(row, measurement.max_size)
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
-        """`groups` of many regions, on all cores (the compiled loops release Python's lock)."""
+        """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(lambda region: self.groups(measurement, region), regions))
 

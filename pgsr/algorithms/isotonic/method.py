@@ -1,4 +1,4 @@
-"""Isotonic problems, solved and certified region by region."""
+"""The method for isotonic problems, which solves and certifies them region by region."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ _UNBOUNDED = 2**61
 
 @dataclass(frozen=True)
 class Isotonic(GatedMethod):
-    """Solves `Problem.isotonic`: every region alone, the nearest non-decreasing vector (H_c and H_g).
+    """The method that solves `Problem.isotonic`: the nearest non-decreasing vector of every region (H_c and H_g).
 
         minimise    sum_i |x[i] - y[i]|^norm
         subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed,

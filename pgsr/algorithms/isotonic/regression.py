@@ -1,4 +1,4 @@
-"""Isotonic regression: the nearest non-decreasing vector."""
+"""The algorithms of isotonic regression, which find the nearest non-decreasing vector."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from pgsr.parallel import share
 
 
 class Optimum(StrEnum):
-    """Which of the many L1 optima. All have the same distance to the noisy values, and different errors."""
+    """The choice among the many L1 optima. All have the same distance to the noisy values, and different errors."""
 
     SMALLEST = "smallest"
     LARGEST = "largest"
@@ -18,7 +18,7 @@ class Optimum(StrEnum):
 
 
 def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimum.SMALLEST) -> np.ndarray:
-    """The nearest non-decreasing vector in absolute values, within bounds.
+    """Find the nearest non-decreasing vector in absolute values, within bounds.
 
         minimise    sum_i |x[i] - y[i]|
         subject to  lower <= x[0] <= x[1] <= ... <= upper.
@@ -59,7 +59,7 @@ def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimu
 
 
 def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray, np.ndarray]:
-    """`isotonic_l2` of one long vector as runs: integer values, and how many cells have each; shapes (runs,).
+    """Compute `isotonic_l2` of one long vector as runs: the integers, and how many cells have each; shapes (runs,).
 
     Memory beyond y grows with the number of blocks only.
     """
@@ -74,7 +74,7 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
 
 
 def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """The real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
+    """Compute the real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
     from pgsr.algorithms.isotonic.kernel import l2_blocks
 
     y = np.ascontiguousarray(y, np.int64)
@@ -99,7 +99,7 @@ def _check_pooled(y: np.ndarray) -> None:
 
 
 def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Row by row, the nearest non-decreasing integers within bounds.
+    """Find, row by row, the nearest non-decreasing integers within bounds.
 
         minimise    sum_i (x[i] - y[i])^2
         subject to  lower <= x[0] <= x[1] <= ... <= upper,  x integer.

@@ -1,4 +1,4 @@
-"""M_c: cumulative counts that are monotone and add up, in squares or absolute values; the relaxed optimum.
+"""The relaxed optimum of M_c: cumulative counts that are monotone and add up, in squares or absolute values.
 
     minimise    sum over regions r, sizes s of  w[r] |x[r, s] - y[r, s]|^norm
     subject to  x[r, s] = sum over children c of x[c, s],    0 <= x[r, 0] <= ... <= x[r, K],

@@ -1,4 +1,4 @@
-"""Two ways up the dual of joint least squares: Newton's method, and accelerated gradients as a check on it."""
+"""The ascent of the dual of joint least squares: by Newton's method, or by accelerated gradients as a check on it."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _GRADIENT_PATIENCE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A feasible x, shape (regions, K + 1), and the prices it comes from."""
+    """A feasible x, shape (regions, K + 1), and the prices it is computed from."""
 
     x: np.ndarray
     point: Point
@@ -51,7 +51,7 @@ def maximise(
 
 
 class _Accelerated:
-    """Accelerated gradients in the metric of the Hessian with every cell a block of its own.
+    """A method of accelerated gradients, in the metric of the Hessian with one block per cell.
 
     No Hessian exceeds that metric, so a step of 1 never overshoots. With p the last steps and q the points at which
     gradients are taken,

@@ -1,4 +1,4 @@
-"""Duals of joint problems on cumulative counts: prices of consistency, and Newton's method on them."""
+"""The duals of joint problems on cumulative counts in the prices of consistency, and Newton's method on them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Prices, shape (nodes, cells), with the dual's value and gradient there, and the leaves' part of the objective."""
+    """A point of the dual: prices, shape (nodes, cells), with the dual's value and gradient, and the leaves' costs."""
 
     prices: np.ndarray
     value: float
@@ -55,7 +55,7 @@ class TreeDual(ABC):
     """
 
     least = 0.0
-    """Added to the Hessian's diagonal."""
+    """The number added to the Hessian's diagonal."""
 
     preconditioner: type[Preconditioner] = TreeDiagonal
 
@@ -106,10 +106,10 @@ class TreeDual(ABC):
 
     @abstractmethod
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
-        """Minimise at these prices; the costs of leaves and nodes. Sets the arrays listed above and `change`."""
+        """Minimise over leaves and nodes at these prices; return both costs. Sets the arrays above and `change`."""
 
     def at(self, prices: np.ndarray) -> Point:
-        """The dual at these prices."""
+        """Evaluate the dual at these prices."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         leaves, nodes = self.fit(prices)
@@ -121,7 +121,7 @@ class TreeDual(ABC):
         return self._last
 
     def beyond(self, point: Point) -> np.ndarray:
-        """By how much the sums of the leaves exceed c; shape (nodes, cells)."""
+        """Compute by how much the sums of the leaves exceed c; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         beyond, tree = np.empty(self.shape), (self.child_from, self.child)
@@ -129,7 +129,7 @@ class TreeDual(ABC):
         return beyond
 
     def feasible(self, point: Point) -> np.ndarray:
-        """The leaves at these prices, brought to the public total and added upwards; shape (regions, K + 1)."""
+        """Bring the leaves at these prices to the public total, and add them upwards; shape (regions, K + 1)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         if point is not self._last:
@@ -154,7 +154,7 @@ class TreeDual(ABC):
         return x
 
     def better(self, point: Point) -> Point | None:
-        """The next point of Newton's method; None if rounding allows no ascent."""
+        """Find the next point of Newton's method; None if rounding leaves no ascent."""
         direction = self.direction(point.gradient)
         slope = float(np.vdot(point.gradient, direction))
         if not slope > 0.0:
@@ -170,7 +170,7 @@ class TreeDual(ABC):
         return None
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """An approximate Newton direction by preconditioned conjugate gradients."""
+        """Compute an approximate Newton direction by preconditioned conjugate gradients."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         product, direction = np.zeros((2, *self.shape))
@@ -206,7 +206,7 @@ class TreeDual(ABC):
         return range(len(self.chunk_node)), self.y.size // len(self.chunk_node)
 
     def multipliers(self, point: Point) -> Multipliers:
-        """The prices of all inner regions: those taken out have their parent's."""
+        """Collect the prices of all inner regions; a region that was taken out has its parent's."""
         n_inner, totals = self.problem.hierarchy.n_inner, self.problem.stated_totals
         prices = np.zeros((n_inner, self.problem.target.shape[1]))
         prices[:, : self.n] = point.prices[self.node_of]
@@ -214,7 +214,7 @@ class TreeDual(ABC):
 
 
 class SquaresDual(TreeDual):
-    """The costs are sum over cells of w (x - y)^2: isotonic regressions, and c = y + (p[parent] - p) / 2w.
+    """The dual for costs sum over cells of w (x - y)^2: isotonic regressions, and c = y + (p[parent] - p) / 2w.
 
     Args:
         problem: says tree, y, totals, and weights per region.
@@ -258,7 +258,7 @@ class SquaresDual(TreeDual):
         return float(cost.sum()), float(spent.sum()) + self.constant
 
     def estimated_gap(self, point: Point) -> float:
-        """About the relative gap of `feasible`, without forming it: exact but for the step to the public total."""
+        """Estimate the relative gap of `feasible` without forming it; only the step to the public total is ignored."""
         from pgsr.algorithms.m_c import squares_kernel as kernels
 
         cost, beyond = np.zeros(self.shape[0]), self.beyond(point)
@@ -275,7 +275,7 @@ class SquaresDual(TreeDual):
 
 
 def cumulative_counts_exceed(problem: Problem) -> str | None:
-    """Why cumulative counts this large cannot be worked on in floating point, or None."""
+    """Say why cumulative counts this large cannot be worked on in floating point, or return None."""
     totals = problem.stated_totals
     if max(int(np.abs(problem.target).max()), 0 if totals is None else int(totals.max())) > _LARGEST_VALUE:
         return "cumulative counts exceed 2^45, so their fractions have too few digits"
@@ -283,7 +283,7 @@ def cumulative_counts_exceed(problem: Problem) -> str | None:
 
 
 def _contracted(tree: Hierarchy, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The inner regions that are nodes, the node of every inner region, and that above every leaf."""
+    """Find the inner regions that are nodes, the node of every inner region, and the node above every leaf."""
     if tree.n_levels == 1:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64)
     is_node = w[: tree.n_inner] > 0
@@ -296,7 +296,7 @@ def _contracted(tree: Hierarchy, w: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def _chunk_starts(leaf_node: np.ndarray) -> np.ndarray:
-    """Where chunks of leaves begin: at a new node, and after so many of one."""
+    """Find where chunks of leaves begin: at every new node, and after so many leaves of one."""
     new = np.append(True, leaf_node[1:] != leaf_node[:-1])
     runs = np.flatnonzero(new)
     position = np.arange(len(leaf_node)) - np.repeat(runs, np.diff(np.append(runs, len(leaf_node))))

@@ -1,4 +1,4 @@
-"""One proximal step of the joint L1 problem on cumulative counts, as a smooth dual for Newton's method."""
+"""The proximal step of the joint L1 problem on cumulative counts, as a smooth dual for Newton's method."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _LEAST = 3e-2
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """How far a point is from the end of its proximal step, without forming the feasible point it leads to.
+    """The distance of a point from the end of its proximal step, computed without the feasible point it leads to.
 
     Attributes:
         error: the step's objective at the sums of the leaves, minus its dual value; at least 0 up to rounding.
@@ -28,7 +28,7 @@ class Accuracy:
 
 
 class ProximalDual(TreeDual):
-    """The costs are sum over cells of  w |x - y| + w rho / 2 (x - centre)^2.
+    """The dual for costs sum over cells of w |x - y| + w rho / 2 (x - centre)^2.
 
     Near a kept centre the answer of the L1 problem is unique, and its dual is once differentiable: a node's value is a
     soft threshold, a leaf's a priced chain of lines and kinks, see `absolute_kernel`. Blocks that sit at one of their y
@@ -50,7 +50,7 @@ class ProximalDual(TreeDual):
             self.constant = float(problem.w[0]) * abs(problem.root_total - int(y[0, -1]))
 
     def towards(self, x: np.ndarray, rho: float) -> None:
-        """The next step starts at x, shape (regions, K + 1)."""
+        """Set the centre of the next step to x, shape (regions, K + 1)."""
         tree = self.problem.hierarchy
         self.rho = rho
         self.leaf_centre = np.ascontiguousarray(x[tree.leaves], float)
@@ -74,7 +74,7 @@ class ProximalDual(TreeDual):
         return float(cost.sum()), float(spent.sum()) + self.constant
 
     def accuracy(self, point: Point) -> Accuracy:
-        """Of the point that `at` was called with last."""
+        """Compute the accuracy of the point that `at` was called with last."""
         from pgsr.algorithms.m_c import absolute_kernel as kernels
 
         beyond, cost = self.beyond(point), np.zeros((self.shape[0], 2))

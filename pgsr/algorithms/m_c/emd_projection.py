@@ -120,7 +120,7 @@ class _Best:
         self.prices: Multipliers | None = None
 
     def offer(self, dual: TreeDual, point: Point) -> np.ndarray:
-        """Judge the answer and the prices at this point; returns the feasible answer they lead to."""
+        """Judge the answer and the prices at this point; return the feasible answer they lead to."""
         x = dual.feasible(point)
         value = float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
         if value < self.objective:
@@ -137,7 +137,7 @@ class _Best:
 
 
 def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
-    """Both stages, until the gap is proved or time is up."""
+    """Run both stages until the gap is proved or time is up."""
     problem = best.problem
     x, prices = _reweighted(best, deadline)
     dual, rho, share = ProximalDual(problem), _RHO, 0.1
@@ -155,7 +155,7 @@ def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
 
 
 def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
-    """The first stage: a feasible point, and prices, shape (nodes, cells)."""
+    """Run the first stage, reweighted least squares; return a feasible point, and prices of shape (nodes, cells)."""
     problem = best.problem
     y, w = problem.target, problem.w[:, None].astype(float)
     x, prices, width, dual = None, None, _WIDEST, SquaresDual(problem)
@@ -175,7 +175,7 @@ def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray
 
 
 def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
-    """Prices that differ from those above by no more than a node's weight, as optimal ones do.
+    """Limit prices so that each differs from the one above by at most the node's weight, as optimal ones do.
 
     If they differ by more, a cell of the node pays to run away, and the bound is ruined.
     """
@@ -188,7 +188,7 @@ def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
 
 
 def _proximal_step(dual: ProximalDual, prices: np.ndarray, enough: float, deadline: Deadline) -> Point:
-    """Newton's method until the step's error is small beside its movement, or small enough for the gap asked for."""
+    """Run Newton's method until the step's error is small beside its movement, or small enough for the gap asked."""
     point = dual.at(prices)
     for _ in range(_STEPS):
         accuracy = dual.accuracy(point)
@@ -202,7 +202,7 @@ def _proximal_step(dual: ProximalDual, prices: np.ndarray, enough: float, deadli
 
 
 def _judged(problem: Problem, best: _Best, spent: float) -> Result:
-    """The result, from the certificate of the best point and the best prices."""
+    """Make the result from the certificate of the best point and the best prices."""
     tree, seconds = problem.hierarchy, Seconds(solve=spent)
     estimate = Estimate(tree, View.CUMULATIVE, best.x)
     certificate: Certificate = certify(best.problem, estimate, best.prices)

@@ -1,4 +1,4 @@
-"""Approximate inverses of the Hessian of a dual, for conjugate gradients."""
+"""The approximate inverses of the Hessian of a dual, for conjugate gradients."""
 
 from functools import cache
 from typing import Protocol
@@ -9,7 +9,7 @@ from pgsr.parallel import share, share_levels
 
 
 class Hessian(Protocol):
-    """What of a dual makes its generalised Hessian; the formula stands at the top of `tree_kernel`.
+    """The parts of a dual that make its generalised Hessian; the formula stands at the top of `tree_kernel`.
 
     Attributes:
         shape: number of nodes and of cells.
@@ -56,12 +56,12 @@ class Preconditioner(Protocol):
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
     ) -> float:
-        """x += step * direction, rest -= step * product, out = M^-1 rest (may be `product`); returns rest . out."""
+        """Do x += step * direction, rest -= step * product, out = M^-1 rest (may be `product`); return rest . out."""
         ...
 
 
 class TreeDiagonal:
-    """M is the Hessian with the leaves' part of every node replaced by its diagonal: every cell is a tree on its own.
+    """A preconditioner in which the leaves' part of every node is diagonal, so that every cell is a tree alone.
 
     Exact where every block is a single cell, and insensitive to how much rates differ between cells. Blocks of many
     cells make it poor: on values that are equal in all cells and nodes, such a block adds its length times what its
@@ -88,7 +88,7 @@ class TreeDiagonal:
 
 
 class TwoLevel:
-    """M is the Hessian on values that are constant on aggregates of cells, and a tree for every cell on what is left.
+    """A preconditioner of two levels: values constant on aggregates of cells, and a tree per cell for the rest.
 
     With Z the indicators of the aggregates at every node, P = Z (Z' Z)^-1 Z' the means over them,
 
@@ -192,7 +192,7 @@ def added_up(terms: np.ndarray) -> float:
 
 @cache
 def aggregates(n: int) -> np.ndarray:
-    """Where aggregates of n cells begin, and n: their lengths grow by a constant factor, the last cell is one alone.
+    """Compute where aggregates of n cells begin, and n; lengths grow by a constant factor, the last cell is alone.
 
     Small sizes, whose counts are large beside the noise, have short blocks. There are about 16 + n / 64 aggregates and
     never more than 48, for every node takes their square in memory and their cube in time. Read only.
@@ -204,7 +204,7 @@ def aggregates(n: int) -> np.ndarray:
 
 
 def _growth(n: int, wanted: int) -> float:
-    """The factor at which lengths grow if at most `wanted` - 1 of them cover n cells."""
+    """Find the factor by which lengths grow so that at most `wanted` - 1 aggregates cover n cells."""
     low, high = 1.0, 2.0
     for _ in range(50):
         factor = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The relaxed optimum of M_c, proved: Newton's method on the prices of consistency."""
+"""The relaxed optimum of M_c with a proof, by Newton's method on the prices of consistency."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""M_H: counts with the root's public total, exactly and in integers.
+"""The exact integer optimum of M_H: counts with the root's public total.
 
     minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
     subject to  x[r, s] = sum over children c of x[c, s],    x >= 0 (integer),    sum over s of x[root, s] = G.

@@ -1,4 +1,4 @@
-"""M_H for hierarchies that do not fit in memory: block of sizes by block of sizes, on one machine or a cluster."""
+"""The solution of M_H for hierarchies beyond memory, by blocks of sizes, on one machine or a cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ _BLOCK_CELLS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class SizeBlocks:
-    """M_H with the root's total, for noisy counts that are read block by block of sizes.
+    """An M_H problem with the root's total, whose noisy counts are read block by block of sizes.
 
     Attributes:
         hierarchy: the regions.
@@ -56,7 +56,7 @@ class SizeBlocks:
 
     @classmethod
     def of(cls, problem: Problem) -> "SizeBlocks":
-        """An M_H problem in memory."""
+        """Make the blocks of an M_H problem in memory."""
         reason = TreeProjection().supports(problem)
         if reason is None and not (problem.integer and problem.totals is Totals.ROOT):
             reason = f"{problem.label} is relaxed or has no total"
@@ -72,7 +72,7 @@ class SizeBlocks:
 
 @dataclass(frozen=True)
 class CountFile:
-    """Counts of all regions and sizes in a .npy file, of which blocks of sizes are read and written.
+    """A .npy file of the counts of all regions and sizes, of which blocks of sizes are read and written.
 
     `create` lays the file out size by size, so that a block is one piece of the file. Files in the other order are read
     as well, in as many pieces as there are regions.
@@ -91,7 +91,7 @@ class CountFile:
 
     @classmethod
     def create(cls, path: str | Path, n_regions: int, n_sizes: int) -> "CountFile":
-        """A file of zeros; an older one is replaced."""
+        """Make a file of zeros; an older one is replaced."""
         np.lib.format.open_memmap(path, "w+", np.int64, (n_regions, n_sizes), fortran_order=True)
         return cls(str(path))
 
@@ -106,7 +106,7 @@ class CountFile:
 
 @dataclass(frozen=True)
 class StreamedResult:
-    """How a streamed solve ended; the answer itself went to the sink.
+    """The outcome of a streamed solve, without the answer, which went to the sink.
 
     Attributes:
         status: OPTIMAL if every block is feasible, adds up to the total and no exchange within or across blocks pays.
@@ -138,7 +138,7 @@ class StreamedResult:
 
 @dataclass(frozen=True)
 class StreamedTreeProjection:
-    """`TreeProjection` for data that come in blocks of sizes: the same proved integer optimum in bounded memory.
+    """A `TreeProjection` for data in blocks of sizes: the same proved integer optimum in bounded memory.
 
     Sizes meet only in the root's total. One price of the root couples them, and Newton's method finds it: each pass
     reads every block once, solves its trees at the price of that pass, and returns what the roots take, how it changes
@@ -197,7 +197,7 @@ class StreamedTreeProjection:
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
-    """What one block says at one price of the root; windows are missing at an infinite one."""
+    """The results of one block at one price of the root; windows are missing at an infinite price."""
 
     demand: RootDemand
     windows: Windows | None
@@ -206,7 +206,7 @@ class _Priced:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """What one block of the answer is worth, and the ends of its exchange test; None if an exchange inside it pays."""
+    """The objective of one block of the answer, and the ends of its exchange test; None if an exchange in it pays."""
 
     objective: int
     violations: dict[str, int]
@@ -215,7 +215,7 @@ class _Judged:
 
 @dataclass(eq=False)
 class _Stream:
-    """One solve: what is known of all blocks together."""
+    """The state of one solve: what is known of all blocks together."""
 
     part: "_Part"
     total: int
@@ -270,7 +270,7 @@ class _Stream:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What a block needs to know, light enough to be sent with every task: the tree has no names."""
+    """The part of a problem that a block needs, small enough to be sent with every task: the tree has no names."""
 
     tree: Hierarchy
     weights: np.ndarray
@@ -320,7 +320,7 @@ class _Part:
 
 
 def _judged(problem: Problem, x: np.ndarray) -> _Judged:
-    """Recomputed from data and answer alone, as `certify` does."""
+    """Compute the certificate from data and answer alone, as `certify` does."""
     estimate = Estimate(problem.hierarchy, View.COUNTS, x)
     ends = exchange_prices(problem.hierarchy, problem.w, x, problem.target)
     return _Judged(int(objective(problem, estimate)), violations(problem, estimate), ends)
@@ -342,7 +342,7 @@ def _summary(blocks: list[_Judged], roots: np.ndarray, total: int) -> StreamedRe
 
 
 def _problem(tree: Hierarchy, y: np.ndarray, weights: np.ndarray) -> Problem:
-    """One block as a problem without a total of its own."""
+    """Make one block a problem without a total of its own."""
     return Problem.of(y, tree, weights=weights, label="M_H")
 
 

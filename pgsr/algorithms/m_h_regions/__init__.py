@@ -1,4 +1,4 @@
-"""M_H with every region's public total, and with numbers of entities besides: the relaxed optimum.
+"""The relaxed optimum of M_H with every region's public total, and with numbers of entities besides.
 
     minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
     subject to  x[r, s] = sum over children c of x[c, s],    x >= 0,

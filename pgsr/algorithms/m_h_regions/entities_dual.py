@@ -21,7 +21,7 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Prices, the best multipliers of all leaves at these, and the dual there.
+    """A point of the dual: prices, the best multipliers of all leaves at these, and the dual there.
 
     Attributes:
         below: what every inner region pays its children, shape (sizes, inner regions).
@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class EntityDual:
-    """D(p) = max over mu, nu of D(p, mu, nu), the dual of `EntityTotalsProjection`'s problem in the prices alone.
+    """The dual of `EntityTotalsProjection`'s problem in the prices alone, D(p) = max over mu, nu of D(p, mu, nu).
 
     For given prices every leaf is on its own: y + p / 2w projected onto {x >= 0, sum x = G, sum s x = E}, a problem in
     two unknowns that is solved exactly. So D is concave, piecewise quadratic and once differentiable.
@@ -82,12 +82,12 @@ class EntityDual:
         return cls(Forest.of(problem), totals, entities, problem.w[leaves].astype(float))
 
     def start(self) -> Point:
-        """Every leaf alone, projected onto its total and its entities."""
+        """Make the starting point: every leaf alone, projected onto its total and its entities."""
         nothing = np.zeros(len(self.totals))
         return self.at(np.zeros((len(self.forest.y), self.forest.n_inner)), nothing, nothing)
 
     def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
-        """The maximum.
+        """Find the maximum by Newton's method.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value, or when rounding hides
         every ascent.
@@ -104,11 +104,11 @@ class EntityDual:
         return point
 
     def estimate(self, point: Point) -> Estimate:
-        """What leaves take at a point, and their sums."""
+        """Compute what leaves take at a point, and their sums."""
         return self.forest.continuous(point.below, point.mu, point.nu, point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
-        """The same prices for the public; a leaf without groups gets the highest mu at which it takes none."""
+        """Make the multipliers of the problem; a leaf without groups gets the highest mu at which it takes none."""
         forest, tree = self.forest, self.forest.problem.hierarchy
         totals, entities = np.zeros((2, tree.n_regions))
         totals[tree.leaves], entities[tree.leaves] = point.mu, point.nu
@@ -119,7 +119,7 @@ class EntityDual:
         return Multipliers(point.below.T[: tree.n_inner], totals, entities)
 
     def at(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray) -> Point:
-        """The dual at these prices, leaves projected onto their totals from these multipliers on."""
+        """Evaluate the dual at these prices, with leaves projected onto their totals from these multipliers on."""
         from pgsr.algorithms.m_h_regions import entities_kernel as kernels
 
         forest, n_leaves = self.forest, len(self.totals)
@@ -133,7 +133,7 @@ class EntityDual:
         return Point(below, mu, nu, active, number, missing, float(value.sum() + mu @ missing[0] + nu @ missing[1]))
 
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Newton's step, multipliers by conjugate gradients to a tenth of the error or to `enough`."""
+        """Compute Newton's step; multipliers by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import entities_kernel as kernels
 
         forest, n_leaves, response = self.forest, len(self.totals), np.empty(point.below.shape)
@@ -158,7 +158,7 @@ class EntityDual:
         return below + response - point.below, mu, nu
 
     def _preconditioner(self, point: Point, free: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """P of the class; `free` says at which sizes inner regions may take more, shape (sizes, inner regions)."""
+        """Make P of the class; `free`, (sizes, inner regions), says where inner regions may take more."""
         tree = self.forest.problem.hierarchy
         own = _Spread.of(point.number, self.weights)
         if tree.n_levels == 1:
@@ -178,12 +178,12 @@ class EntityDual:
         return precondition
 
     def _slope(self, point: Point, step: np.ndarray) -> float:
-        """The derivative of the dual along a step of the prices; projected leaves have none of their own."""
+        """Compute the derivative along a step of the prices alone, because projected leaves set their multipliers."""
         none = np.zeros(len(self.totals))
         return self.forest.slope((point.below, point.mu, point.nu), point.active, (step, none, none))
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, promised: float) -> Point:
-        """Armijo's rule; the same point if rounding hides every ascent."""
+        """Take a step by Armijo's rule; return the same point if rounding hides every ascent."""
         length = 1.0
         while length > _SHORTEST:
             reached = self.at(point.below + length * below, point.mu + length * mu, point.nu + length * nu)
@@ -195,7 +195,7 @@ class EntityDual:
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """2 w N^-1 for many regions at once, the pseudo-inverse where they are free at one size only, 0 where at none.
+    """The matrices 2 w N^-1 of many regions: the pseudo-inverse where one size only is free, 0 where none is.
 
     Attributes:
         mean: mean of the free sizes.
@@ -222,7 +222,7 @@ class _Spread:
         )
 
     def __call__(self, more: np.ndarray) -> np.ndarray:
-        """Of (groups, entities), shape (2, regions)."""
+        """Multiply with (groups, entities), shape (2, regions)."""
         groups, entities = more
         sloped = self.of_size * (entities - self.mean * groups)
         level = self.of_groups * groups - self.mean * sloped

@@ -1,4 +1,4 @@
-"""M_H with the public total and the number of entities of every region: the continuous optimum."""
+"""The continuous optimum of M_H with the public total and the number of entities of every region."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The trees of all sizes in the layout of the loops of this room: sizes x regions."""
+"""The trees of all sizes in the layout of this folder's loops: sizes x regions."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ class Forest:
         return range(number), self.y.size // number
 
     def demands(self, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """If active leaves stay active: every region's gain, what it keeps of the price above it, and the best prices.
+        """Compute every region's gain, its share of the price above it, and the best prices, if active leaves stay so.
 
         Arrays of shape (sizes, inner regions): the derivatives of what a region takes and of what it pays its children
         by the price above it, and the prices at which demands add up.
@@ -67,7 +67,7 @@ class Forest:
         return gain, 1.0 - 2.0 * self.w[: self.n_inner] * gain, below
 
     def slope(self, at: Prices, active: np.ndarray, step: Prices) -> float:
-        """The derivative of the dual at prices and multipliers along a step of all three.
+        """Compute the derivative of the dual at prices and multipliers along a step of all three.
 
         It lacks the steps of mu and nu times what is missing at the leaves.
         """
@@ -79,7 +79,7 @@ class Forest:
         return float(value.sum())
 
     def continuous(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> Estimate:
-        """What active leaves take at these prices and multipliers, and their sums."""
+        """Compute what active leaves take at these prices and multipliers, and their sums."""
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         tree, x = self.problem.hierarchy, np.empty(self.y.shape)

@@ -1,4 +1,4 @@
-"""M_H with the public total of every region: the continuous optimum."""
+"""The continuous optimum of M_H with the public total of every region."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -88,7 +88,7 @@ class Maximisable(Protocol):
 
 
 def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
-    """The relaxed optimum by its dual, proved to `PROVED_GAP`; rounded where the problem is in integers."""
+    """Find the relaxed optimum by its dual, proved to `PROVED_GAP`; round it if the problem is in integers."""
     begun = deadline.spent
     relaxed = problem.relaxed()
     dual, tolerance = dual_of(relaxed), _LOOSEST

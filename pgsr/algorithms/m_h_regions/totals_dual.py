@@ -20,12 +20,12 @@ _MOST_CONJUGATE_STEPS = 500
 _SHORTEST = 2.0**-40
 _ROUNDING = 1e-14
 _NOTHING = -1e200
-"""What a leaf without groups is paid: so little that it takes none at any price."""
+"""The multiplier of a leaf without groups, so low that the leaf takes none at any price."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Prices and multipliers, and the dual there.
+    """A point of the dual: prices and multipliers, and the dual there.
 
     Attributes:
         below: what every inner region pays its children, shape (sizes, inner regions).
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """D(p, mu), the dual of `RegionTotalsProjection`'s problem: concave, piecewise quadratic, once differentiable.
+    """The dual of `RegionTotalsProjection`'s problem, D(p, mu): concave, piecewise quadratic, once differentiable.
 
     On a fixed set of positive leaves the dual is a quadratic. Given mu its best prices follow from one pass up and down
     the trees; what is left is a system S dmu = r of one unknown per leaf, solved by conjugate gradients: S times a
@@ -77,12 +77,12 @@ class Dual:
         return cls(Forest.of(problem), problem.region_totals[leaves], problem.w[leaves].astype(float))
 
     def start(self) -> Point:
-        """Every leaf alone, projected onto its total."""
+        """Make the starting point: every leaf alone, projected onto its total."""
         below = np.zeros((len(self.forest.y), self.forest.n_inner))
         return self._projected(self.at(below, self._with_all_sizes(below)))
 
     def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
-        """The maximum, where every leaf has its total at these prices.
+        """Find the maximum, where every leaf has its total at these prices.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value.
         """
@@ -97,11 +97,11 @@ class Dual:
         return self._projected(point)
 
     def estimate(self, point: Point) -> Estimate:
-        """What leaves take at a point, and their sums."""
+        """Compute what leaves take at a point, and their sums."""
         return self.forest.continuous(point.below, point.mu, np.zeros(len(point.mu)), point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
-        """The same prices for the public; a leaf without groups gets the highest mu at which it takes none."""
+        """Make the multipliers of the problem; a leaf without groups gets the highest mu at which it takes none."""
         forest, tree = self.forest, self.forest.problem.hierarchy
         totals = np.zeros(tree.n_regions)
         totals[tree.leaves] = point.mu
@@ -112,7 +112,7 @@ class Dual:
         return Multipliers(point.below.T[: tree.n_inner], totals)
 
     def at(self, below: np.ndarray, mu: np.ndarray) -> Point:
-        """The dual at these prices: one pass."""
+        """Evaluate the dual at these prices in one pass."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
         forest, shape = self.forest, (kernels.CHUNKS, len(mu))
@@ -126,7 +126,7 @@ class Dual:
         return Point(below, mu, active, n, missing, gradient, float(value.sum() + self._finite(mu) @ missing))
 
     def _projected(self, point: Point) -> Point:
-        """The best mu at these prices: leaf by leaf Newton's method, monotone after its first step.
+        """Find the best mu at these prices, leaf by leaf by Newton's method, which is monotone after its first step.
 
         Then the sizes at which a leaf is positive only become fewer; where they do not, it is done. Where no size is
         positive the method starts from the side on which all are.
@@ -146,7 +146,7 @@ class Dual:
         return point
 
     def _with_all_sizes(self, below: np.ndarray) -> np.ndarray:
-        """mu so high that every leaf is positive at all sizes, those without groups apart; shape (leaves,)."""
+        """Compute a mu so high that every leaf with groups is positive at all sizes; shape (leaves,)."""
         forest = self.forest
         lowest = np.full(len(self.totals), np.inf)
         for y, prices in zip(forest.y, below, strict=True):
@@ -154,7 +154,7 @@ class Dual:
         return np.where(self.totals > 0, 1.0 - lowest + 1e-9 * np.abs(lowest), _NOTHING)
 
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray]:
-        """Newton's step in prices and mu, the latter by conjugate gradients to a tenth of the error or to `enough`."""
+        """Compute Newton's step in prices and mu, mu by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
         forest, response = self.forest, np.empty(point.below.shape)
@@ -175,7 +175,7 @@ class Dual:
         return below + response - point.below, mu
 
     def _preconditioner(self, number: np.ndarray, free: np.ndarray) -> Operator:
-        """P of the class; `number` and `free` count the sizes at which leaves and inner regions may take more."""
+        """Make P of the class; `number` and `free` count the sizes at which leaves and inner regions may take more."""
         tree = self.forest.problem.hierarchy
         own = np.where(number > 0, 2.0 * self.weights / np.maximum(number, 1), 0.0)
         if tree.n_levels == 1:
@@ -192,13 +192,13 @@ class Dual:
         return precondition
 
     def _slope(self, point: Point, below: np.ndarray, mu: np.ndarray) -> float:
-        """The derivative of the dual along a direction."""
+        """Compute the derivative of the dual along a direction."""
         none = np.zeros(len(mu))
         slope = self.forest.slope((point.below, point.mu, none), point.active, (below, mu, none))
         return slope + float(mu @ point.missing)
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:
-        """Armijo's rule; the same point if rounding hides every ascent."""
+        """Take a step by Armijo's rule; return the same point if rounding hides every ascent."""
         length = 1.0
         while length > _SHORTEST:
             reached = self.at(point.below + length * below, point.mu + length * mu)
@@ -220,7 +220,7 @@ class Dual:
 def conjugate_gradients(
     curvature: Operator, precondition: Operator, residual: np.ndarray, reduction: float, enough: float
 ) -> np.ndarray:
-    """x with curvature(x) near `residual`, for a symmetric positive definite curvature, by preconditioned steps.
+    """Solve curvature(x) = `residual` approximately, for a symmetric positive definite curvature.
 
     With r the residual, z = M^-1 r and p the direction: alpha = r.z / p.Ap, x += alpha p, r -= alpha Ap, and the next
     p is z + (new r.z / r.z) p. It ends when r.z has fallen by `reduction`^2, or to `enough`.

@@ -1,4 +1,4 @@
-"""Matching: every region alone, then from the root down a region's groups are matched to its children's and merged.
+"""The method of matching: fit every region alone, then match and merge groups from the root down.
 
 The step in the middle: a parent has G groups of sizes a, its children together G of sizes b.
 

@@ -1,4 +1,4 @@
-"""Every region alone by an isotonic fit: the baselines of Kuo et al., and the first step of their method."""
+"""The isotonic fit of every region alone: the baselines of Kuo et al., and the first step of their method."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from pgsr.solving import Deadline, judged_release
 
 @dataclass(frozen=True)
 class BottomUp:
-    """Every leaf alone by `fit`; every other region is the sum of its leaves.
+    """The baseline that fits every leaf alone by `fit`, and adds the leaves up to all other regions.
 
     Give the leaves the whole budget: `Geometric(view, epsilon, shares=("0", "0", "1"))`. What was measured above them
     is ignored.
@@ -26,7 +26,7 @@ class BottomUp:
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         return refusal(self.fit, measurement, leaves_only=True)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
@@ -44,7 +44,7 @@ class BottomUp:
 
 @dataclass(frozen=True)
 class NoConsistency:
-    """Every region alone by `fit`, and nothing more: regions need not add up.
+    """The baseline that fits every region alone by `fit` and does no more, so that regions need not add up.
 
     Source: Kuo et al. 2018, section 6 (the baseline of its figure 6).
     """
@@ -52,7 +52,7 @@ class NoConsistency:
     fit: IsotonicFit = field(default_factory=IsotonicFit)
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         return refusal(self.fit, measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
@@ -79,7 +79,7 @@ def refuse(reason: str | None) -> None:
 
 
 def groups_alone(fit: IsotonicFit, measurement: Measurement) -> list[Groups]:
-    """The groups of every region; of one that was not measured, those of its children."""
+    """Estimate the groups of every region; a region that was not measured gets those of its children."""
     tree, measured = measurement.hierarchy, measurement.measured
     regions = np.flatnonzero(measured)
     groups: list[Groups | None] = [None] * tree.n_regions

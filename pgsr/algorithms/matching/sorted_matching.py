@@ -1,4 +1,4 @@
-"""Least-cost matchings of a parent's groups to its children's: who finds them, and the sorted one."""
+"""The least-cost matchings of a parent's groups to its children's: the interface of matchers, and the sorted one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from pgsr.method import Status
 
 @runtime_checkable
 class Matcher(Protocol):
-    """Finds a least-cost perfect matching: the specialised `SortedMatching()`, or a solver model of `models/`."""
+    """A way to find a least-cost perfect matching: `SortedMatching()`, or a solver model of `models/`."""
 
     def supports(self, n_groups: int) -> str | None:
-        """None, or the reason why this many groups cannot be matched; asked before any budget is spent."""
+        """Give the reason why this many groups cannot be matched, or None; asked before any budget is spent."""
         ...
 
     def match(self, parent: Groups, children: Sequence[Groups], time_limit: float | None = None) -> "Match":
-        """The matching, with its cost; arguments and answer are those of `match_groups`.
+        """Find the matching, with its cost; arguments and answer are those of `match_groups`.
 
         Raises:
             ProblemError: the children have more or fewer groups than the parent.
@@ -31,7 +31,7 @@ class Matcher(Protocol):
 
 @dataclass(frozen=True)
 class SortedMatching:
-    """`match_groups` as a value: the sorted matching, which needs no solver and has no size limit.
+    """The matcher that calls `match_groups`, which needs no solver and has no size limit.
 
     Example:
         >>> SortedMatching().match(Groups(np.array([2]), np.array([5])), [Groups(np.array([4]), np.array([5]))]).cost
@@ -48,7 +48,7 @@ class SortedMatching:
 
 
 class NoMatchError(MethodError):
-    """A matcher has no answer; `status` is the status of the result that needed it."""
+    """An error of a matcher that has no answer; `status` is the status of the result that needed it."""
 
     def __init__(self, status: Status, reason: str) -> None:
         super().__init__(status, reason)
@@ -60,7 +60,7 @@ class NoMatchError(MethodError):
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """`count[i]` groups of the parent's run `top[i]` are matched to the children's run `bottom[i]`, child `child[i]`'s.
+    """A matching: `count[i]` groups of the parent's run `top[i]` with run `bottom[i]` below it, of child `child[i]`.
 
     `bottom` counts the children's runs one child after the other; entries are sorted by child.
     """
@@ -75,7 +75,7 @@ class Match:
     def of(
         cls, parent: Groups, children: Sequence[Groups], top: np.ndarray, bottom: np.ndarray, count: np.ndarray
     ) -> "Match":
-        """From entries in any order; the children and the cost are looked up."""
+        """Make a matching from entries in any order; the children and the cost are looked up."""
         owner, size, _ = runs_below(parent, children)
         cost = int((np.abs(parent.size[top] - size[bottom]) * count).sum())
         by_child = np.argsort(owner[bottom], kind="stable")
@@ -83,7 +83,7 @@ class Match:
 
 
 def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
-    """A least-cost perfect matching of a parent's groups to its children's.
+    """Find a least-cost perfect matching of a parent's groups to its children's.
 
         minimise  sum over matched pairs of |size in the parent - size in the child|,
 
@@ -114,7 +114,7 @@ def match_groups(parent: Groups, children: Sequence[Groups]) -> Match:
 
 
 def runs_below(parent: Groups, children: Sequence[Groups]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The runs of all children, one child after the other: child, size, count; shape (runs,) each.
+    """List the runs of all children, one child after the other: child, size, count; shape (runs,) each.
 
     Raises:
         ProblemError: the children have more or fewer groups than the parent.

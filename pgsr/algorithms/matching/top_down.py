@@ -1,4 +1,4 @@
-"""Top-down consistency by optimal matching: the complete method of Kuo et al."""
+"""The complete method of Kuo et al.: top-down consistency by optimal matching."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,7 +20,7 @@ from pgsr.views import View
 
 
 class Merge(StrEnum):
-    """How two estimates of one group become one: by inverse variance, or the plain average."""
+    """The rule by which two estimates of one group become one: inverse variance, or the plain average."""
 
     WEIGHTED = "weighted"
     AVERAGE = "average"
@@ -28,7 +28,7 @@ class Merge(StrEnum):
 
 @dataclass(frozen=True)
 class Matching:
-    """Every region alone, then from the root down: match a region's groups to its children's, and merge.
+    """The post-process that fits every region alone, and from the root down matches its groups to its children's.
 
     1. `fit` estimates the groups of every region (H_c or H_g by level, as measured).
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
@@ -67,7 +67,7 @@ class Matching:
         require_kind(self.matcher, Matcher, "matcher", "give SortedMatching(), or a model such as TransportFlow()")
 
     def supports(self, measurement: Measurement) -> str | None:
-        """None, or the reason why this measurement cannot be used."""
+        """Give the reason why this measurement cannot be used, or None."""
         reason = refusal(self.fit, measurement)
         if reason is not None or measurement.hierarchy.n_inner == 0:
             return reason
@@ -75,7 +75,7 @@ class Matching:
         return self.matcher.supports(int(measurement.region_totals[0]))
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
-        """A valid release, or a status with the reason why there is none in time or by this matcher.
+        """Make a valid release, or give a status with the reason why there is none in time or by this matcher.
 
         Raises:
             ProblemError: the measurement cannot be fitted.
@@ -124,7 +124,7 @@ class Matching:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A region's groups on the way down, and the precision (1 / variance) of every run."""
+    """The groups of a region on the way down, and the precision (1 / variance) of every run."""
 
     groups: Groups
     precision: np.ndarray
@@ -138,7 +138,7 @@ class _State:
 
 
 def _precision(measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
-    """1 / variance of the size of one group, per run; 0 where the region was not measured."""
+    """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""
     level = int(measurement.hierarchy.level_of[region])
     if not measurement.measured[region]:
         return np.zeros(len(groups.size))

@@ -1,0 +1,26 @@
+"""The verdicts on the order of the four mechanisms in figure 10 of Fioretto and Van Hentenryck 2019."""
+
+from collections.abc import Iterator, Mapping
+
+from pgsr.experiments.engine.summary import LevelError
+from pgsr.experiments.engine.verdicts import Verdict, smaller
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019.arms import M_C_DP, M_C_R, M_H_DP, M_H_R
+
+
+def orders(totals: Mapping[str, LevelError | None], where: str, words: str) -> Iterator[Verdict]:
+    """Judge whether dynamic programs err less than relaxations, and M_c^dp less than all others.
+
+    Args:
+        totals: the L1 error of all regions by the label of the mechanism, None where there are no results.
+        where: the data set and epsilon of these errors.
+        words: the errors in words.
+    """
+    others = [row for label, row in totals.items() if label != M_C_DP.label]
+    found = {
+        "figure 10a": smaller(totals[M_H_DP.label], totals[M_H_R.label]),
+        "figure 10b": smaller(totals[M_C_DP.label], totals[M_C_R.label]),
+        "figure 10c": smaller(totals[M_C_DP.label], *others),
+    }
+    for claim, judgement in found.items():
+        yield Verdict(fioretto.CLAIMS[claim], where, judgement, words)

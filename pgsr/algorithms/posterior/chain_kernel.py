@@ -1,0 +1,201 @@
+"""Forward-backward over the cumulative counts of one region, in floating point with basic operations alone.
+
+Only +, -, *, / and comparisons appear, in a fixed order: the result has the same bits on every machine with IEEE 754
+arithmetic. Names are those of `pgsr.algorithms.posterior`.
+"""
+
+import numpy as np
+
+from pgsr.compilation import compiled
+
+CUT = 1e-12
+"""Steps whose prior mass is below this part of the largest are left out."""
+
+NEGLIGIBLE = 1e-280
+"""States at the ends of a window with less than this part of the mass so far are dropped."""
+
+
+@compiled
+def forward_backward(kind, y, powers, up_to, low, high, most, mu, shape, forward, mean, variance, median):
+    """The posterior of every cumulative count c[s] of one region, given its noisy values.
+
+    Args:
+        kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
+        y: the noisy values, int64.
+        powers: powers[d] = alpha^d with alpha = exp(-epsilon), as long as a window is wide at least.
+        up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
+        low, high: the window of c[s], int64, shape (K + 1,); both never fall.
+        most: no cumulative count is larger.
+        mu: prior means of the counts, positive, shape (K + 1,).
+        shape: of their negative binomial distributions.
+        forward: room for (K + 1) x (largest width of a window).
+        mean, variance, median: of c[s], filled in; shape (K + 1,).
+
+    Returns:
+        The largest mass of a state at the edge of its window, edges at 0 and at `most` apart, and those of a window of
+        one state; 1 if the values contradict the windows altogether.
+    """
+    n = len(mu)
+    width = forward.shape[1]
+    steps = np.empty(2 * width + 1)
+    weight = np.empty(width)
+    # The states that are kept at s are bottom[s]..top[s], within the window.
+    bottom = np.empty(n, np.int64)
+    top = np.empty(n, np.int64)
+    for s in range(n):
+        below = bottom[s - 1] if s > 0 else 0
+        above = top[s - 1] if s > 0 else 0
+        least = max(0, low[s] - above)
+        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - below, mu[s], shape, steps)
+        start = max(low[s], below + first)
+        stop = min(high[s], above + last)
+        state_weights(kind, y, powers, up_to, s, start, stop, weight)
+        here = forward[s]
+        for c in range(stop - start + 1):
+            here[c] = 0.0
+        if s == 0:
+            for x in range(first, last + 1):
+                here[x - start] = steps[x - least]
+        else:
+            there = forward[s - 1]
+            for c in range(below, above + 1):
+                mass = there[c - below]
+                for x in range(max(first, start - c), min(last, stop - c) + 1):
+                    here[c + x - start] += mass * steps[x - least]
+        total = 0.0
+        for c in range(stop - start + 1):
+            here[c] *= weight[c]
+            total += here[c]
+        if not total > 0.0:
+            return 1.0
+        # States that are all but impossible are dropped at both ends; what is left moves to the front.
+        left = 0
+        while here[left] < NEGLIGIBLE * total:
+            left += 1
+        right = stop - start
+        while here[right] < NEGLIGIBLE * total:
+            right -= 1
+        for c in range(left, right + 1):
+            here[c - left] = here[c] / total
+        bottom[s] = start + left
+        top[s] = start + right
+
+    edge = 0.0
+    after = np.ones(width)
+    before = np.empty(width)
+    for s in range(n - 1, -1, -1):
+        here = forward[s]
+        n_states = top[s] - bottom[s] + 1
+        total = 0.0
+        for c in range(n_states):
+            total += here[c] * after[c]
+        if not total > 0.0:
+            return 1.0
+        sum_1 = 0.0
+        sum_2 = 0.0
+        so_far = 0.0
+        middle = n_states - 1
+        for c in range(n_states):
+            mass = here[c] * after[c] / total
+            sum_1 += c * mass
+            sum_2 += c * c * mass
+            if so_far < 0.5 and so_far + mass >= 0.5:
+                middle = c
+            so_far += mass
+        mean[s] = bottom[s] + sum_1
+        variance[s] = max(0.0, sum_2 - sum_1 * sum_1)
+        median[s] = bottom[s] + middle
+        if low[s] < high[s]:
+            if bottom[s] == low[s] and low[s] > 0:
+                edge = max(edge, here[0] * after[0] / total)
+            if top[s] == high[s] and high[s] < most:
+                edge = max(edge, here[n_states - 1] * after[n_states - 1] / total)
+        if s > 0:
+            least = max(0, low[s] - top[s - 1])
+            first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape, steps)
+            state_weights(kind, y, powers, up_to, s, bottom[s], top[s], weight)
+            for c in range(n_states):
+                after[c] *= weight[c]
+            largest = 0.0
+            for c in range(bottom[s - 1], top[s - 1] + 1):
+                value = 0.0
+                for x in range(max(first, bottom[s] - c), min(last, top[s] - c) + 1):
+                    value += steps[x - least] * after[c + x - bottom[s]]
+                before[c - bottom[s - 1]] = value
+                largest = max(largest, value)
+            for c in range(top[s - 1] - bottom[s - 1] + 1):
+                after[c] = before[c] / largest if largest > 0.0 else 0.0
+    return edge
+
+
+@compiled
+def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
+    """out[x - least] = the mass of a step x in least..most, relative to the largest; the range that is not negligible.
+
+    The masses of a negative binomial distribution follow from each other,
+
+        P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
+
+    times 1 / alpha where a noisy count y says "more", alpha where it says "less". The ratio falls with x (for shape at
+    least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
+    """
+    counts = kind == 2 and s < up_to
+    p = mu / (shape + mu)
+    peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
+    if counts:
+        alpha = powers[1]
+        while peak < most and (shape + peak) / (peak + 1.0) * p * (1.0 / alpha if peak < y[s] else alpha) > 1.0:
+            peak += 1
+        while peak > least and (shape + peak - 1.0) / peak * p * (1.0 / alpha if peak - 1 < y[s] else alpha) < 1.0:
+            peak -= 1
+    out[peak - least] = 1.0
+    last = peak
+    mass = 1.0
+    while last < most:
+        ratio = (shape + last) / (last + 1.0) * p
+        if counts:
+            ratio = ratio / powers[1] if last < y[s] else ratio * powers[1]
+        mass *= ratio
+        if mass < CUT:
+            break
+        last += 1
+        out[last - least] = mass
+    first = peak
+    mass = 1.0
+    while first > least:
+        ratio = (shape + first - 1.0) / first * p
+        if counts:
+            ratio = ratio / powers[1] if first - 1 < y[s] else ratio * powers[1]
+        mass /= ratio
+        if mass < CUT:
+            break
+        first -= 1
+        out[first - least] = mass
+    return first, last
+
+
+@compiled
+def state_weights(kind, y, powers, up_to, s, low, high, out):
+    """out[c - low] = the likelihood of c[s] = c, relative to the largest in the window low..high.
+
+    Noisy cumulative counts weigh alpha^|y[s] - c|. Ranked sizes weigh alpha^(number of ranks on the wrong side): the
+    ranks up to c with a noisy size above s, and those beyond c with one of at most s. So from c to c + 1 the exponent
+    falls by one if the values say "more" (y[s] > c, or y[c] <= s) and rises by one if not.
+    """
+    n_states = high - low + 1
+    if kind == 2 or (kind == 0 and s >= up_to):
+        for c in range(n_states):
+            out[c] = 1.0
+        return
+    exponent = 0
+    smallest = 0
+    for c in range(n_states - 1):
+        more = y[s] > low + c if kind == 0 else (low + c < up_to and y[low + c] <= s)
+        exponent += -1 if more else 1
+        smallest = min(smallest, exponent)
+    exponent = -smallest
+    out[0] = powers[min(exponent, len(powers) - 1)]
+    for c in range(n_states - 1):
+        more = y[s] > low + c if kind == 0 else (low + c < up_to and y[low + c] <= s)
+        exponent += -1 if more else 1
+        out[c + 1] = powers[min(exponent, len(powers) - 1)]

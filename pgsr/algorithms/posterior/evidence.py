@@ -1,0 +1,160 @@
+"""The evidence about one region: its noisy values, and what they weigh."""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.measurement import Measurement, Totals
+from pgsr.views import View, counts_of_ranked
+
+KINDS = {View.CUMULATIVE: 0, View.RANKED: 1, View.COUNTS: 2}
+"""The views' numbers in the compiled loops."""
+
+BORDER = 1e-9
+"""The posterior mass at the edge of a window that is small enough for a final answer."""
+
+ROUGH_BORDER = 1e-4
+"""The same for a round that is followed by others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """The posterior of the cumulative counts of one region, size by size; shape (K + 1,) each.
+
+    Attributes:
+        mean: E c[s].
+        variance: Var c[s].
+        median: the smallest c with P(c[s] <= c) of at least 1/2; it never falls with s.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    median: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was measured in one region.
+
+    Attributes:
+        view: of the noisy values.
+        values: the noisy values, int64.
+        measured: how many of them were measured; the cumulative count at K is not where it is a public total.
+        scale: of the noise.
+        total: the region's number of groups, or None where it is not public.
+        most: no cumulative count is larger.
+        n_sizes: K + 1.
+    """
+
+    view: View
+    values: np.ndarray
+    measured: int
+    scale: Fraction
+    total: int | None
+    most: int
+    n_sizes: int
+
+    @classmethod
+    def of(cls, measurement: Measurement, region: int) -> "Evidence":
+        """Collect what was measured in one region."""
+        level = int(measurement.hierarchy.level_of[region])
+        view, scale = measurement.view_of(level), measurement.noise_scale(level)
+        assert scale is not None, "a measured region"
+        known = measurement.public is not Totals.ROOT or region == 0
+        total = int(measurement.totals[region]) if known else None
+        values = np.ascontiguousarray(measurement.values[region])
+        fixed_last = view is View.CUMULATIVE and known
+        return cls(
+            view,
+            values,
+            len(values) - fixed_last,
+            scale,
+            total,
+            int(measurement.totals[0]) if total is None else total,
+            measurement.max_size + 1,
+        )
+
+    def pilot(self) -> np.ndarray:
+        """Guess the cumulative counts without a prior: nearest non-decreasing values, or counts; int64, (K + 1,).
+
+        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. Counts: those
+        with the right total that are nearest after a common shift.
+        """
+        if self.view is View.CUMULATIVE:
+            below = self.values[: self.measured]
+            least, largest = (isotonic_l1(below, 0, self.most, o) for o in (Optimum.SMALLEST, Optimum.LARGEST))
+            middle = (least + largest) // 2
+            return middle if self.total is None else np.append(middle, self.total)
+        if self.view is View.RANKED:
+            top = self.n_sizes - 1
+            sizes = isotonic_l2(self.values[None], np.array([0]), np.array([top]))[0] if len(self.values) else []
+            return np.cumsum(counts_of_ranked(np.asarray(sizes, np.int64), top))
+        return np.cumsum(_with_total(self.values, self.total, self.most))
+
+    def half_width(self) -> int:
+        """The half-width of the first windows around the pilot, before any of them proves too narrow."""
+        return int(20 + 10 * self.scale) if self.view is View.COUNTS else int(8 + 3 * self.scale)
+
+    def marginals(self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: float, border: float) -> Marginals:
+        """The posterior under a negative binomial prior of these means and this shape.
+
+        Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge.
+        """
+        from pgsr.algorithms.posterior.chain_kernel import forward_backward
+
+        widening = 1.0
+        while True:
+            low, high = self._window(centre, half * widening)
+            width = int((high - low).max()) + 1
+            mean, variance, median = np.empty(self.n_sizes), np.empty(self.n_sizes), np.empty(self.n_sizes, np.int64)
+            edge = forward_backward(
+                KINDS[self.view], self.values, powers_of_alpha(self.scale, 2 * width + 2), self.measured,
+                low, high, self.most, mu, shape, np.empty((self.n_sizes, width)), mean, variance, median,
+            )  # fmt: skip
+            if edge <= border or width > self.most:
+                return Marginals(mean, variance, median)
+            widening *= 1.5
+
+    def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        low = np.maximum(0, np.floor(centre - half)).astype(np.int64)
+        high = np.minimum(self.most, np.ceil(centre + half)).astype(np.int64)
+        low, high = np.maximum.accumulate(low), np.ascontiguousarray(np.minimum.accumulate(high[::-1])[::-1])
+        if self.total is not None:
+            low[-1] = high[-1] = self.total
+        return low, high
+
+
+@lru_cache(maxsize=64)
+def alpha(scale: Fraction) -> float:
+    """exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
+    with localcontext() as context:
+        context.prec = 60
+        return float((-Decimal(scale.denominator) / Decimal(scale.numerator)).exp())
+
+
+def powers_of_alpha(scale: Fraction, n: int) -> np.ndarray:
+    """alpha^0, ..., alpha^(n - 1), multiplied up one by one; shape (n,)."""
+    return np.cumprod(np.concatenate([[1.0], np.full(n - 1, alpha(scale))]))
+
+
+def _with_total(noisy: np.ndarray, total: int | None, most: int) -> np.ndarray:
+    """Non-negative integers near noisy counts that add up to `total`, or to what they seem to; int64."""
+    if total is None:
+        total = min(max(int(noisy.sum()), 0), most)
+    # The shift t with sum of max(noisy - t, 0) = total, by bisection over integers; what is left goes to the largest.
+    low, high = int(noisy.min()) - total, int(noisy.max())
+    while low < high:
+        middle = (low + high) // 2
+        if int(np.maximum(noisy - middle, 0).sum()) > total:
+            low = middle + 1
+        else:
+            high = middle
+    counts = np.maximum(noisy - low, 0)
+    missing = total - int(counts.sum())
+    counts[np.argsort(-noisy, kind="stable")[:missing]] += 1
+    counts[int(noisy.argmax())] += total - int(counts.sum())
+    return counts

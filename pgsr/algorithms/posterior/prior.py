@@ -1,0 +1,139 @@
+"""The prior means of all regions, estimated from what their neighbours in the tree and in size say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.measurement import Measurement
+
+SMALLEST_MEAN = 1e-12
+"""No prior mean is smaller, so that no count is impossible."""
+
+
+@dataclass(frozen=True)
+class PooledPrior:
+    """How prior means of counts follow from the posterior means of the round before.
+
+    Let x[r, s] be the posterior mean of the number of groups of size s in region r, and G[r] its number of groups.
+
+    1. *Shapes* S, from the leaves up: with precision p[r] = epsilon[r]^2 (0 where nothing was measured),
+
+           S[r] = (p[r] x[r] + q[r] sum over children of S[j]) / (p[r] + q[r]),    1 / q[r] = sum over children of
+           1 / (p[j] + q[j]),    S[leaf] = x[leaf].
+
+    2. *The root* has means B(S[root]), where B smooths over sizes: two passes of a moving average of half-width
+       floor(root_width s) at size s. Counts of small sizes, which have spikes, are left as they are.
+
+    3. *Children j of a region* share one shape, and each deviates from it as far as its own counts show. With
+       shape P = B(S[parent]) (by `shape_width`), scaled to sum 1, and W the sum over two passes of windows of relative
+       half-width `own_width`,
+
+           mu[j, s] ~ G[j] P[s] (shrinkage + W(x[j])[s]) / (shrinkage + W(G[j] P)[s]),
+
+       scaled so that sum over j of mu[j, s] = P[s] sum over j of G[j]. Pooling before smoothing matters: a region's own
+       smoothed counts are all biased in the same direction, and thousands of them add up.
+
+    The largest size K stands for "K or more", so it is never smoothed together with others.
+
+    Source: empirical Bayes as usual (Robbins 1956); windows, pooling and shrinkage are new here.
+    """
+
+    root_width: float = 0.1
+    shape_width: float = 0.05
+    own_width: float = 0.15
+    shrinkage: float = 20.0
+
+    def families(
+        self, measurement: Measurement, means: np.ndarray, groups: np.ndarray
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the regions of every family of siblings, the root alone first, with their prior means.
+
+        Args:
+            measurement: says which regions were measured, and how precisely.
+            means: posterior means of the cumulative counts, shape (regions, K + 1); rows that were not measured are
+                ignored. A family's rows may change once it was yielded.
+            groups: numbers of groups, possibly estimated, shape (regions,).
+        """
+        tree = measurement.hierarchy
+        shapes = self._shapes(measurement, means)
+        yield slice(0, 1), _positive(smoothed(shapes[:1], self.root_width), groups[:1])
+        for parent in range(tree.n_inner):
+            family = slice(int(tree.first_child[parent]), int(tree.first_child[parent + 1]))
+            shape = smoothed(shapes[parent], self.shape_width)
+            together = shape.sum()
+            n = groups[family].astype(float)[:, None]
+            expected = n * (shape / together if together > 0 else np.full(len(shape), 1 / len(shape)))
+            ratio = np.ones_like(expected)
+            known = np.flatnonzero(measurement.measured[family])
+            own = np.diff(means[family][known], prepend=0.0, axis=1)
+            ratio[known] = (self.shrinkage + window_sums(own, self.own_width)) / (
+                self.shrinkage + window_sums(expected[known], self.own_width)
+            )
+            mu = expected * ratio
+            scale = mu.sum(axis=0)
+            mu *= np.divide(expected.sum(axis=0), scale, out=np.zeros_like(scale), where=scale > 0)
+            yield family, _positive(mu, groups[family])
+
+    def _shapes(self, measurement: Measurement, means: np.ndarray) -> np.ndarray:
+        """S of the inner regions, shape (inner regions, K + 1)."""
+        tree = measurement.hierarchy
+        precision = _precision(measurement)
+        shapes = np.empty((tree.n_inner, means.shape[1]))
+        for region in range(tree.n_inner - 1, -1, -1):
+            children = range(tree.first_child[region], tree.first_child[region + 1])
+            below = np.zeros(means.shape[1])
+            for child in children:
+                below += shapes[child] if child < tree.n_inner else np.diff(means[child], prepend=0.0)
+            own = precision.own[region]
+            here = np.diff(means[region], prepend=0.0) if own else 0.0
+            shapes[region] = (own * here + precision.below[region] * below) / (own + precision.below[region])
+        return shapes
+
+
+def smoothed(counts: np.ndarray, width: float) -> np.ndarray:
+    """Smooth counts over sizes by two moving averages of half-width floor(width s); the last cell stays; shape kept."""
+    inner, sizes = counts[..., :-1], _windows(counts.shape[-1] - 1, width)
+    for _ in range(2):
+        inner = _sums(inner, *sizes) / (sizes[1] - sizes[0])
+    return np.maximum(np.concatenate([inner, counts[..., -1:]], axis=-1), 0.0)
+
+
+def window_sums(counts: np.ndarray, width: float) -> np.ndarray:
+    """Sum counts over windows of half-width floor(width s), twice; the last cell stays; shape kept."""
+    inner, sizes = counts[..., :-1], _windows(counts.shape[-1] - 1, width)
+    inner = _sums(_sums(inner, *sizes), *sizes)
+    return np.maximum(np.concatenate([inner, counts[..., -1:]], axis=-1), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Precision:
+    own: np.ndarray
+    below: np.ndarray
+
+
+def _precision(measurement: Measurement) -> _Precision:
+    """Precision of a region's own values, and of the sum of what is known below it; shape (regions,) each."""
+    tree = measurement.hierarchy
+    spent = np.array([float(level) ** 2 for level in measurement.epsilon])
+    own = np.where(measurement.measured, spent[tree.level_of], 0.0)
+    below = np.zeros(tree.n_regions)
+    for region in range(tree.n_inner - 1, -1, -1):
+        children = slice(tree.first_child[region], tree.first_child[region + 1])
+        below[region] = 1.0 / (1.0 / (own[children] + below[children])).sum()
+    return _Precision(own, below)
+
+
+def _windows(n: int, width: float) -> tuple[np.ndarray, np.ndarray]:
+    sizes = np.arange(n)
+    half = np.floor(width * sizes).astype(np.int64)
+    return np.maximum(sizes - half, 0), np.minimum(sizes + half, n - 1) + 1
+
+
+def _sums(counts: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    upto = np.concatenate([np.zeros((*counts.shape[:-1], 1)), np.cumsum(counts, axis=-1)], axis=-1)
+    return upto[..., stop] - upto[..., start]
+
+
+def _positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    return np.maximum(mu, 1e-9 * groups[:, None] / mu.shape[1] + SMALLEST_MEAN)

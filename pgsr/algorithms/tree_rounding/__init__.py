@@ -1,0 +1,37 @@
+"""Integer cumulative counts near real ones, consistent and monotone, from the root down; without a solver.
+
+Given are real cumulative counts v[r, s] of all regions that are consistent and non-decreasing up to rounding errors,
+and possibly every region's public total G[r]. Wanted are integers c with
+
+    c[r, s] = sum over children j of c[j, s],    0 <= c[r, 0] <= ... <= c[r, K],    c[r, K] = G[r] where public.
+
+**Root.** c[root, s] is v[root, s] rounded to the nearest integer, which keeps it non-decreasing.
+
+**A parent's integers C, its children j.** The children's values add up to u[s] = sum over j of v[j, s], which differs
+from C[s]. So the children are first read at another place: with v[j] as a piecewise linear function of u, which never
+falls and adds up to u over j, let
+
+    t[j, s] = v[j] at u = C[s].
+
+Then sum over j of t[j, s] = C[s] exactly, t[j] never falls, and since no v[j] grows faster than u,
+
+    |t[j, s] - v[j, s]| <= |C[s] - u[s]|.
+
+From size s - 1 to s the parent gains X = C[s] - C[s-1] groups, and the child j is due d[j] = t[j, s] - c[j, s-1]. The
+dues add up to X. Every child gets the whole part of its due, if positive, and what is left goes one each to the largest
+remaining parts; where whole parts add up to more than X (a child that was rounded up before cannot give back), the
+smallest remaining parts wait.
+
+**Bounds.** Every child is below t[j, s] + 1, and the leads and lags of the children of one parent cancel. So the sum of
+errors against t over the children of one parent is below twice their number, and it is 0 at s = K, where t is integer.
+No statement about one child's lag is proved; it is measured in `tests/test_tree_rounding.py`, which also compares the
+sum of squares with that of exact minimum-cost flows (within 5 %).
+
+Complexity: O(cells), and O(children log children) where a parent gains groups.
+
+Files: `rounding` is `integers_near`, `kernel` the loop over the sizes of one parent.
+"""
+
+from pgsr.algorithms.tree_rounding.rounding import integers_near
+
+__all__ = ["integers_near"]

@@ -1,0 +1,56 @@
+"""The integers of a whole hierarchy, one parent after the other."""
+
+import numpy as np
+
+from pgsr.hierarchy import Hierarchy
+from pgsr.rounding import nearest
+from pgsr.solving import NO_LIMIT, Deadline
+
+
+def integers_near(
+    tree: Hierarchy,
+    values: np.ndarray,
+    root_total: int,
+    totals: np.ndarray | None = None,
+    deadline: Deadline = NO_LIMIT,
+) -> np.ndarray:
+    """Find integer cumulative counts near real ones, consistent, non-negative and non-decreasing.
+
+    Args:
+        tree: the regions.
+        values: real cumulative counts, shape (regions, K + 1); consistent and non-decreasing up to rounding errors.
+        root_total: the public number of groups of the whole hierarchy.
+        totals: every region's public number of groups, shape (regions,), which add up; None if only the root's is
+            public.
+        deadline: asked between regions.
+
+    Returns:
+        int64, shape (regions, K + 1).
+
+    Raises:
+        Stopped: out of time.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> integers_near(tree, np.array([[2.6, 4.1, 6.0], [1.4, 2.1, 3.0], [1.2, 2.0, 3.0]]), 6, np.array([6, 3, 3]))
+        array([[3, 4, 6],
+               [2, 2, 3],
+               [1, 2, 3]])
+
+    Source: new here; `pgsr.algorithms.tree_rounding` derives it.
+    """
+    from pgsr.algorithms.tree_rounding.kernel import share
+
+    out = np.empty(values.shape, np.int64)
+    out[0] = np.clip(np.maximum.accumulate(nearest(values[0])), 0, root_total)
+    out[0, -1] = root_total
+    unknown = np.empty(0, np.int64)
+    for region in range(tree.n_inner):
+        deadline.check("no integers of all regions")
+        children = slice(tree.first_child[region], tree.first_child[region + 1])
+        most = root_total if totals is None else totals[children, None]
+        rising = np.maximum.accumulate(np.clip(values[children], 0, most), axis=1, dtype=float)
+        if totals is not None:
+            rising[:, -1] = totals[children]
+        share(out[region], rising, totals is not None, unknown if totals is None else totals[children], out[children])
+    return out

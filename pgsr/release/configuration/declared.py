@@ -1,0 +1,163 @@
+"""Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pgsr.release.configuration.forms import Form, nearest
+from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
+from pgsr.release.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that is followed by a value.
+
+    Attributes:
+        name: of the key.
+        form: what the value has to be.
+        description: one sentence for those who write the file.
+        default: the value if the key is left out; None if the description says what happens then.
+    """
+
+    name: str
+    form: Form
+    description: str
+    default: Any = REQUIRED
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its keys, and tables in it. The table without a name is the whole file.
+
+    Attributes:
+        name: as in [name].
+        description: one sentence for those who write the file.
+        members: keys and tables, in the order in which the schema lists them.
+        required: whether it has to be there.
+        one_of: sets of keys of which exactly one is given.
+        not_both: keys that exclude each other.
+        free: the form of all further keys, whose names are the user's own; None if there are none.
+        apart: keys that only the reading code knows.
+
+    Example:
+        >>> from pgsr.release.configuration.forms import COUNT, TEXT
+        >>> file = Table("", "A file.", (Key("name", TEXT, "A name."), Key("size", COUNT, "A size.", 1)))
+        >>> faults(file, {"nam": "a", "size": 0})
+        ["the key 'nam' is unknown; did you mean 'name', which is missing?",
+         "the key 'size' is 0; write an integer from 1 up"]
+    """
+
+    name: str
+    description: str
+    members: "tuple[Key | Table, ...]"
+    required: bool = False
+    one_of: tuple[tuple[str, ...], ...] = ()
+    not_both: tuple[str, ...] = ()
+    free: Form | None = None
+    apart: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> "dict[str, Key | Table]":
+        """The keys and tables in it, by name."""
+        return {member.name: member for member in self.members}
+
+
+def require(table: Table, values: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` unless all keys are known, there and of their form; the error lists everything at once."""
+    found = faults(table, dict(values))
+    if len(found) > 1:
+        raise ConfigError("\n".join([f"{len(found)} errors in the configuration:", *(f"  - {f}" for f in found)]))
+    if found:
+        raise ConfigError(found[0])
+
+
+def faults(table: Table, values: object, root: Table | None = None) -> list[str]:
+    """List all that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
+    if not isinstance(values, dict):
+        return [no_table(table.name, values)]
+    root, known = root or table, table.known
+    missing = [member.name for member in table.members if member.required and member.name not in values]
+    unknown = [key for key in values if key not in known and key not in table.apart and table.free is None]
+    meant = {near: key for key in unknown if (near := nearest(key, missing))}
+    found: list[str] = []
+    for key, value in values.items():
+        member = known.get(key)
+        if key in unknown:
+            found.append(f"{shown_key(key, table.name)} is unknown{_hint(key, table, root, meant)}")
+        elif isinstance(member, Table):
+            found += faults(member, value, root)
+        elif key not in table.apart:
+            form = table.free if member is None else member.form
+            fault = form.fault(value) if form else None
+            found += [f"{shown_key(key, table.name)} {fault}"] if fault else []
+    found += [_missing(name, table) for name in missing if name not in meant]
+    return found + list(_contradictions(table, values))
+
+
+def json_schema(table: Table) -> dict[str, Any]:
+    """The JSON schema of a table and everything in it (draft 2020-12)."""
+    properties = {member.name: _property(member) for member in table.members}
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    required = [member.name for member in table.members if member.required]
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = dict(table.free.schema) if table.free is not None else False
+    if table.one_of:
+        schema["oneOf"] = [_alone(keys, table.one_of) for keys in table.one_of]
+    if table.not_both:
+        schema["not"] = {"required": list(table.not_both)}
+    return schema
+
+
+def _property(member: Key | Table) -> dict[str, Any]:
+    if isinstance(member, Table):
+        return {"description": member.description, **json_schema(member)}
+    default = {} if member.default is REQUIRED or member.default is None else {"default": member.default}
+    return {"description": member.description, **member.form.schema, **default}
+
+
+def _alone(keys: tuple[str, ...], all_sets: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+    others = [key for other in all_sets for key in other if key not in keys]
+    return {"required": list(keys), "not": {"anyOf": [{"required": [key]} for key in others]}}
+
+
+def _hint(key: str, table: Table, root: Table, meant: dict[str, str]) -> str:
+    """Say what to do about an unknown key: a missing key, another name or another table may be meant."""
+    for name, written in meant.items():
+        if written == key:
+            return f"; did you mean {name!r}, which is missing?"
+    homes = [home for home in (root, *root.members) if isinstance(home, Table) and key in home.known]
+    if nearest(key, table.known) or not homes:
+        return near_or_all(key, table.known)
+    if homes[0] is root:
+        return " there; move it up, above the first line that starts with '['"
+    return f" there; it is a key of {' and '.join(f'[{home.name}]' for home in homes)}"
+
+
+def _missing(name: str, table: Table) -> str:
+    member = table.known[name]
+    if isinstance(member, Table):
+        return f"the table [{name}] is missing; write [{name}] and its keys below it"
+    return f"{shown_key(name, table.name)} is missing; write {name} = ... with {member.form.wanted}"
+
+
+def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
+    where = f" in [{table.name}]" if table.name else ""
+    if table.one_of:
+        given = {key for keys in table.one_of for key in keys if key in values}
+        if not any(given == set(keys) for keys in table.one_of):
+            shown = " or ".join(" and ".join(_named(key, table) for key in keys) for keys in table.one_of)
+            have = " and ".join(_named(key, table) for key in sorted(given)) or "none"
+            yield f"write either {shown}{where}; {have} {'is' if len(given) < 2 else 'are'} there"
+    if table.not_both and all(key in values for key in table.not_both):
+        both = " and ".join(map(repr, table.not_both))
+        yield f"the keys {both} of [{table.name}] exclude each other; leave one out"
+
+
+def _named(key: str, table: Table) -> str:
+    return f"[{key}]" if isinstance(table.known[key], Table) else f"{key} = ..."

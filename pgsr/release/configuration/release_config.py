@@ -1,0 +1,263 @@
+"""The configuration of a release: the terms, the tables, and where everything goes; from a TOML file or from Python."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pgsr.algorithms import Merge
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Totals
+from pgsr.release.configuration.declared import require
+from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.sections import Section
+from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
+from pgsr.release.configuration.toml import read_toml
+from pgsr.release.errors import ConfigError
+from pgsr.release.terms import Kind, Terms
+from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
+from pgsr.tables.ids import IdKind, id_kind
+from pgsr.tables.regions import locate, source_of
+from pgsr.tables.session import Session
+
+REHEARSAL = "-rehearsal"
+"""The end of the name of a rehearsal's folder."""
+
+OVERRIDES = ("epsilon", "mechanism", "max_size", "output", "ledger", "sign")
+"""The keys that a flag of the command line may replace."""
+
+_FILES = ("output", "ledger", "sign")
+"""The keys of `OVERRIDES` that name files."""
+
+_BESIDE = Path()
+"""The log's default, which names no file."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseConfig:
+    """A release to be made. Names of files may be given as text.
+
+    Attributes:
+        terms: the public terms. Their `max_quantity` is that of the tuples; if they have no `level_names`, the columns
+            of the levels are taken, where the table of regions or groups has one per level.
+        entities, groups, regions: the tables: files, data frames or queries. `groups` is None where a group exists if
+            it has a row, `regions` where the table of groups has a column per level.
+        output: folder of the release, absent or empty.
+        ledger: the ledger file of the data set; a rehearsal needs none.
+        log: a private file, outside `output`; if left out, beside it and called as it with "-private.log".
+        sign: file of the private key that signs the release, outside `output`; None if it is not signed.
+        private_groups: whether which groups exist is private.
+        limits: of reading.
+
+    Raises:
+        ConfigError: two of these contradict each other, or a private file would be published.
+
+    Example:
+        >>> import pandas as pd
+        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+        >>> people = pd.DataFrame({"entity": ["Ann", "Bob", "Cy"], "group": [1, 1, 2]})
+        >>> config = ReleaseConfig(
+        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
+        ...     entities=Entities(people),
+        ...     groups=Groups(homes, region=("nation", "state")),
+        ...     output="release",
+        ...     ledger="ledger.jsonl",
+        ... )
+        >>> config.terms.level_names, config.log.name
+        (('nation', 'state'), 'release-private.log')
+        >>> config.tree().n_regions
+        3
+    """
+
+    terms: Terms
+    entities: Entities | Quantities
+    groups: Groups | None = None
+    regions: Parents | Levels | None = None
+    output: Path
+    ledger: Path
+    log: Path = _BESIDE
+    sign: Path | None = None
+    private_groups: bool = False
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        self._convert()
+        if self.private_groups != (self.terms.totals is Totals.NOISY):
+            raise ConfigError(
+                'a private (or absent) table of groups needs totals = "noisy", and a public one does not; change one'
+            )
+        for name in ("ledger", "log", "sign"):
+            path = getattr(self, name)
+            if path is not None and self.output.absolute() in path.absolute().parents:
+                what = "private key" if name == "sign" else name
+                raise ConfigError(f"the {what} lies inside the output folder, which is published; put it elsewhere")
+        written = {"log": self.log, "ledger": self.ledger, "output": self.output}
+        require_unread(written, self.entities, self.groups, self.regions)
+
+    @classmethod
+    def of(cls, given: "ReleaseConfig | str | Path") -> "ReleaseConfig":
+        """A configuration as it is, or the one in a TOML file."""
+        return given if isinstance(given, ReleaseConfig) else cls.read(given)
+
+    @classmethod
+    def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "ReleaseConfig":
+        """The configuration in a TOML file; names of files are relative to its folder.
+
+        Args:
+            path: of the file; `EXAMPLE` shows every key.
+            overrides: keys of `OVERRIDES` that replace those of the file, relative to the working folder.
+
+        Raises:
+            ConfigError: the file is absent or no TOML, or keys are missing, unknown or of the wrong kind; the message
+                lists all of these.
+            BudgetError: a number of the budget is malformed.
+        """
+        path = Path(path)
+        given = {key: value for key, value in (overrides or {}).items() if value is not None}
+        values = read_toml(path, "`pgsr release --example` prints one to start from") | given
+        places = {key: Path() if key in given else path.parent for key in _FILES}
+        return cls._from_values(values, path.parent, places)
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any], folder: Path, places: Mapping[str, Path]) -> "ReleaseConfig":
+        """Convert the values of a file in `folder`; names of `_FILES` are relative to their folders in `places`."""
+        if "ledger_total" in values:
+            raise ConfigError(
+                "the key 'ledger_total' is no longer one: the total stands in the ledger itself; make it with `pgsr "
+                "ledger init LEDGER --data-set NAME --total EPSILON`, and leave the key out"
+            )
+        require(CONFIGURATION, values)
+        top = Section("", values)
+        terms = _terms(top)
+        output, ledger = (places[key] / top.text(key) for key in ("output", "ledger"))
+        log, sign = folder / (top.text("log", None) or f"{output.name}-private.log"), top.text("sign", None)
+        entities, groups, regions, private_groups = read_tables(top, folder)
+        limits = read_limits(top.section("limits"))
+        top.done()
+        return cls(
+            terms=terms,
+            entities=entities,
+            groups=groups,
+            regions=regions,
+            output=output,
+            ledger=ledger,
+            log=log,
+            sign=None if sign is None else places["sign"] / sign,
+            private_groups=private_groups,
+            limits=limits,
+        )
+
+    def folder(self, rehearse: bool) -> Path:
+        """The folder of the release, or of its rehearsal."""
+        return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
+
+    def tree(self) -> Hierarchy:
+        """The public regions. The private rows are not opened.
+
+        Raises:
+            ConfigError: the regions would have to be read off a private table, or there is not one name per level.
+            TableError, HierarchyError: as `count`.
+        """
+        regions, rows = self.regions, self.groups or self.entities
+        if regions is None:
+            if self.groups is None or self.private_groups or isinstance(self.groups.region, str):
+                raise ConfigError(
+                    "there are no public regions; write a table [regions], or name a column per level of a public "
+                    'table of groups, region = ["nation", "state"]'
+                )
+            regions = Levels(self.groups.table, self.groups.region)
+        sources = source_of(regions)
+        with Session(self.limits or Limits(), sources, public=sources) as session:
+            tree = locate(regions, isinstance(rows.region, tuple), session).hierarchy
+        self.terms.names(tree.n_levels)
+        return tree
+
+    def count(self, log: PrivateLog | None = None) -> CountOfCounts:
+        """Read the tables; what is returned is private."""
+        return count_groups(
+            self.entities,
+            self.groups,
+            self.regions,
+            max_size=self.terms.max_size,
+            private_groups=self.private_groups,
+            name=self.terms.data_set,
+            limits=self.limits,
+            log=log,
+        )
+
+    def count_public(self, max_size: int = 1) -> CountOfCounts:
+        """The public groups, counted as if none had a member. The private rows are not opened.
+
+        Raises:
+            ConfigError: the table of groups is private or absent.
+            TableError, HierarchyError: as `count`.
+        """
+        if self.private_groups or self.groups is None:
+            raise ConfigError("the table of groups is private, so there are no public numbers of groups")
+        listed = self.groups.table
+        with Session(self.limits or Limits(), [listed], public=[listed]) as session:
+            types = session.require(listed, [self.groups.group], "the table of groups")
+            kind = id_kind(types, self.groups.group, "the table of groups")
+        nobody = pa.table({"group": pa.array([], pa.string() if kind is IdKind.TEXT else pa.int64())})
+        return count_groups(
+            Entities(nobody, entity=None), self.groups, self.regions, max_size=max_size, limits=self.limits
+        )
+
+    def _convert(self) -> None:
+        """Convert names to paths, and complete the terms by what the tables say."""
+        keep = object.__setattr__
+        for name in ("output", "ledger", "log", "sign"):
+            if getattr(self, name) is not None:
+                keep(self, name, Path(getattr(self, name)))
+        if self.log == _BESIDE:
+            keep(self, "log", self.output.with_name(f"{self.output.name}-private.log"))
+        most = self.entities.max_quantity if isinstance(self.entities, Quantities) else 1
+        if self.terms.max_quantity not in (1, most):
+            raise ConfigError(
+                f"the terms have max_quantity {self.terms.max_quantity} and the tables {most}; leave it out of the "
+                "terms"
+            )
+        names = self.terms.level_names or self._level_columns()
+        keep(self, "terms", replace(self.terms, max_quantity=most, level_names=names))
+
+    def _level_columns(self) -> tuple[str, ...] | None:
+        """The columns that name regions, where there is one per level."""
+        if isinstance(self.regions, Levels):
+            return self.regions.levels
+        if self.regions is None and self.groups is not None and isinstance(self.groups.region, tuple):
+            return self.groups.region
+        return None
+
+
+def _terms(top: Section) -> Terms:
+    if top.fraction("delta", Fraction(0), zero=True):
+        raise ConfigError("the key 'delta' is above 0; every mechanism here is purely epsilon-private, leave it out")
+    kind = top.choice("mechanism", Kind)
+    merge, norm = _options(top.section("options"), kind)
+    return Terms(
+        top.text("data_set"),
+        top.number("max_size"),
+        top.fraction("epsilon"),
+        kind,
+        top.fractions("shares", None),
+        top.choice("totals", Totals, None),
+        top.fraction("totals_share", None),
+        merge=merge,
+        norm=norm,
+        level_names=top.texts("level_names", None),
+    )
+
+
+def _options(section: Section | None, kind: Kind) -> tuple[Merge, int]:
+    section = section or Section("options", {})
+    for name in section.keys:
+        if name not in kind.options:
+            known = " and ".join(kind.options) or "none at all"
+            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
+    options = section.choice("merge", Merge, Merge.WEIGHTED), section.number("norm", 1)
+    section.done()
+    return options

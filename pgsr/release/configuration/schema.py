@@ -1,0 +1,220 @@
+"""The keys of a release's configuration, each declared once: for the check of a file, and for editors as JSON schema.
+
+`configuration.schema.json` beside this file is written by `pgsr validate --schema`.
+"""
+
+import json
+from importlib.resources import files
+
+from pgsr.algorithms import Merge
+from pgsr.measurement import Totals
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.declared import Key, Table, json_schema
+from pgsr.release.configuration.forms import Form, choice
+from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind
+
+SCHEMA_FILE = "configuration.schema.json"
+
+
+def schema_text() -> str:
+    """The JSON schema of a configuration (draft 2020-12), as text.
+
+    Example:
+        >>> json.loads(schema_text())["required"]
+        ['data_set', 'max_size', 'epsilon', 'mechanism', 'output', 'ledger']
+    """
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of pgsr release"}
+    return json.dumps({**head, **_described(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def stored_schema() -> str:
+    """The text of the schema file in the package, which `schema_text` wrote."""
+    return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+
+
+def _described(table: Table) -> dict[str, object]:
+    return {"description": table.description, **json_schema(table)}
+
+
+_LEVEL_NAMES = Form(
+    f"{forms.NAMES.wanted}, none of them {', '.join(RESERVED_NAMES)}",
+    {
+        "type": "array",
+        "items": {"type": "string", "pattern": rf"^(?!({'|'.join(RESERVED_NAMES)})$)[^\u0000-\u001f\u007f]+$"},
+        "minItems": 1,
+        "uniqueItems": True,
+    },
+)
+
+_REGION = Key(
+    "region",
+    forms.COLUMNS,
+    "The column of the region where a row lies, or a column per level, root first; it has to agree with the region of "
+    "the row's group and is needed without [groups].",
+    None,
+)
+
+SOURCE = (
+    Key("file", forms.TEXT, 'The file, or a pattern such as "people/*.parquet", relative to this file.', None),
+    Key("query", forms.TEXT, "Instead of a file: a query on `connection`, whose rows are the table.", None),
+    Key("connection", forms.TEXT, "The DuckDB database file, opened read-only, on which `query` runs.", None),
+    Key("kind", choice(("csv", "parquet")), "Of the file; by the end of its name if left out.", None),
+    Key("delimiter", forms.CHARACTER, "What separates the columns of a CSV file.", ","),
+    Key("quote", forms.MAYBE_CHARACTER, 'What stands around values of a CSV file; "" if nothing does.', '"'),
+    Key(
+        "escape",
+        forms.CHARACTER,
+        "What stands before a quote inside a quoted value of a CSV file; the quote is doubled if left out.",
+        None,
+    ),
+    Key("encoding", forms.TEXT, "The encoding of a CSV file.", "utf-8"),
+    Key("header", forms.BOOLEAN, "Whether the first row of a CSV file names its columns.", True),
+    Key("columns", forms.NAMES, "The names of the columns of a CSV file without a header.", None),
+    Key("nulls", forms.MAYBE_TEXTS, 'Texts of a CSV file that stand for a missing value; [""] if left out.', None),
+    Key("cast", forms.choices(("integer", "text")), "Columns to be read as integers, or as text.", None),
+)
+"""The keys that say where a table is and how it is read."""
+
+FILE_OR_QUERY = (("file",), ("query", "connection"))
+
+SOURCE_APART = ("integers",)
+"""The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
+
+_ENTITIES = Table(
+    "entities",
+    "Private: one row per entity; a group's size is its number of rows.",
+    (
+        *SOURCE,
+        Key("entity", forms.MAYBE_TEXT, 'The column of entity ids; "" if every row is an entity of its own.', "entity"),
+        Key("group", forms.TEXT, "The column of group ids.", "group"),
+        _REGION,
+    ),
+    one_of=FILE_OR_QUERY,
+    apart=SOURCE_APART,
+)
+
+_TUPLES = Table(
+    "tuples",
+    "Private, instead of [entities]: tuples of user, unit, region and quantity; a unit's size is the sum of its "
+    "quantities.",
+    (
+        *SOURCE,
+        Key("user", forms.MAYBE_TEXT, 'The column of users; "" if every tuple is an entity of its own.', "user"),
+        Key("unit", forms.TEXT, "The column of group ids.", "unit"),
+        _REGION,
+        Key("quantity", forms.TEXT, "The column of quantities 0, 1, 2, ...", "quantity"),
+        Key("max_quantity", forms.COUNT, "A public bound on a quantity; the noise grows with it."),
+        Key("clip", forms.BOOLEAN, "Whether larger quantities count as the bound; else they are refused.", False),
+    ),
+    one_of=FILE_OR_QUERY,
+    apart=SOURCE_APART,
+)
+
+_GROUPS = Table(
+    "groups",
+    "One row per group, groups without entities too; public unless private = true.",
+    (
+        *SOURCE,
+        Key("group", forms.TEXT, "The column of group ids.", "group"),
+        Key(
+            "region",
+            forms.COLUMNS,
+            "The column of the region where the group lies; or a column per level, root first, then without [regions].",
+            "region",
+        ),
+        Key("private", forms.BOOLEAN, 'Whether which groups exist is private; then totals = "noisy".', False),
+    ),
+    one_of=FILE_OR_QUERY,
+    apart=SOURCE_APART,
+)
+
+_REGIONS = Table(
+    "regions",
+    "Public: one row per region.",
+    (
+        *SOURCE,
+        Key("region", forms.TEXT, 'The column of region ids; "region" if left out, with `levels` none.', None),
+        Key("parent", forms.TEXT, "The column of the region above, empty at the root.", "parent"),
+        Key("levels", forms.TEXTS, "Instead of `parent`: a column of names per level, root first.", None),
+        Key("pad_ragged", forms.BOOLEAN, "Whether branches may have different depth.", False),
+    ),
+    one_of=FILE_OR_QUERY,
+    not_both=("parent", "levels"),
+    apart=SOURCE_APART,
+)
+
+_LIMITS = Table(
+    "limits",
+    "What reading the tables may use.",
+    (
+        Key("gibibytes", forms.COUNT, "GiB of memory.", 6),
+        Key("threads", forms.COUNT, "Threads; one per core if left out.", None),
+        Key("folder", forms.TEXT, "Where rows that do not fit are kept meanwhile; private ones, too.", None),
+    ),
+)
+
+_OPTIONS = Table(
+    "options",
+    "Of the mechanisms kuo (merge, norm) and bottom_up (norm).",
+    (
+        Key("merge", choice(Merge), "How two noisy sizes of a matched group become one.", str(Merge.WEIGHTED)),
+        Key(
+            "norm",
+            Form("1 or 2", {"type": "integer", "enum": [1, 2]}),
+            "Of the isotonic fits: 1 for absolute values, 2 for squares.",
+            1,
+        ),
+    ),
+)
+
+CONFIGURATION = Table(
+    "",
+    "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
+    (
+        Key("data_set", forms.TEXT, "A public name; the ledger counts what is spent on it."),
+        Key("max_size", forms.COUNT, "K, the public largest size; larger groups count as K."),
+        Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact."),
+        Key("delta", forms.EXACT_OR_ZERO, "0, as every mechanism here is purely epsilon-private.", "0"),
+        Key(
+            "mechanism",
+            choice(Kind, {"m_c": M_C_RENAMED}),
+            "m_h (counts), m_c_dp, kuo or bottom_up (cumulative counts).",
+        ),
+        Key(
+            "shares", forms.EXACTS, "Parts of epsilon per level, root first, that add up to 1; equal if left out.", None
+        ),
+        Key(
+            "totals",
+            choice(Totals),
+            "Whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), or noisy where the table "
+            "of groups is private; the mechanism's own if left out.",
+            None,
+        ),
+        Key("totals_share", forms.EXACT, 'The part of epsilon for totals = "noisy"; 1/10 if left out.', None),
+        Key(
+            "level_names",
+            _LEVEL_NAMES,
+            "Public names of the levels, root first; those of the level columns of [regions] or [groups] if left out, "
+            "else level_0, level_1, ...",
+            None,
+        ),
+        Key("output", forms.TEXT, "The folder of the release, which does not exist yet or is empty."),
+        Key("ledger", forms.TEXT, "The file of what was spent on this data set; it is never published."),
+        Key(
+            "log",
+            forms.TEXT,
+            "The file of numbers that are not for publication; OUTPUT-private.log beside this file if left out.",
+            None,
+        ),
+        Key("sign", forms.TEXT, "The file of the private key that signs the release; not signed if left out.", None),
+        _OPTIONS,
+        _ENTITIES,
+        _TUPLES,
+        _GROUPS,
+        _REGIONS,
+        _LIMITS,
+    ),
+    one_of=(("entities",), ("tuples",)),
+    apart=("ledger_total",),
+)
+"""The whole file. `tests/test_release_schema.py` holds it equal to what the reading code knows and assumes."""

@@ -1,0 +1,17 @@
+"""The folder that is published: every file of it, how it is written and how it is read back.
+
+| file                      | what it does                                                                           |
+|---------------------------|----------------------------------------------------------------------------------------|
+| `artefact`                | the names of the files, and SHA256SUMS                                                 |
+| `columns`                 | every column of every table in words; the three files that describe tables use it      |
+| `released_tables`         | counts.parquet, counts.csv, measurement.parquet and regions.csv                        |
+| `manifest`                | manifest.json: budget, noise, method, certificate and digests                          |
+| `words`                   | what the fields of a manifest mean, in sentences                                       |
+| `readme`                  | README.txt, from the manifest                                                          |
+| `summary`, `charts`       | summary.html, from the manifest and the counts, with its bar charts                    |
+| `datapackage`             | datapackage.json: the tables described for programs                                    |
+| `signature`               | SHA256SUMS.sig: the publisher's keys, signing and verifying                            |
+
+Everything here is a function of public values: the terms, the noisy values and what was computed from them. So
+`pgsr.release.checking` can write each description again and compare it byte by byte.
+"""

@@ -1,0 +1,250 @@
+"""The manifest of a release: exactly the fields that may be published, and nothing else."""
+
+import json
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from pgsr.algorithms import Merge
+from pgsr.budget import exact
+from pgsr.certificates import Certificate, objective
+from pgsr.errors import PgsrError
+from pgsr.estimate import Estimate
+from pgsr.measurement import Measurement, Totals
+from pgsr.problem import Problem
+from pgsr.release.errors import ManifestError
+from pgsr.release.folder.released_tables import dense
+from pgsr.release.terms import Kind, Terms
+from pgsr.views import View, cumulative
+
+FORMAT = "pgsr release 2"
+PRIVATE = "epsilon-differentially private (secure noise)"
+SEEDED = "none (seeded)"
+REHEARSAL_KEY = "rehearsal"
+"""The key of the noise of rehearsals; everybody knows it."""
+
+PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
+
+FIELDS = (
+    *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
+    *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
+    *("measurement", "versions", "files"),
+)
+
+
+def claim(secure: bool) -> str:
+    """The sentence in which a release states its privacy."""
+    return PRIVATE if secure else SEEDED
+
+
+def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
+    """The metadata of a table file, so that it keeps its privacy claim when it is copied out of its folder."""
+    return {
+        "format": FORMAT,
+        "table": table,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(secure),
+        "epsilon": str(terms.epsilon),
+    }
+
+
+def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, Any]:
+    """The part of a manifest that follows from the terms and the number of regions per level."""
+    n_levels = len(regions)
+    parts, budget, scales = terms.parts(n_levels), terms.budget(n_levels).levels, terms.scales(n_levels)
+    names = terms.names(n_levels)
+    levels = [
+        {
+            "level": level,
+            "name": names[level],
+            "regions": regions[level],
+            "view": terms.kind.view.value,
+            "share": str(parts[level]),
+            "epsilon": str(budget[level]),
+            "sensitivity": terms.sensitivity,
+            "noise_scale": str(scales[level]),
+        }
+        for level in range(n_levels)
+    ]
+    totals: dict[str, Any] = {
+        "public": str(terms.public),
+        "share": str(terms.part),
+        "epsilon": str(terms.totals_epsilon),
+    }
+    if terms.public is Totals.NOISY:
+        totals |= {"sensitivity": 1, "noise_scale": str(n_levels / terms.totals_epsilon)}
+    return {
+        "format": FORMAT,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(secure),
+        "epsilon": str(terms.epsilon),
+        "delta": "0",
+        "neighbours": neighbours(terms),
+        "levels": levels,
+        "totals": totals,
+        "max_size": terms.max_size,
+        "max_quantity": terms.max_quantity,
+        "invariants": invariants(terms),
+        "mechanism": str(terms.kind),
+        "method": repr(terms.mechanism(n_levels).post),
+        "options": terms.options,
+    }
+
+
+def neighbours(terms: Terms) -> str:
+    """Say which data sets are neighbours, between which a reader can hardly distinguish."""
+    more = f", of quantity at most {terms.max_quantity}" if terms.max_quantity > 1 else ""
+    empty = ", or by one empty group" if terms.public is Totals.NOISY else ""
+    return f"data sets that differ by one row of entities{more}{empty}"
+
+
+def invariants(terms: Terms) -> list[str]:
+    """List what is published exactly, without noise."""
+    known = {
+        Totals.ROOT: ["the number of groups of the root"],
+        Totals.REGIONS: ["the number of groups of every region"],
+        Totals.NOISY: [],
+    }
+    return ["the regions", *known[terms.public]]
+
+
+def answer_fields(
+    terms: Terms, measurement: Measurement, status: str, certificate: Certificate, counts: Estimate
+) -> dict:
+    """The part of a manifest that judges the counts from measurement and counts alone."""
+    values = measurement.matrix[measurement.measured]
+    return {
+        "status": status,
+        "certificate": {
+            "problem": certificate.problem,
+            "objective": certificate.objective,
+            "bound": certificate.bound,
+            "bound_by": certificate.bound_by,
+            "violations": dict(certificate.violations),
+        },
+        "distance": {
+            "sum": distance(terms, measurement, counts, 1),
+            "squares": distance(terms, measurement, counts, 2),
+        },
+        "measurement": {"values": int(values.size), "sum": _exact_sum(values)},
+    }
+
+
+def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
+    """Sum |x - y|^norm over all measured cells, an exact integer.
+
+    x are the released values in the measured view, y the noisy ones.
+    """
+    x = dense(counts)
+    values = x if terms.kind.view is View.COUNTS else cumulative(x)
+    alone = Problem.about(measurement, "distance", None, norm=norm, consistent=False)
+    return int(objective(alone, Estimate(counts.hierarchy, terms.kind.view, values)))
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that computed the release."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def written(manifest: dict[str, Any]) -> str:
+    """Write a manifest as text, in the only form that `read` accepts."""
+    return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read(text: str) -> dict[str, Any]:
+    """Read a manifest from its text, with every field of its kind.
+
+    Raises:
+        ManifestError: it is no JSON in the form of `written`, or a field is missing, unknown or of another kind.
+    """
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"the manifest is not JSON: {error}") from None
+    _require(found, FIELDS, "the manifest")
+    parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files")
+    for name in parts:
+        if not isinstance(found[name], dict):
+            raise ManifestError(f"{name} of the manifest is no table")
+    if not isinstance(found["levels"], list) or not found["levels"]:
+        raise ManifestError("the manifest names no levels")
+    for level in found["levels"]:
+        _require(
+            level, ("level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"), "a level"
+        )
+    noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
+    _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
+    _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
+    _require(found["versions"], ("python", *PACKAGES), "versions")
+    for name, value in found["versions"].items():
+        if not isinstance(value, str):
+            raise ManifestError(f"the version of {name} is {value!r}, no text")
+    if written(found) != text:
+        raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
+    return found
+
+
+def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
+    """Read the terms that a manifest states, and whether it claims secure noise.
+
+    Raises:
+        ManifestError: they are no terms of a release.
+    """
+    try:
+        kind = Kind(manifest["mechanism"])
+        options = manifest["options"]
+        _require(options, kind.options, "options")
+        terms = Terms(
+            _kind(manifest, "data_set", str),
+            _kind(manifest, "max_size", int),
+            exact(_kind(manifest, "epsilon", str)),
+            kind,
+            tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
+            Totals(manifest["totals"]["public"]),
+            exact(_kind(manifest["totals"], "share", str), "the share of the totals", zero=True),
+            _kind(manifest, "max_quantity", int),
+            Merge(options.get("merge", Merge.WEIGHTED)),
+            options.get("norm", 1),
+            tuple(_kind(level, "name", str) for level in manifest["levels"]),
+        )
+        terms.names(len(manifest["levels"]))
+    except (PgsrError, ValueError) as error:
+        raise ManifestError(f"the manifest states no terms of a release: {error}") from None
+    if manifest["privacy_claim"] not in (PRIVATE, SEEDED):
+        raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release says so")
+    return terms, manifest["privacy_claim"] == PRIVATE
+
+
+def _require(found: object, fields: tuple[str, ...], what: str) -> None:
+    if not isinstance(found, dict):
+        raise ManifestError(f"{what} is no table of fields")
+    for name in found:
+        if name not in fields:
+            raise ManifestError(f"{what} has a field {name!r}, which no release may publish")
+    for name in fields:
+        if name not in found:
+            raise ManifestError(f"{what} lacks the field {name!r}")
+
+
+def _kind(table: dict[str, Any], name: str, kind: type) -> Any:
+    if type(table[name]) is not kind:
+        raise ManifestError(f"{name} is {table[name]!r}, not of the kind {kind.__name__}")
+    return table[name]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field is there twice")
+    return found
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
+
+
+def _exact_sum(values: np.ndarray) -> int:
+    """Sum numbers of int64 without overflow."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

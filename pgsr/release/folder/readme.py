@@ -1,0 +1,105 @@
+"""The file README.txt: a release in plain words, from its manifest alone."""
+
+import textwrap
+from typing import Any
+
+from pgsr.release.folder import artefact, words
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import terms_of
+
+
+def readme(manifest: dict[str, Any]) -> str:
+    """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
+    terms, _ = terms_of(manifest)
+    names = terms.names(len(manifest["levels"]))
+    tables = (
+        (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", counts_columns(terms, names)),
+        (artefact.REGIONS, "the regions", regions_columns(names)),
+        (
+            artefact.MEASUREMENT,
+            "the noisy values that the counts were computed from",
+            measurement_columns(terms, names),
+        ),
+    )
+    options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
+    used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
+    title = f"{manifest['data_set']}: numbers of groups by region and size"
+    parts = [title]
+    if words.is_rehearsed(manifest):
+        parts.append(_filled(words.REHEARSAL_WARNING))
+    parts += [
+        "WHAT THIS IS\n"
+        + _filled(
+            f"For every region and every size from 0 to {manifest['max_size']} an estimate of the number of groups "
+            f"with that many members; larger groups count as {manifest['max_size']}. The numbers are whole, not "
+            "negative, "
+            "and those of the regions below add up to the region's."
+        ),
+        "HOW TO ADD UP\n"
+        + _filled(
+            "Regions of all levels are in one table, so the sum over all rows counts every group once per level. Keep "
+            "the rows with is_leaf = true, or those of one level. In pandas:"
+        )
+        + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
+        "    counts[counts.is_leaf].groupby('group_size').n_groups.sum()",
+        "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
+        "WHAT IS PROTECTED\n"
+        + "\n".join(map(_filled, words.protection_sentences(manifest)))
+        + "\n"
+        + "\n".join(f"  {words.level_sentence(level)}" for level in manifest["levels"]),
+        "PUBLISHED EXACTLY, WITHOUT NOISE\n" + "\n".join(f"  - {fact}" for fact in manifest["invariants"]),
+        "HOW IT WAS MADE\n"
+        + _filled(
+            f"Mechanism {manifest['mechanism']}: {words.MECHANISMS[manifest['mechanism']]}. Computed by "
+            f"{manifest['method']} (options: {options}) from the noisy values in {artefact.MEASUREMENT} and public "
+            f"facts alone. Status {manifest['status']}: {words.status_sentence(manifest['status'])}"
+        )
+        + "\n"
+        + _filled(f"Computed with {used}."),
+        "THE OTHER FILES\n"
+        + "\n".join(
+            _filled(line, "  ")
+            for line in (
+                f"{artefact.SUMMARY}: this release on one page, with plots.",
+                f"{artefact.PACKAGE}: the tables and columns for programs (Frictionless Data Package).",
+                f"{artefact.MANIFEST}: budget, noise, method, certificate and digests, for programs.",
+                f"{artefact.SUMS}: digests of all files; `sha256sum -c {artefact.SUMS}` checks them.",
+                f"{artefact.SIGNATURE}, if present: the publisher's signature of {artefact.SUMS}.",
+            )
+        ),
+        "HOW TO CHECK IT\n"
+        + _filled(
+            "`pgsr check FOLDER` verifies all of it, and computes the counts again from the noisy values. A folder "
+            "that somebody made up as a whole looks fine, too: compare the digest that the check prints with the one "
+            "that "
+            "the publisher announced elsewhere, or give the publisher's public key, `pgsr check FOLDER --key KEY.pub`."
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(files: str, what: str, columns: list[Column]) -> str:
+    lines = [f"{files}: {what}"]
+    for column in columns:
+        lines.append(
+            textwrap.fill(
+                f"{column.name} ({column.kind}): {column.description}",
+                116,
+                initial_indent="  ",
+                subsequent_indent="      ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(lines)
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text,
+        116,
+        initial_indent=indent,
+        subsequent_indent=indent and f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

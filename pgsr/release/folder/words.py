@@ -1,0 +1,55 @@
+"""Say in plain sentences what the fields of a manifest mean, for README.txt and summary.html."""
+
+from typing import Any
+
+from pgsr.release.folder.manifest import SEEDED
+
+REHEARSAL_WARNING = (
+    "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "
+    "the data."
+)
+
+_STATUS = {
+    "OPTIMAL": "The counts are proved to be as near to the noisy values as any counts that satisfy all conditions.",
+    "FEASIBLE": (
+        "The counts satisfy all conditions (whole, not negative, adding up). They are near to the noisy values, with "
+        "no proof that no other counts are nearer; privacy and correctness of the sums do not depend on that."
+    ),
+}
+
+MECHANISMS = {
+    "m_h": "noisy counts of every region, then the nearest counts that are consistent (M_H)",
+    "m_c_dp": "noisy cumulative counts, repaired region by region, then made consistent (M_c^dp)",
+    "kuo": "noisy cumulative counts, repaired region by region, then matched from the top down (Kuo et al. 2018)",
+    "bottom_up": "noisy cumulative counts of the smallest regions alone, repaired and added up",
+}
+"""The mechanisms, and what each does."""
+
+
+def status_sentence(status: str) -> str:
+    """Say what the status of the answer means."""
+    return _STATUS.get(status, f"The status is {status}.")
+
+
+def protection_sentences(manifest: dict[str, Any]) -> list[str]:
+    """Say who is protected, how well, and by how much other releases weaken it."""
+    epsilon = manifest["epsilon"]
+    return [
+        f"Privacy claim: {manifest['privacy_claim']}, epsilon {epsilon} in all.",
+        f"Neighbours are {manifest['neighbours']}: whatever a reader concludes from these files, seeing them is at "
+        f"most e^{epsilon} times as likely with that row as without it. Moving or replacing a row costs up to twice "
+        "that.",
+        "Other releases of the same data add their epsilon to this one's.",
+    ]
+
+
+def level_sentence(level: dict[str, Any]) -> str:
+    """Say how many regions, how much epsilon and which noise a level of the hierarchy has."""
+    noise = f"noise of scale {level['noise_scale']}" if level["epsilon"] != "0" else "not measured"
+    return (
+        f"level {level['level']} ({level['name']}): {level['regions']:,} regions, epsilon {level['epsilon']}, {noise}"
+    )
+
+
+def is_rehearsed(manifest: dict[str, Any]) -> bool:
+    return manifest["privacy_claim"] == SEEDED

@@ -1,0 +1,112 @@
+"""Refuse, before anything is charged, a release that its place, memory, disk or arithmetic does not allow."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from pgsr import memory
+from pgsr.errors import MemoryNeededError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.release.errors import ReleaseError
+from pgsr.release.terms import Kind, Terms
+
+LONGEST_NAME = 255
+"""The number of bytes that the name of a file may have on all usual disks."""
+
+
+def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
+    """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
+
+    Fitted to measured peaks of all four mechanisms: noisy values, post-processing and the check need so much per
+    region and size, and the rows of the counts table, which leaves out counts of 0, come on top (matching keeps its
+    pairs beside them).
+
+    Args:
+        kind: of the mechanism.
+        n_regions, n_sizes: the shape, padded regions included.
+        n_filled: cells that are not 0 in the truth.
+
+    Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
+    """
+    per_filled = 125 if kind is Kind.KUO else 75
+    return 410_000_000 + 2_000 * n_regions + 110 * n_regions * n_sizes + per_filled * n_filled
+
+
+def require_place(folder: Path) -> None:
+    """Raise `ReleaseError` unless a release can be put under this name.
+
+    While it is made it has a name that is ten characters longer.
+    """
+    if len(os.fsencode(folder.name)) > LONGEST_NAME - 10:
+        raise ReleaseError(
+            f"the name of the output, {folder.name[:40] + '...'!r}, is too long for most disks; choose one of at most "
+            f"{LONGEST_NAME - 10} characters; nothing was charged"
+        )
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ReleaseError(f"the output {str(folder)!r} is no folder; choose another; nothing was charged")
+    if folder.is_mount():
+        raise ReleaseError(
+            f"the output {str(folder)!r} is a mount point, which no folder can replace; name a folder inside it; "
+            "nothing was charged"
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise ReleaseError(f"the output folder {str(folder)!r} is not empty; choose another; nothing was charged")
+    if not folder.parent.is_dir() or not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise ReleaseError(
+            f"the folder {str(folder.parent)!r} of the output does not exist or cannot be written to; make it; nothing "
+            "was charged"
+        )
+
+
+def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
+    """Raise `ReleaseError` if post-processing would leave 64 bits: means of cumulative counts are compared exactly.
+
+    The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
+    """
+    squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
+    largest = int(truth.totals[0]) + 100 * int(max(terms.scales(truth.hierarchy.n_levels)) + 1)
+    if squares and largest * (terms.max_size + 1) ** 2 >= 2**62:
+        other = "mechanism = 'm_h' or 'kuo'" if terms.kind is Kind.M_C_DP else "norm = 1"
+        raise ReleaseError(
+            f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
+            f"max_size, or write {other}; nothing was charged"
+        )
+
+
+def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
+    """Raise unless memory and disk suffice. Before the private rows are read their `truth` is None.
+
+    Raises:
+        MemoryNeededError, ReleaseError: they do not; nothing was charged.
+    """
+    n_sizes = terms.max_size + 1
+    cells, what = tree.n_regions * n_sizes, f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes"
+    filled = 0 if truth is None else _filled(truth)
+    here = psutil.Process().memory_info().rss
+    needed = max(0, peak_bytes(terms.kind, tree.n_regions, n_sizes, filled) - here)
+    try:
+        memory.require(needed, what)
+    except MemoryNeededError:
+        if truth is None:
+            raise
+        # How much the rows need is private, so no number is told.
+        raise MemoryNeededError(
+            f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
+            "nothing was charged"
+        ) from None
+    free, needed = shutil.disk_usage(folder.parent).free, 64 * cells + 2**20
+    if free < needed:
+        raise ReleaseError(
+            f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "
+            f"{str(folder.parent)!r}; make room; nothing was charged"
+        )
+
+
+def _filled(truth: CountOfCounts) -> int:
+    """Count the cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
+    step = max(1, 2**20 // (truth.max_size + 1))
+    return sum(int(np.count_nonzero(truth.rows(r, r + step))) for r in range(0, truth.hierarchy.n_regions, step))

@@ -1,0 +1,77 @@
+"""Keep for the operator alone what is not for publication: numbers of rows, faults found in them, and times."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgsr.release.errors import ReleaseError
+from pgsr.release.running.saying import fault_of
+from pgsr.tables import PrivateLog
+
+
+@dataclass
+class OperatorLog:
+    """The lines of one run, appended to a file outside the release that only its owner can read.
+
+    Attributes:
+        rows: filled by the reading of the tables.
+    """
+
+    rows: PrivateLog = field(default_factory=PrivateLog)
+    _lines: list[str] = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
+    _path: Path | None = None
+
+    def note(self, step: str) -> None:
+        """Note a step that is done, with the time since the start."""
+        self._lines.append(f"{step} after {time.perf_counter() - self._start:.2f} s")
+
+    def open(self, path: Path) -> None:
+        """Choose the file; `close` writes it.
+
+        Raises:
+            ReleaseError: nothing can be written there.
+        """
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        except OSError as error:
+            raise ReleaseError(
+                f"the private log cannot be written ({fault_of(error)}); name another with log = ...; nothing was "
+                "charged"
+            ) from None
+        self._path = path
+
+    def keep(self, path: Path, tell: Callable[[str], None]) -> None:
+        """Open and close at once, for a table that was refused. A log that cannot be written is told, not raised."""
+        try:
+            self.open(path)
+        except ReleaseError as error:
+            # The refusal of the table is being raised, and says what to mend; a fault of the log would take its place.
+            tell(str(error))
+        else:
+            self.close(tell)
+
+    def close(self, tell: Callable[[str], None]) -> None:
+        """Append what was noted, if the log was opened. A line that cannot be written is told, not raised."""
+        numbers = (
+            _number(self.rows.entities, "rows of entities"),
+            _number(self.rows.clipped_groups, "groups above max_size"),
+            _number(self.rows.clipped_quantities, "quantities above max_quantity"),
+            *self.rows.faults,
+        )
+        text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
+        if self._path is None:
+            return
+        try:
+            # Names of files may hold what UTF-8 cannot write.
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except OSError as error:
+            # By now the release is paid for and may have its name, or another fault is being raised.
+            tell(f"the private log could not be written: {fault_of(error)}")
+
+
+def _number(n: int | None, of: str) -> str:
+    return f"{of}: not counted" if n is None else f"{n} {of}"

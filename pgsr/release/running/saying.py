@@ -1,0 +1,54 @@
+"""Say to the person who runs the program what is wrong with the machine, and go on where nobody can hear it."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the disk quota is used up; make room",
+    errno.ENAMETOOLONG: "a file name is too long for this disk; choose a shorter one",
+    errno.EACCES: "access is denied; change the permissions, or choose another folder",
+    errno.EPERM: "access is denied; change the permissions, or choose another folder",
+    errno.EROFS: "the disk can only be read; choose another folder",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.EIO: "the disk reports an error; choose another one",
+}
+
+
+def fault_of(error: OSError) -> str:
+    """Put an error of the operating system in words, with the file's name if it is known, and the remedy.
+
+    Example:
+        >>> fault_of(OSError(errno.ENOSPC, "No space left on device", "/data/release/counts.parquet"))
+        "'counts.parquet' cannot be written or read: the disk is full; make room"
+    """
+    name = Path(str(error.filename)).name if error.filename else ""
+    shown = f"{name if len(name) < 80 else name[:77] + '...'!r}"
+    what = f"{shown} cannot be written or read: " if name else ""
+    return what + _REMEDIES.get(error.errno or 0, error.strerror or type(error).__name__)
+
+
+def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that says the same, and goes on where nobody can hear it: a closed pipe, a full disk.
+
+    Whatever else `say` raises is raised.
+
+    Example:
+        >>> def closed(line: str) -> None:
+        ...     raise BrokenPipeError
+        >>> unfailing(closed)("charging the ledger")
+    """
+
+    def said(line: str) -> None:
+        # Nothing may be raised here: these words are said between a charge and its release, and `| head`, which reads
+        # the first of them and closes the pipe, must not end what was paid for.
+        try:
+            say(line)
+        except OSError:
+            pass
+        except SystemExit as end:
+            if not isinstance(end.__context__, BrokenPipeError):  # rich's console makes one out of the other
+                raise
+
+    return said

@@ -1,0 +1,149 @@
+"""TwoStage and MidpointBottomUp: valid releases, exact where there is no noise, and closer than the published ones."""
+
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, random_truth, scale
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View, metrics
+from pgsr.algorithms import (
+    BottomUp,
+    CumulativeProjection,
+    Matching,
+    MidpointBottomUp,
+    Optimum,
+    TwoStage,
+    isotonic_l1,
+)
+from pgsr.datasets import census_like
+from pgsr.errors import MethodError, ProblemError
+
+
+def test_releases_are_valid():
+    rng = np.random.default_rng(81)
+    for _ in range(scale(100, 5_000)):
+        tree = random_tree(rng)
+        truth = random_truth(rng, tree, max_size=int(rng.integers(1, 8)), max_count=30, name="valid")
+        totals = str(rng.choice(["root", "regions"]))
+        shares = split(rng, tree.n_levels)
+        noise = Geometric(View.CUMULATIVE, "1/2", shares=shares, totals=totals)
+        noisy = noise.measure(truth, Seeded(str(rng.integers(10**9))))
+        for method in (TwoStage(optimum=str(rng.choice(list(Optimum)))), MidpointBottomUp()):
+            result = method.apply(noisy)
+            assert result.status is Status.FEASIBLE, (method, result)
+            counts = result.estimate.counts()
+            assert counts.totals[0] == truth.totals[0]
+            if totals == "regions":
+                assert (counts.totals == truth.totals).all()
+
+
+def test_a_single_size():
+    """K = 0: with public totals nothing is left to estimate; with the root's alone, the leaves' totals are."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    one = naive.measurement_of(tree, np.array([[4], [9], [-2]]), 5, View.CUMULATIVE)
+    assert (TwoStage().apply(one).estimate.values.ravel() == [5, 5, 0]).all()
+    public = replace(one, public=Totals.REGIONS, totals=np.array([5, 2, 3]))
+    assert (TwoStage().apply(public).estimate.values.ravel() == [5, 2, 3]).all()
+
+
+def test_little_noise_gives_the_truth():
+    rng = np.random.default_rng(82)
+    for _ in range(scale(10, 100)):
+        truth = random_truth(rng, random_tree(rng), max_size=9, max_count=50, name="truth")
+        for totals in ("root", "regions"):
+            noisy = Geometric(View.CUMULATIVE, 10**6, totals=totals).measure(truth, Seeded("truth"))
+            for method in (TwoStage(), MidpointBottomUp()):
+                assert not metrics.l1(truth, method.apply(noisy).estimate).any()
+
+
+def test_the_joint_stage_is_the_projection_of_the_midpoints():
+    """One level measured: nothing is left to project, so the fractional answer is the midpoints, and their sums."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    truth = CountOfCounts(tree, [[0, 9, 0, 1, 5], [0, 8, 5, 1, 5]])
+    noise = Geometric(View.CUMULATIVE, "1/3", shares=("0", "1"), totals="regions")
+    noisy = noise.measure(truth, Seeded("midpoints"))
+    x = TwoStage(integer=False).apply(noisy).estimate.values
+    for leaf in (1, 2):
+        total = int(noisy.region_totals[leaf])
+        middle = isotonic_l1(noisy.matrix[leaf, :-1], 0, total, Optimum.MIDPOINT)
+        np.testing.assert_allclose(x[leaf], np.append(middle, total), atol=1e-9)
+    np.testing.assert_allclose(x[0], x[1] + x[2], atol=1e-9)
+
+
+@pytest.mark.slow
+def test_closer_than_matching_at_every_level():
+    """The same measurements, epsilon split equally: at the root less than three quarters of the error."""
+    truth = census_like(regions="counties", max_size=40, groups=1_000_000)
+    errors = {method: [] for method in (TwoStage(), Matching())}
+    for seed in range(3):
+        noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded(f"equal {seed}"))
+        for method, found in errors.items():
+            found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))
+    two_stage, matching = (np.mean(found, axis=0) for found in errors.values())
+    assert (two_stage < [0.75, 0.95, 0.97] * matching).all(), (two_stage, matching)
+
+
+def test_the_true_midpoint_is_closer_than_the_smallest_optimum():
+    truth = census_like(regions="counties", max_size=40, groups=1_000_000)
+    errors = {method: [] for method in (MidpointBottomUp(), BottomUp())}
+    noise = Geometric(View.CUMULATIVE, "1/2", shares=("0", "0", "1"), totals="regions")
+    for seed in range(2):
+        noisy = noise.measure(truth, Seeded(f"leaves {seed}"))
+        for method, found in errors.items():
+            found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))
+    middle, smallest = (np.mean(found, axis=0) for found in errors.values())
+    assert (middle < smallest).all(), (middle, smallest)
+
+
+def test_weights_are_squares_of_epsilon():
+    """Levels of the same noisy values with other shares: stage two is M_c on the midpoints with weights eps^2."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    truth = CountOfCounts(tree, [[0, 9, 0, 1, 5], [0, 8, 5, 1, 5]])
+    noisy = Geometric(View.CUMULATIVE, 1, shares=("1/4", "3/4"), totals="root").measure(truth, Seeded("weights"))
+    monotone = replace(noisy, values=np.sort(np.clip(noisy.matrix, 0, None), axis=1))
+    monotone.matrix[0, -1] = monotone.root_total
+    monotone.matrix[0] = np.minimum(monotone.matrix[0], monotone.root_total)
+    x = TwoStage(integer=False).apply(monotone).estimate.values
+    fitted = np.minimum(monotone.matrix, monotone.root_total)
+    problem = Problem.m_c(replace(monotone, values=fitted))
+    weighted = replace(problem, weights=np.array([1, 9, 9])).relaxed()
+    np.testing.assert_allclose(x, CumulativeProjection().solve(weighted).estimate.values, atol=1e-4)
+
+
+def test_without_the_flow_it_is_no_release():
+    rng = np.random.default_rng(83)
+    tree = random_tree(rng, n_levels=3)
+    truth = random_truth(rng, tree, max_size=5, max_count=30, name="real")
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("real"))
+    result = TwoStage(integer=False).apply(noisy)
+    assert result.status in (Status.RELAXED, Status.FEASIBLE)
+    assert result.certificate.violations["consistency"] == 0
+
+
+def test_what_cannot_be_used_says_why(monkeypatch):
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
+    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
+    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
+    blind = replace(steps, epsilon=(Fraction(1), Fraction(0)))
+    for method in (TwoStage(), MidpointBottomUp()):
+        assert "CUMULATIVE" in method.supports(counts)
+        assert "leaves" in method.supports(blind)
+        with pytest.raises(ProblemError, match="CUMULATIVE"):
+            method.apply(counts)
+        assert method.apply(steps, time_limit=1e-9).status is Status.TIMED_OUT
+    with pytest.raises(MethodError, match="optimum"):
+        TwoStage(optimum="middle")
+    monkeypatch.setitem(sys.modules, "ortools.graph.python.min_cost_flow", None)  # no solver is needed
+    assert TwoStage().apply(steps).status is Status.FEASIBLE
+
+
+def split(rng: np.random.Generator, n_levels: int) -> tuple[str, ...]:
+    """Shares of epsilon in twentieths, some of them 0 but the leaves'."""
+    parts = rng.integers(0, 5, n_levels) * (rng.random(n_levels) < 0.7)
+    parts[-1] = 1 + parts[-1]
+    return tuple(f"{part}/{parts.sum()}" for part in parts)

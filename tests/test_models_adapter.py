@@ -1,0 +1,165 @@
+"""The part that all solver models share: a new solver is one subclass, and whatever it does is a status."""
+
+import time
+from dataclasses import dataclass
+
+import naive
+import numpy as np
+import pytest
+from model_problems import noisy_steps, random_problem, states_problem
+
+from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr.algorithms import TreeProjection
+from pgsr.datasets import census_like
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.program import Kind
+
+
+def test_unsupported_problems_are_sentences():
+    truth = census_like(regions="divisions", max_size=4, groups=1_000)
+    counts, steps, sizes = (Geometric(view, 1).measure(truth, Seeded(0)) for view in View)
+    for method, problem in (
+        (Flow(), Problem.m_c(steps)),
+        (Flow(), Problem.m_h(counts).relaxed()),
+        (Flow(around=TreeProjection()), Problem.m_h(counts, totals="regions")),
+        (Scipy(), Problem.m_h(counts).relaxed()),
+        (MathOpt("GSCIP"), Problem.mean_consistency(counts)),
+        (CpSat(), Problem.isotonic(steps).relaxed()),
+        (Cvxpy(), Problem.isotonic(sizes).relaxed()),
+    ):
+        result = method.solve(problem)
+        assert result.status is Status.UNSUPPORTED
+        assert len(result.reason) > 20
+
+
+@pytest.mark.slow
+def test_time_limits_end_in_an_honest_status():
+    problem = states_problem("0.1", max_size=30)
+    for method in (MathOpt("GSCIP"), Scip(), CpSat(), Scipy()):
+        start = time.perf_counter()
+        result = method.solve(problem, time_limit=1)
+        assert result.status in (Status.TIMED_OUT, Status.FEASIBLE, Status.OPTIMAL), method
+        assert time.perf_counter() - start < 15, method
+
+
+def test_an_infeasible_problem_is_infeasible():
+    """No non-negative counts add up to a negative total."""
+    problem = naive.problem_of(Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0]), np.ones((3, 2), int), -1)
+    for method in (Cvxpy("CLARABEL"), MathOpt(), Gurobi()):
+        assert method.solve(problem).status is Status.INFEASIBLE, method
+    assert Flow().solve(problem).status is Status.INFEASIBLE
+    assert TreeProjection().solve(problem).status is Status.INFEASIBLE
+
+
+@dataclass(frozen=True)
+class DenseLeastSquares(SolverModel):
+    """A toy: equality-constrained least squares by a dense KKT system. This is all it takes to add a solver."""
+
+    off_by: float = 0.0
+
+    @property
+    def takes(self):
+        return frozenset({Kind.QP})
+
+    def unavailable(self):
+        return None
+
+    def too_large(self, program):
+        bounded = np.isfinite(program.lower).any() or len(program.order_right)
+        return "inequalities are beyond this toy" if bounded else None
+
+    def run(self, program, time_limit):
+        start = time.perf_counter()
+        rows = program.matrix.toarray()
+        kkt = np.block([[np.diag(2 * program.quadratic), rows.T], [rows, np.zeros((len(rows), len(rows)))]])
+        solution = np.linalg.solve(kkt, np.concatenate([-program.linear, program.right]))
+        values, duals = solution[: program.n] + self.off_by, solution[program.n :]
+        return Run(Answer(Claim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
+
+
+def test_a_new_solver_is_one_subclass():
+    """Nothing is registered; statuses, limits, rounding and honesty come with the base class."""
+    truth = census_like(regions="divisions", max_size=4, groups=1_000)
+    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
+    problem = Problem.mean_consistency(noisy)
+    table = compare(problem, [DenseLeastSquares(), Cvxpy(), DenseLeastSquares(off_by=0.1)], progress=False)
+    statuses = [row.status for row in table.rows]
+    assert statuses == [Status.OPTIMAL, Status.OPTIMAL, Status.FAILED], table
+    objectives = [row.result.certificate.objective for row in table.rows[:2]]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+    assert DenseLeastSquares().solve(Problem.m_h(noisy)).status is Status.TOO_LARGE
+    assert DenseLeastSquares().solve(Problem.m_c(noisy_steps(truth), norm=1)).status is Status.UNSUPPORTED
+
+
+@pytest.mark.parametrize("method", [Cvxpy(), Gurobi(), MathOpt(), Flow(), Scipy(), CpSat(), Scip()], ids=repr)
+@pytest.mark.parametrize("limit", [-1, 0, float("nan"), float("inf"), "x", True])
+def test_malformed_time_limits_are_sentences(method, limit):
+    with pytest.raises(PgsrError, match="seconds above 0"):
+        method.solve(random_problem(np.random.default_rng(2)), limit)
+
+
+@dataclass(frozen=True)
+class Broken(SolverModel):
+    """Answers in every wrong way."""
+
+    how: str
+
+    @property
+    def takes(self):
+        return frozenset(Kind)
+
+    def unavailable(self):
+        return None
+
+    def __repr__(self):
+        return f"Broken({self.how!r})"
+
+    def run(self, program, time_limit):
+        if self.how == "raises":
+            raise KeyError("inside")
+        if self.how == "short":
+            return Run(Answer(Claim.OPTIMAL, "", np.zeros(2)), 0.0, 0.0)
+        if self.how == "silent":
+            return Run(Answer(Claim.OPTIMAL, "", np.zeros(program.n)), 0.0, 0.0)
+        return Run(Answer(Claim.INFEASIBLE), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("raises", "KeyError"), ("short", "instead of"), ("infeasible", "not so"), ("silent", "duals|residual|violates")],
+)
+def test_whatever_a_solver_does_is_a_status(how, reason):
+    problem = states_problem()
+    for stated in (problem, problem.relaxed()):
+        result = Broken(how).solve(stated)
+        assert result.status is Status.FAILED, result
+        assert how == "silent" or len(result.reason) > 20
+    assert __import__("re").search(reason, result.reason)
+    assert compare(problem, [Broken(how)], progress=False).rows[0].status is Status.FAILED
+
+
+def test_a_time_limit_below_any_solver_is_a_status():
+    problem = states_problem(max_size=30)
+    for method in (Scipy(), CpSat(), MathOpt("HIGHS"), MathOpt("GLOP"), Cvxpy("SCIPY"), Flow(), Scip(), Gurobi()):
+        result = method.solve(problem, 0.001)
+        assert isinstance(result.status, Status)
+    steps = Problem.m_c(noisy_steps(census_like("divisions", 60, 1_000_000)), norm=1).relaxed()
+    for name in ("GLOP", "PDLP"):
+        assert MathOpt(name).solve(steps, 0.02).status in (Status.TIMED_OUT, Status.FAILED)
+
+
+def test_wrong_options_are_a_status_or_a_sentence():
+    problem = states_problem().relaxed()
+    for solver in ("CLARABEL", "PIQP", "SCS", "OSQP"):
+        assert Cvxpy(solver, {"no_such_option": 1}).solve(problem).status is Status.FAILED
+    wrongs = [lambda: Cvxpy("CLARABEL", None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")]
+    wrongs += [lambda: CpSat(threads=0), lambda: CpSat(threads=True), lambda: CpSat(threads="a")]
+    for wrong in wrongs:
+        with pytest.raises(PgsrError):
+            wrong()
+    assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", TIGHT))}) == 2
+
+
+TIGHT = {"eps_abs": 1e-9}

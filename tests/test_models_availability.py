@@ -1,0 +1,130 @@
+"""The solvers of this machine: which are there, what they solve, and what a missing package or licence means."""
+
+import subprocess
+import sys
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree
+from model_problems import random_problem, states_problem
+
+from pgsr import Geometric, PgsrError, Problem, Seeded, Status, View, compare
+from pgsr.datasets import census_like
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.availability import capabilities, solvers
+from pgsr.models.cvxpy_ import SOLVERS
+from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
+
+
+def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):
+    monkeypatch.delenv("GRB_LICENSE_FILE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    problem = states_problem()
+    assert problem.n_unknowns > BUNDLED_QUADRATIC_LIMIT
+    result = Gurobi().solve(problem)
+    assert result.status is Status.TOO_LARGE
+    assert "200" in result.reason
+    assert "GRB_LICENSE_FILE" in result.reason
+
+
+def test_a_licence_file_that_is_none_is_a_sentence(monkeypatch, tmp_path):
+    broken = tmp_path / "gurobi.lic"
+    broken.write_text("TOKENSERVER=127.0.0.1\nPORT=1\n")
+    monkeypatch.setenv("GRB_LICENSE_FILE", str(broken))
+    result = Gurobi().solve(states_problem())
+    assert result.status in (Status.UNLICENSED, Status.TOO_LARGE)
+    assert "licence" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("method", "package"),
+    [
+        (Cvxpy("CLARABEL"), "cvxpy"),
+        (Gurobi(), "gurobipy"),
+        (MathOpt(), "ortools"),
+        (CpSat(), "ortools"),
+        (Scip(), "pyscipopt"),
+        (Flow(), "ortools"),
+    ],
+    ids=repr,
+)
+def test_a_missing_package_is_a_sentence(method, package, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    result = method.solve(random_problem(np.random.default_rng(0)))
+    assert result.status is Status.NOT_INSTALLED
+    assert f"pip install {package}" in result.reason
+
+
+def test_unknown_solver_names_list_the_known_ones():
+    with pytest.raises(PgsrError, match="CLARABEL"):
+        Cvxpy("CLARBEL")
+    with pytest.raises(PgsrError, match="GSCIP"):
+        MathOpt("CP_SAT")
+    assert "CLARABEL" in SOLVERS
+
+
+def test_every_solver_is_listed_with_its_state():
+    rows = {repr(info.method): info for info in solvers()}
+    assert {"Flow()", "Gurobi()", "CpSat()", "Scip()", "Cvxpy('CLARABEL')", "MathOpt('GSCIP')"} <= set(rows)
+    assert all(info.installed or info.remedy.startswith("pip install") for info in rows.values())
+
+
+def test_who_solves_what():
+    noisy = Geometric(View.COUNTS, 1).measure(census_like("divisions", 4, 1_000), Seeded(0))
+    problem = Problem.m_h(noisy)
+    found = capabilities([problem, problem.relaxed()], [Flow(), Scipy(), Cvxpy(), Gurobi()])
+    assert found == {
+        "Flow()": {"M_H, root": "exact", "M_H^r, root": ""},
+        "Scipy()": {"M_H, root": "steps", "M_H^r, root": ""},
+        "Cvxpy('CLARABEL')": {"M_H, root": "rounded", "M_H^r, root": "exact"},
+        "Gurobi()": {"M_H, root": "exact", "M_H^r, root": "exact"},
+    }
+
+
+SOLVE_WITH_EACH = """
+import {first}, {second}, {third}
+import highspy, numpy
+import cvxpy
+from ortools.math_opt.python import mathopt
+x = cvxpy.Variable(); problem = cvxpy.Problem(cvxpy.Minimize((x - 3) ** 2)); problem.solve(solver="CLARABEL")
+assert abs(x.value - 3) < 1e-4
+problem.solve(solver="HIGHS"); assert abs(x.value - 3) < 1e-4
+model = mathopt.Model(); z = model.add_integer_variable(lb=0, ub=9); model.minimize(z * z - 6 * z)
+assert abs(mathopt.solve(model, mathopt.SolverType.GSCIP).objective_value() + 9) < 1e-6
+highs = highspy.Highs(); highs.silent(); v = highs.addVariable(lb=1); highs.minimize(v)
+assert highs.getObjectiveValue() == 1
+print("ok")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
+def test_solvers_share_one_process(order):
+    """Newer HiGHS builds and OR-tools cannot be loaded together; the pinned versions can, in both orders."""
+    first, second, third = (name if name != "ortools" else "ortools.linear_solver.pywraplp" for name in order)
+    code = SOLVE_WITH_EACH.format(first=first, second=second, third=third)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("ok\n")
+
+
+def test_a_licence_that_is_none_is_said_by_cvxpy_too(monkeypatch, tmp_path):
+    broken = tmp_path / "gurobi.lic"
+    broken.write_text("TOKENSERVER=127.0.0.1\nPORT=1\n")
+    monkeypatch.setenv("GRB_LICENSE_FILE", str(broken))
+    problem = random_problem(np.random.default_rng(0), max_regions=5, n_sizes=3).relaxed()
+    # In a process of its own: gurobipy keeps the licence that it found first.
+    row = compare(problem, [Cvxpy("GUROBI")], progress=False).rows[0]
+    assert row.status is Status.UNLICENSED, row.reason
+
+
+def test_cvxpy_with_gurobi_and_weights_stays_below_its_limit():
+    rng = np.random.default_rng(4)
+    tree = random_tree(rng, max_regions=20)
+    noisy = rng.integers(-9, 40, (tree.n_regions, 7))
+    problem = naive.problem_of(tree, noisy, 99, rng.integers(1, 6, tree.n_regions)).relaxed()
+    assert problem.n_unknowns <= BUNDLED_QUADRATIC_LIMIT
+    assert Cvxpy("GUROBI").solve(problem).status is Status.OPTIMAL

@@ -1,0 +1,144 @@
+"""Forward-backward against brute force over all non-decreasing vectors, and against plain dictionaries."""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import exp, lgamma
+
+import numpy as np
+import pytest
+
+from pgsr.algorithms.posterior import Evidence
+from pgsr.views import View, cumulative, ranked
+
+SHAPE = 7.0
+
+
+def negative_binomial(x: int, mean: float, shape: float) -> float:
+    p = mean / (shape + mean)
+    return exp(lgamma(shape + x) - lgamma(shape) - lgamma(x + 1)) * p**x * (1 - p) ** shape
+
+
+def likelihood(evidence: Evidence, counts: np.ndarray) -> float:
+    """Written out from the law of the noise: alpha^|noisy - true| over all measured values."""
+    of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[evidence.view]
+    distance = np.abs(evidence.values - of(counts))[: evidence.measured].sum()
+    return exp(-float(distance / evidence.scale))
+
+
+def by_enumeration(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
+    """P(c[s] = c | y) for every s, by adding up over all vectors of counts."""
+    n = evidence.n_sizes
+    found: list[dict[int, float]] = [{} for _ in range(n)]
+    totals = [evidence.total] if evidence.total is not None else range(evidence.most + 1)
+    for total in totals:
+        for inner in combinations_with_replacement(range(total + 1), n - 1):
+            c = np.array([*inner, total])
+            counts = np.diff(c, prepend=0)
+            mass = likelihood(evidence, counts)
+            for x, mean in zip(counts, mu, strict=True):
+                mass *= negative_binomial(int(x), mean, SHAPE)
+            for s in range(n):
+                found[s][int(c[s])] = found[s].get(int(c[s]), 0.0) + mass
+    return found
+
+
+def by_dictionaries(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
+    """The same by forward-backward over all states 0..G without windows or cuts; cumulative counts and counts."""
+    n, most, alpha = evidence.n_sizes, evidence.most, exp(-1 / float(evidence.scale))
+
+    def weight(s: int, c: int) -> float:
+        if evidence.view is View.CUMULATIVE and s < evidence.measured:
+            return alpha ** abs(int(evidence.values[s]) - c)
+        return float(s < n - 1 or evidence.total is None or c == evidence.total)
+
+    def step(s: int, x: int) -> float:
+        seen = alpha ** abs(int(evidence.values[s]) - x) if evidence.view is View.COUNTS else 1.0
+        return seen * negative_binomial(x, mu[s], SHAPE)
+
+    forward = [{c: weight(0, c) * step(0, c) for c in range(most + 1)}]
+    for s in range(1, n):
+        before = forward[-1]
+        forward.append(
+            {c: weight(s, c) * sum(before[c - x] * step(s, x) for x in range(c + 1)) for c in range(most + 1)}
+        )
+    if evidence.total is not None:
+        forward[-1] = {c: mass * (c == evidence.total) for c, mass in forward[-1].items()}
+    backward = dict.fromkeys(range(most + 1), 1.0)
+    found = [{}] * n
+    for s in range(n - 1, -1, -1):
+        found[s] = {c: forward[s][c] * backward[c] for c in backward}
+        after = {c: weight(s, c) * backward[c] * (s < n - 1 or forward[s][c] > 0) for c in backward}
+        backward = {c: sum(step(s, x) * after[c + x] for x in range(most - c + 1)) for c in range(most + 1)}
+    return found
+
+
+def require_same(evidence: Evidence, mu: np.ndarray, expected: list[dict[int, float]], tolerance: float) -> None:
+    wide = np.full(evidence.n_sizes, float(evidence.most + 1))
+    found = evidence.marginals(evidence.pilot().astype(float), wide, mu, SHAPE, 1e-9)
+    for s, masses in enumerate(expected):
+        total = sum(masses.values())
+        mean = sum(c * mass for c, mass in masses.items()) / total
+        second = sum(c * c * mass for c, mass in masses.items()) / total
+        assert found.mean[s] == pytest.approx(mean, abs=tolerance)
+        assert found.variance[s] == pytest.approx(second - mean**2, abs=10 * tolerance)
+        below = np.cumsum([masses.get(c, 0.0) for c in range(evidence.most + 1)]) / total
+        assert below[found.median[s]] >= 0.5 - 1e-9
+        assert found.median[s] == 0 or below[found.median[s] - 1] <= 0.5 + 1e-9
+    assert (np.diff(found.median) >= 0).all()
+
+
+def made(view: View, n_sizes: int, total: int, scale: Fraction, public: bool, rng: np.random.Generator) -> Evidence:
+    """Noisy values of random groups."""
+    counts = rng.multinomial(total, rng.dirichlet(np.full(n_sizes, 0.5)))
+    of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view]
+    values = of(counts).astype(np.int64)
+    values += rng.geometric(1 - exp(-1 / float(scale)), len(values)) - rng.geometric(
+        1 - exp(-1 / float(scale)), len(values)
+    )
+    measured = len(values) - (view is View.CUMULATIVE and public)
+    return Evidence(view, values, measured, scale, total if public else None, total if public else total + 4, n_sizes)
+
+
+CASES = [(view, True) for view in View] + [(View.CUMULATIVE, False)]
+
+
+@pytest.mark.parametrize(("view", "public"), CASES)
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3)])
+def test_equals_brute_force(view: View, public: bool, scale: Fraction) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        evidence = made(view, int(rng.integers(2, 5)), int(rng.integers(1, 7)), scale, public, rng)
+        mu = rng.exponential(2.0, evidence.n_sizes) + 0.05
+        require_same(evidence, mu, by_enumeration(evidence, mu), 1e-9)
+
+
+@pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] is not View.RANKED])
+def test_equals_plain_dictionaries(view: View, public: bool) -> None:
+    rng = np.random.default_rng(6)
+    for total in (1, 12, 30):
+        evidence = made(view, 9, total, Fraction(2), public, rng)
+        mu = rng.exponential(3.0, evidence.n_sizes) + 0.01
+        require_same(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
+
+
+def test_narrow_windows_are_widened() -> None:
+    """Begun far from the truth and far too narrow, the answer is that of all states."""
+    rng = np.random.default_rng(7)
+    evidence = made(View.CUMULATIVE, 12, 400, Fraction(6), True, rng)
+    mu = np.full(12, 400 / 12)
+    wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, SHAPE, 1e-9)
+    narrow = evidence.marginals(np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, SHAPE, 1e-9)
+    assert np.abs(wide.mean - narrow.mean).max() < 1e-5
+
+
+def test_ranked_sizes_weigh_cumulative_counts() -> None:
+    """The identity that the docstring of the room states, on random vectors."""
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        top, n = int(rng.integers(1, 8)), int(rng.integers(1, 9))
+        sizes = np.sort(rng.integers(0, top + 1, n))
+        noisy = rng.integers(-3, top + 4, n)
+        c = np.searchsorted(sizes, np.arange(top), side="right")
+        wrong = sum(int((noisy[: c[s]] > s).sum() + (noisy[c[s] :] <= s).sum()) for s in range(top))
+        outside = np.abs(noisy - np.clip(noisy, 0, top)).sum()
+        assert np.abs(noisy - sizes).sum() == wrong + outside

@@ -1,0 +1,109 @@
+"""The posterior release: always valid, whatever was measured; closer than the papers' releases on fresh noise."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Status, View, metrics
+from pgsr.algorithms import BottomUp, Matching, Posterior
+from pgsr.certificates import broken_conditions
+from pgsr.datasets import census_like
+from pgsr.errors import MethodError, ProblemError
+
+
+def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
+    """Make random groups in a tree of three levels."""
+    tree = Hierarchy.from_paths([("r", f"a{i}", f"b{j}") for i in range(3) for j in range(rng.integers(1, 5))])
+    leaves = rng.poisson(rng.exponential(4.0, n_sizes), (tree.n_regions - tree.n_inner, n_sizes))
+    return CountOfCounts(tree, tree.sum_up(leaves))
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
+@pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])
+def test_every_release_is_valid(view: View, totals: str, shares: tuple[str, ...] | None) -> None:
+    rng = np.random.default_rng(21)
+    for seed in range(3):
+        truth = small(rng)
+        if totals == "root" and view is not View.CUMULATIVE:
+            continue
+        noisy = Geometric(view, "2", shares=shares, totals=totals).measure(truth, Seeded(f"valid {seed}"))
+        result = Posterior().apply(noisy)
+        assert result.status is Status.FEASIBLE
+        assert not any(broken_conditions(noisy, result.estimate).values())
+
+
+def test_views_may_differ_by_level() -> None:
+    truth = small(np.random.default_rng(22))
+    noise = Geometric((View.CUMULATIVE, View.RANKED, View.COUNTS), 3)
+    assert Mechanism(noise, Posterior()).release(truth, Seeded("mixed")).status is Status.FEASIBLE
+
+
+def test_empty_regions_and_single_sizes() -> None:
+    tree = Hierarchy.from_parents(["r", "a", "b"], [-1, 0, 0])
+    for counts in ([[0, 0], [0, 0]], [[5, 0], [0, 0]]):
+        truth = CountOfCounts(tree, tree.sum_up(np.array(counts)))
+        for view in (View.CUMULATIVE, View.RANKED):
+            assert Posterior().apply(Geometric(view, 1).measure(truth, Seeded("empty"))).status is Status.FEASIBLE
+
+
+def test_padded_regions() -> None:
+    """A leaf that ends early is measured once, and all its copies are alike."""
+    tree = Hierarchy.from_paths([("r", "a"), ("r", "b", "c"), ("r", "b", "d")], pad_ragged=True)
+    truth = CountOfCounts(tree, tree.sum_up(np.array([[3, 9, 2], [1, 4, 0], [0, 2, 2]])))
+    result = Posterior().apply(Geometric(View.CUMULATIVE, 2).measure(truth, Seeded("padded")))
+    assert result.status is Status.FEASIBLE
+
+
+def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
+    truth = small(np.random.default_rng(23))
+    wide = Geometric(View.CUMULATIVE, 3, max_quantity=4).measure(truth, Seeded("quantity"))
+    assert wide.noise_scale(2) == 4
+    assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).noise_scale(0) == Fraction(2)
+    tight = Geometric(View.CUMULATIVE, Fraction(3)).measure(truth, Seeded("quantity"))
+    spread = [Posterior().marginals(noisy).variance.sum() for noisy in (wide, tight)]
+    assert spread[0] > 2 * spread[1]
+
+
+def test_without_noise_the_truth_comes_back() -> None:
+    truth = small(np.random.default_rng(24))
+    for view in View:
+        noisy = Geometric(view, 300).measure(truth, Seeded("exact"))
+        assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
+
+
+def test_the_same_measurement_gives_the_same_release() -> None:
+    truth = small(np.random.default_rng(25), 40)
+    noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded("again"))
+    first, second = (Posterior().apply(noisy).estimate.values for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_time_limits_and_refusals() -> None:
+    truth = small(np.random.default_rng(26))
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("limits"))
+    assert Posterior().apply(noisy, time_limit=1e-9).status is Status.TIMED_OUT
+    counts = Geometric(View.COUNTS, 1, totals="root").measure(truth, Seeded("limits"))
+    with pytest.raises(ProblemError, match="needs every region's number of groups"):
+        Posterior().apply(counts)
+    top = Geometric(View.CUMULATIVE, 1, shares=("1", "0", "0")).measure(truth, Seeded("limits"))
+    with pytest.raises(ProblemError, match="needs measured leaves"):
+        Posterior().apply(top)
+    for wrong in ({"rounds": 0}, {"shape": 0.5}, {"rounds": True}):
+        with pytest.raises(MethodError):
+            Posterior(**wrong)
+
+
+@pytest.mark.slow
+def test_closer_than_the_papers_releases_at_every_level() -> None:
+    """Equal total epsilon: below top-down matching at equal shares, and below bottom-up with all at the leaves."""
+    truth = census_like(regions="counties", max_size=300, groups=20_000_000)
+    for shares, other in ((None, Matching()), (("0", "0", "1"), BottomUp())):
+        errors = {Posterior(): [], other: []}
+        for seed in range(3):
+            noisy = Geometric(View.CUMULATIVE, 1, shares=shares).measure(truth, Seeded(f"closer {seed}"))
+            for method, found in errors.items():
+                found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))
+        ours, theirs = (np.mean(found, axis=0) for found in errors.values())
+        assert (ours < 0.92 * theirs).all(), (ours, theirs)

@@ -1,0 +1,251 @@
+"""Configurations, from a file and from Python: what they say is taken over, and every error names its key."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_tables import TABLES, config, make_ledger, release, write_config, write_tables
+
+from pgsr.errors import BudgetError
+from pgsr.ledger import Loss
+from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
+from pgsr.tables import Entities, Groups, Parents, Quantities
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_tables(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("keys", "word"),
+    [
+        ({"epsilon": None}, "'epsilon' is missing"),
+        ({"epsilon": None, "epsilom": '"1"'}, "'epsilom' is unknown; did you mean 'epsilon', which is missing"),
+        ({"colour": '"red"'}, "'colour' is unknown"),
+        ({"epsilon": "0.1"}, "in quotes"),
+        ({"epsilon": "true"}, "in quotes"),
+        ({"epsilon": '"-1"'}, "greater than 0"),
+        ({"epsilon": '"inf"'}, 'is "inf"; write an exact number'),
+        ({"epsilon": '""'}, "is empty; write an exact number"),
+        ({"max_size": '"3"'}, 'is "3", a string; write an integer'),
+        ({"max_size": "3.0"}, "is 3.0, a float; write an integer"),
+        ({"max_size": "true"}, "is true; write an integer"),
+        ({"max_size": "0"}, "from 1 up"),
+        ({"mechanism": "M_H"}, 'write one of "m_h", "m_c_dp", "kuo", "bottom_up", perhaps "m_h"'),
+        ({"mechanism": "m_c"}, 'names the exact integer program, which no release solves.*mechanism = "m_c_dp"'),
+        ({"mechanism": "mean_consistency"}, "write one of"),
+        ({"totals": '"regions"'}, "does not keep"),
+        ({"totals": '"noisy"'}, 'needs totals = "noisy"'),
+        ({"totals_share": '"1/10"'}, "only noisy totals"),
+        ({"shares": '["1/2", "1/3"]'}, "add up to 5/6"),
+        ({"shares": "[0.5, 0.5]"}, "in quotes"),
+        ({"shares": '"1"'}, "an array"),
+        ({"delta": '"1e-6"'}, "'delta' is above 0"),
+        ({"data_set": '""'}, "is empty"),
+        ({"data_set": '"a\\u0007"'}, "control characters"),
+        ({"data_set": "7"}, "is 7, an integer; write a string"),
+        ({"ledger": '"release/ledger.jsonl"'}, "inside the output folder"),
+        ({"log": '"release/log"'}, "inside the output folder"),
+        ({"ledger_total": '"1"'}, "pgsr ledger init"),
+        ({"sign": '"release/key"'}, "private key lies inside the output folder"),
+        ({"level_names": '["a", "A", "b"]'}, "two levels are called 'a' and 'A'"),
+        ({"level_names": '["a", "a", "b"]'}, "array of different strings"),
+        ({"level_names": '["a", "level", "b"]'}, "none of them region_id, level, "),
+        ({"level_names": '["a", "Level", "b"]'}, "called 'Level', as another column"),
+        ({"level_names": '["a", "", "b"]'}, "array of different strings"),
+        ({"level_names": '["a", " ", "b"]'}, "empty or no printable text"),
+        ({"level_names": '["a", "\\u2028", "b"]'}, "empty or no printable text"),
+        ({"tables": ""}, r"write either \[entities\] or \[tuples\]; none is there"),
+        ({"tables": TABLES + '[tuples]\nfile = "x.csv"\nmax_quantity = 1\n'}, r"\[entities\] and \[tuples\]"),
+        ({"tables": TABLES.replace("[groups]", "[group]")}, "unknown"),
+        (
+            {"tables": TABLES.replace('file = "groups.parquet"', "")},
+            r"write either file = .* in \[groups\]; none is there",
+        ),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nkind = "xls"')}, 'one of "csv", "parquet"'),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\ndelimiter = ";"')}, "Parquet"),
+        ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = 1')}, "true or false"),
+        ({"tables": TABLES + "levels = []\n"}, "array of strings"),
+        ({"tables": TABLES + 'levels = ["a", 1]\n'}, "array of strings"),
+        ({"tables": TABLES + "[options]\nmerge = 'average'\n"}, "mechanism m_h has no option 'merge'"),
+        ({"tables": TABLES + "[limits]\nthreads = 'two'\n"}, 'is "two", a string; write an integer'),
+        ({"mechanism": "kuo", "tables": TABLES + "[options]\nmerge = 'mean'\n"}, '"weighted", "average"'),
+        ({"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 3\n"}, "1 or 2"),
+        (
+            {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
+            r"write a table",
+        ),
+    ],
+)
+def test_every_error_of_a_configuration_names_its_key(place, keys, word):
+    with pytest.raises((ConfigError, BudgetError), match=word):
+        config(place, **keys)
+
+
+def test_all_errors_of_the_keys_are_listed_at_once(place):
+    tables = TABLES.replace("[groups]", "clip = true\ncolor = 1\n[groups]\nepsilon = 2")
+    with pytest.raises(ConfigError) as caught:
+        config(place, "m_c", max_size="3.5", epsilon=None, tables=tables)
+    first, *lines = str(caught.value).splitlines()
+    assert first == "6 errors in the configuration:"
+    for line, word in zip(
+        lines,
+        [
+            "'max_size' is 3.5, a float",
+            "'mechanism' is \"m_c\": m_c names",
+            "'clip' of [entities] is unknown there; it is a key of [tuples]",
+            "'color' of [entities] is unknown; known are file,",
+            "'epsilon' of [groups] is unknown there; move it up",
+            "'epsilon' is missing; write epsilon = ...",
+        ],
+        strict=True,
+    ):
+        assert line.startswith("  - ")
+        assert word in line
+
+
+def test_configurations_that_are_no_files(tmp_path):
+    with pytest.raises(ConfigError, match="--example"):
+        ReleaseConfig.read(tmp_path / "absent.toml")
+    (tmp_path / "bad.toml").write_text("epsilon = = 1")
+    with pytest.raises(ConfigError, match="not TOML"):
+        ReleaseConfig.read(tmp_path / "bad.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="line 1 is not in UTF-8"):
+        ReleaseConfig.read(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = 1\nepsilon = = 1", 'not TOML at line 2, column 11, "epsilon = = 1": invalid value; strings stand in'),
+        ("a = 1\na = 2\n", "line 2, column 6.*: cannot overwrite a value; write every key"),
+        ('a = "x', "not TOML at .*: "),
+        ("a = 1 b = 2", "line 1, column 7.*one key a line"),
+        ("a = 1\nmax_size", "not TOML at its end: expected"),
+        ("[a]\n\n[a]", "line 3.*write every key and every table once"),
+    ],
+)
+def test_syntax_errors_name_the_line(tmp_path, text, said):
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        ReleaseConfig.read(tmp_path / "bad.toml")
+
+
+def test_a_mark_at_the_start_of_the_file_is_no_error(place):
+    path = write_config(place)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert ReleaseConfig.read(path).terms.max_size == 3
+
+
+def test_overrides_replace_keys(place):
+    path = write_config(place)
+    asked = ReleaseConfig.read(path, {"epsilon": "1/7", "mechanism": "kuo", "max_size": None})
+    assert asked.terms.epsilon == Fraction(1, 7)
+    assert asked.terms.kind is Kind.KUO
+    assert asked.terms.max_size == 3
+
+
+def test_level_names(place):
+    """Written, else the columns of the levels, else none; as many as there are levels."""
+    assert config(place).terms.level_names is None
+    names = ("nation", "state", "county")
+    assert config(place, level_names='["nation", "state", "county"]').terms.level_names == names
+    few = config(place, level_names='["nation", "state"]')
+    with pytest.raises(ConfigError, match=r"2 names of levels .nation, state., and the regions have 3 levels"):
+        few.tree()
+    with pytest.raises(ConfigError, match="2 names"):
+        release(few)
+    assert not LedgerFile(place / "ledger.jsonl").entries
+    columns = TABLES.replace('"regions.csv"', '"regions.csv"\nregion = "id"\nlevels = ["land", "kreis"]')
+    assert config(place, tables=columns).terms.level_names == ("land", "kreis")
+    assert config(place, tables=columns, level_names='["a", "b"]').terms.level_names == ("a", "b")
+    groups = TABLES.replace('"groups.parquet"', '"groups.parquet"\nregion = ["land", "kreis"]')
+    alone = groups[: groups.index("[regions]")]
+    assert config(place, tables=alone).terms.level_names == ("land", "kreis")
+    with pytest.raises(ConfigError, match=r"called 'level'.*level_names ="):
+        config(place, tables=alone.replace("kreis", "level"))
+
+
+def test_the_key_that_signs_is_passed_on(place):
+    assert config(place).sign is None
+    path = write_config(place, sign='"keys/publisher.key"')
+    assert ReleaseConfig.read(path).sign == place / "keys" / "publisher.key"
+    assert ReleaseConfig.read(path, {"sign": "other.key"}).sign == Path("other.key")
+
+
+def test_from_python_values(place):
+    """Names of files and numbers as text; what contradicts the tables is refused."""
+    given: dict[str, Any] = {
+        "terms": Terms("made", 3, "1", "m_h"),
+        "entities": Entities(pq.read_table(place / "entities.parquet").to_pandas()),
+        "groups": Groups(pq.read_table(place / "groups.parquet").to_pandas()),
+        "regions": Parents(str(place / "regions.csv")),
+        "output": str(place / "release"),
+        "ledger": str(place / "ledger.jsonl"),
+    }
+    make_ledger(place)
+    asked = ReleaseConfig(**given)
+    assert asked.log == place / "release-private.log"
+    made = publish(asked)
+    assert check(made.folder, made.digest).passed
+    tuples = Quantities(pa.table({"unit": [1], "quantity": [1]}), 4, user=None, region=None)
+    assert ReleaseConfig(**given | {"entities": tuples}).terms.max_quantity == 4
+    with pytest.raises(ConfigError, match="max_quantity 2 and the tables 1"):
+        ReleaseConfig(**given | {"terms": Terms("made", 3, "1", "m_h", max_quantity=2)})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "word"),
+    [
+        ({"kind": "m_c"}, ConfigError, "exact integer program"),
+        ({"kind": "best"}, ConfigError, "m_h, m_c_dp, kuo, bottom_up"),
+        ({"epsilon": "many"}, BudgetError, "finite"),
+        ({"totals": "some"}, ConfigError, "root, regions, noisy"),
+        ({"max_size": 2.5}, ConfigError, "whole numbers"),
+        ({"level_names": ()}, ConfigError, "is empty"),
+    ],
+)
+def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
+    with pytest.raises(error, match=word):
+        Terms(**{"data_set": "made", "max_size": 3, "epsilon": "1", "kind": "m_h"} | wrong)
+
+
+def test_the_example_is_a_configuration(place):
+    (place / "example.toml").write_text(EXAMPLE)
+    LedgerFile.create(place / "ledger.jsonl", "households 2026", Loss(epsilon=2))
+    assert check(release(ReleaseConfig.read(place / "example.toml"))).passed
+
+
+def test_the_example_names_every_key(place):
+    """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
+    known = {
+        "shares",
+        "totals_share",
+        "log",
+        "merge",
+        "norm",
+        "connection",
+        "query",
+        "cast",
+        "kind",
+        "delimiter",
+        "quote",
+        "escape",
+        "encoding",
+        "header",
+        "columns",
+        "nulls",
+        "private",
+        "levels",
+        "pad_ragged",
+    }
+    for key in known:
+        assert f"# {key} = " in EXAMPLE
+    (place / "example.toml").write_text(EXAMPLE.replace("# shares", "shares").replace("# [limits]", "[limits]"))
+    assert ReleaseConfig.read(place / "example.toml").terms.shares is not None

@@ -1,0 +1,140 @@
+"""When a release is charged: what is refused costs nothing, and what was paid for outlives every failure."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made_tables import TABLES, config, contents, left, release, write_config, write_tables
+
+from pgsr import Geometric, PgsrError
+from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
+from pgsr.release import LedgerError, ReleaseError
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_tables(tmp_path)
+    return tmp_path
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
+    seen = []
+    measure = Geometric.measure
+
+    def watch(*arguments, **options):
+        seen.append(left(place))
+        return measure(*arguments, **options)
+
+    monkeypatch.setattr(Geometric, "measure", watch)
+    release(config(place))
+    assert seen == [99]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
+def test_killed_after_the_charge(place, moment):
+    """The budget stays spent, and there is no folder that could be taken for a release."""
+    target = "pgsr.noise.Geometric.measure" if moment == "measure" else f"pgsr.release.making.{moment}"
+    path = write_config(place)
+    code = f"""
+import os, signal, unittest.mock
+from pgsr.release import ReleaseConfig, publish
+with unittest.mock.patch({target!r}, lambda *_a, **_k: os.kill(os.getpid(), signal.SIGKILL)):
+    publish(ReleaseConfig.read({str(path)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert left(place) == 99
+    assert not (place / "release").exists()
+    release(config(place))
+    assert left(place) == 98
+
+
+def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, monkeypatch):
+    def fail(_hidden, _folder, _key):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pgsr.release.making._publish", fail)
+    with pytest.raises(ReleaseError, match="epsilon 1 is spent; the noisy values lie in"):
+        release(config(place))
+    assert left(place) == 99
+    [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    assert {"measurement.parquet", "unfinished.json"} <= set(contents(kept))
+
+
+@pytest.mark.parametrize("error", [MemoryError, AssertionError, KeyboardInterrupt])
+def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error):
+    """What epsilon has bought is on the disk before anything else is done with it."""
+
+    def fail(_terms, _measurement):
+        raise error
+
+    monkeypatch.setattr("pgsr.release.making.replayed", fail)
+    with pytest.raises((ReleaseError, error)):
+        release(config(place))
+    [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
+    assert sorted(contents(kept)) == ["measurement.parquet", "regions.csv", "unfinished.json"]
+    assert not (place / "release").exists()
+
+
+def full_folder(place):
+    (place / "release").mkdir()
+    (place / "release" / "kept.txt").touch()
+
+
+def orphan(place):
+    with (place / "regions.csv").open("a") as file:
+        file.write("US/XX/XX1,US/XX\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "word"),
+    [
+        ({"epsilon": '"101"'}, LedgerError, "100 of epsilon 100 is left"),
+        ({"data_set": '"other"'}, LedgerError, "is of the data set 'made'"),
+        ({"shares": '["1/2", "1/2"]'}, BudgetError, "2 shares for 3 levels"),
+        ({"epsilon": '"1e-6"'}, BudgetError, "larger epsilon"),
+        ({"max_size": "1000000000"}, MemoryNeededError, "GiB"),
+        ({"ledger": '"nowhere/ledger.jsonl"'}, LedgerError, "nothing was charged"),
+        ({"ledger": '"absent.jsonl"'}, LedgerError, "pgsr ledger init absent.jsonl"),
+        ({"output": '"nowhere/release"'}, ReleaseError, "does not exist"),
+        ({"output": '"release.toml"'}, ReleaseError, "no folder"),
+        ({"log": '"nowhere/log"'}, ReleaseError, "private log"),
+        ({"tables": TABLES.replace("groups.parquet", "absent.parquet")}, TableError, "absent.parquet"),
+        ({"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nparent = "above"')}, TableError, "above"),
+    ],
+)
+def test_refusals_charge_nothing(place, keys, error, word):
+    with pytest.raises(error, match=word):
+        release(config(place, **keys))
+    assert left(place) == 100
+    assert not [path for path in place.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "word"), [(full_folder, ReleaseError, "not empty"), (orphan, HierarchyError, "orphan")]
+)
+def test_spoiled_places_charge_nothing(place, spoil, error, word):
+    spoil(place)
+    with pytest.raises(error, match=word):
+        release(config(place))
+    assert left(place) == 100
+
+
+def test_a_full_disk_is_refused_beforehand(place, monkeypatch):
+    usage = shutil.disk_usage(place)._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
+    with pytest.raises(ReleaseError, match="make room"):
+        release(config(place))
+    assert left(place) == 100
+
+
+def test_a_read_only_folder_is_refused(place, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_a: False)
+    with pytest.raises(PgsrError, match="cannot be written to"):
+        release(config(place))
+    assert left(place) == 100

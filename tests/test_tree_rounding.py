@@ -1,0 +1,119 @@
+"""Integers from the root down: always valid, near their targets, about as near as exact minimum-cost flows."""
+
+import numpy as np
+import pytest
+
+from pgsr import Geometric, Hierarchy, Seeded, View
+from pgsr.algorithms import Posterior
+from pgsr.algorithms.tree_rounding import integers_near
+from pgsr.datasets import census_like
+from pgsr.models.top_down import integers_top_down
+from pgsr.problem import precision_weights
+from pgsr.solving import Deadline, Status, Stopped
+
+
+def random_case(rng: np.random.Generator) -> tuple[Hierarchy, np.ndarray]:
+    """Make a random tree of three levels and real cumulative counts that add up and never fall; totals are integers."""
+    paths = [("r", f"a{i}", f"b{j}") for i in range(rng.integers(1, 5)) for j in range(rng.integers(1, 7))]
+    tree = Hierarchy.from_paths(paths)
+    n, n_sizes = tree.n_regions - tree.n_inner, int(rng.integers(2, 10))
+    totals = rng.poisson(rng.choice([0.5, 4, 50]), n)
+    rising = np.sort(rng.random((n, n_sizes)) ** rng.choice([0.2, 1, 5]), axis=1)
+    leaves = rising * totals[:, None]
+    leaves[:, -1] = totals
+    return tree, tree.sum_up(leaves)
+
+
+def by_interpolation(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Share a parent's integers as the room's docstring says, with no care for speed; values grow strictly."""
+    together, out = values.sum(axis=0), np.zeros(values.shape, np.int64)
+    so_far = np.zeros(len(values), np.int64)
+    for s, value in enumerate(parent):
+        at = np.array([np.interp(value, np.append(0, together), np.append(0, row)) for row in values])
+        at = values[:, -1] if s == len(parent) - 1 else at
+        due = at - so_far
+        gets = np.maximum(np.floor(due), 0).astype(np.int64)
+        left = int(value) - int(so_far.sum()) - int(gets.sum())
+        rest = due - gets
+        if left >= 0:
+            gets[np.argsort(-rest)[:left]] += 1
+        else:
+            gets[sorted(np.flatnonzero(gets), key=lambda j: rest[j])[:-left]] -= 1
+        so_far += gets
+        out[:, s] = so_far
+    return out
+
+
+def test_equals_interpolation_and_sorting() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        n, n_sizes = int(rng.integers(2, 7)), int(rng.integers(2, 12))
+        tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
+        values = np.cumsum(rng.exponential(rng.choice([0.05, 1, 5]), (n, n_sizes)), axis=1)
+        values[:, -1] = np.ceil(values[:, -1])
+        totals = values[:, -1].astype(np.int64)
+        together = tree.sum_up(values)
+        found = integers_near(tree, together, int(totals.sum()), np.append(totals.sum(), totals))
+        assert np.array_equal(found[1:], by_interpolation(found[0], values))
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_every_answer_is_valid_and_near(public: bool) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        tree, values = random_case(rng)
+        totals = values[:, -1].round().astype(np.int64)
+        found = integers_near(tree, values, int(totals[0]), totals if public else None)
+        assert found.dtype == np.int64
+        assert (np.diff(found, axis=1, prepend=0) >= 0).all()
+        for level in range(tree.n_levels - 1):
+            assert np.array_equal(tree.sum_children(found, level), found[tree.level(level)])
+        assert np.array_equal(found[:, -1], totals) if public else found[0, -1] == totals[0]
+        assert np.abs(found - values).max() < tree.n_levels + 1
+
+
+def test_leads_and_lags_of_one_parent_cancel() -> None:
+    """Where the parent's values are integers already, children lead by less than one and lag by as much in all."""
+    rng = np.random.default_rng(12)
+    for _ in range(200):
+        n, n_sizes = int(rng.integers(2, 9)), int(rng.integers(2, 12))
+        tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
+        steps = rng.dirichlet(np.full(n, 0.7), n_sizes) * rng.integers(0, 6, n_sizes)[:, None]
+        values = tree.sum_up(np.cumsum(steps.T, axis=1))
+        values[0] = values[0].round()
+        found = integers_near(tree, values, int(values[0, -1]))
+        error = found[1:] - values[1:]
+        assert error.max() < 1 + 1e-9
+        assert np.abs(error.sum(axis=0)).max() < 1e-9
+        assert np.abs(error).sum(axis=0).max() < 2 * n
+
+
+def test_integers_stay_as_they_are() -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(50):
+        tree, values = random_case(rng)
+        leaves = np.floor(values[tree.leaves]).astype(np.int64)
+        exact = tree.sum_up(leaves)
+        assert np.array_equal(integers_near(tree, exact.astype(float), int(exact[0, -1]), exact[:, -1]), exact)
+
+
+@pytest.mark.slow
+def test_about_as_near_as_minimum_cost_flows() -> None:
+    """The sum of squares is within 5 % of that of the exact flows, level by level."""
+    truth = census_like(regions="counties", max_size=200, groups=2_000_000)
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rounding"))
+    values = Posterior(integer=False).apply(noisy).estimate.values
+    tree = truth.hierarchy
+    found = integers_near(tree, values, noisy.root_total, noisy.region_totals)
+    flows = integers_top_down(tree, values, found[0], precision_weights(noisy), totals=noisy.region_totals)
+    for level in range(1, tree.n_levels):
+        here = tree.level(level)
+        ours, exact = (((x[here] - values[here]) ** 2).sum() for x in (found, flows))
+        assert ours <= 1.05 * exact
+
+
+def test_time_limits() -> None:
+    tree, values = random_case(np.random.default_rng(14))
+    with pytest.raises(Stopped) as stopped:
+        integers_near(tree, values, int(values[0, -1]), None, Deadline(1e-9))
+    assert stopped.value.status is Status.TIMED_OUT
