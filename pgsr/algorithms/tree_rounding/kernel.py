@@ -25,8 +25,8 @@ def share(parent, values, fixed, totals, out):
     due = np.empty(n)
     gets = np.empty(n, np.int64)
     heap = np.empty(n, np.int64)
-    place = 0
-    before = 0
+    place = np.int64(0)  # a literal 0 is a type of its own, for which `_place_of` would be compiled once more
+    before = np.int64(0)
     for s in range(n_sizes):
         gain = parent[s] - before
         before = parent[s]
@@ -71,7 +71,7 @@ def _even_out(left, due, gets, heap):
     """Give `left` more groups, one each, to the largest remaining dues; or take from the smallest if negative."""
     n = len(due)
     sign = 1.0 if left > 0 else -1.0
-    size = 0
+    top = size = np.int64(0)
     for j in range(n):
         if left > 0 or gets[j] > 0:
             heap[size] = j
@@ -86,7 +86,7 @@ def _even_out(left, due, gets, heap):
         if step < 0 and gets[best] == 0:
             size -= 1
             heap[0] = heap[size]
-        _sink(heap, 0, size, due, sign)
+        _sink(heap, top, size, due, sign)
 
 
 @compiled
