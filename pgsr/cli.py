@@ -236,6 +236,20 @@ def plan(
     console.print(table)
 
 
+@app.command(
+    epilog=examples(
+        ("pgsr warmup", "a quarter of a minute, once per machine and version; later calls take seconds"),
+        ("NUMBA_CACHE_DIR=/shared/pgsr pgsr warmup", "into a folder that several machines of one kind share"),
+    )
+)
+def warmup() -> None:
+    """Compile everything beforehand, so that no first call does: every method, noise and readers, on toys."""
+    from pgsr.warming import warm_up
+
+    for name, seconds in warm_up():
+        print(f"{seconds:6.2f} s  {name}", flush=True)
+
+
 app.command(epilog=EPILOG)(synthesize)
 app.add_typer(keys, name="key")
 app.add_typer(ledger_app, name="ledger")

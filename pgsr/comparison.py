@@ -1,7 +1,6 @@
 """Methods side by side on the same noisy hierarchy."""
 
 import re
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -9,22 +8,20 @@ from functools import partial
 import numpy as np
 from tqdm import tqdm
 
-from pgsr import metrics
+from pgsr import compilation, metrics
 from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison_row import Row
 from pgsr.comparison_view import Comparison
-from pgsr.entities import entity_totals
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.isolation import Outcome, run_isolated
 from pgsr.measurement import Measurement
 from pgsr.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
-from pgsr.noise import Geometric
 from pgsr.problem import Problem
-from pgsr.random import Seeded
+from pgsr.solving import Deadline
 from pgsr.tolerances import ACCEPTED_GAP
+from pgsr.toys import toy_of
 
 Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
 
@@ -128,7 +125,7 @@ def _run(
             return Result(Status.UNSUPPORTED, reason), Outcome()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     outcome = run_isolated(
-        partial(_answer, target, solver, limit), partial(_answer, _toy(target), solver, limit), time_limit
+        partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit), time_limit
     )
     if not outcome.started:
         reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
@@ -173,42 +170,21 @@ def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Probl
 
 
 def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
-    """The answer; one that reports no time gets ours, of the whole call."""
-    start = time.perf_counter()
+    """The answer; one that reports no time gets ours, of the whole call. This process may have compiled for a toy."""
+    clock = Deadline()
     if isinstance(target, Problem):
         assert isinstance(solver, Method)
         result = solver.solve(target, time_limit)
     else:
         assert isinstance(solver, PostProcess)
         result = solver.apply(target, time_limit)
-    spent = time.perf_counter() - start
     # What is no Result is reported by `judged`, in the caller's process.
-    if isinstance(result, Result) and result.status in ANSWERED and result.seconds.total == 0:
-        return replace(result, seconds=Seconds(solve=spent))
-    return result
-
-
-def _toy(target: Measurement | Problem) -> Measurement | Problem:
-    """The same question about three regions, to import and compile before the clock starts."""
-    levels = target.hierarchy.n_levels
-    paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
-    tree = Hierarchy.from_paths(paths)
-    counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
-    truth = CountOfCounts(tree, counts)
-    if isinstance(target, Measurement):
-        return Geometric(target.view, levels, totals=target.public).measure(truth, Seeded("toy"))
-    toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
-    known, asked = target.groups, target.entities
-    return replace(
-        target,
-        hierarchy=tree,
-        values=toy.values,
-        max_size=toy.max_size,
-        groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
-        weights=None,
-        entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
-        epsilon=None if target.epsilon is None else toy.epsilon,
-    )
+    if not isinstance(result, Result):
+        return result
+    seconds = result.seconds
+    if result.status in ANSWERED and seconds.total == 0:
+        seconds = Seconds(solve=clock.spent)
+    return replace(result, seconds=replace(seconds, compile=compilation.seconds()))
 
 
 def errors_by_level(truth: CountOfCounts, result: Result) -> dict[str, list[float]]:

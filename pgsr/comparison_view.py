@@ -51,7 +51,8 @@ def outcome_frame(table: Comparison) -> "pd.DataFrame":
     """What each arm answered, as text for people."""
     import pandas as pd
 
-    return pd.DataFrame([_outcome(row) for row in table.rows])
+    shown = pd.DataFrame([_outcome(row) for row in table.rows])
+    return shown if any(shown["compile"]) else shown.drop(columns="compile")
 
 
 def error_frame(table: Comparison) -> "pd.DataFrame":
@@ -84,6 +85,8 @@ def notes(table: Comparison) -> list[str]:
     below = [row.method for row in table.rows if _is_below_bound(row)]
     if below:
         lines.append(f"{BELOW_BOUND} ({', '.join(below)})")
+    if any(row.result.seconds.compile >= _COMPILED for row in table.rows):
+        lines.append(COMPILING)
     if any(row.solve_bytes is not None for row in table.rows):
         lines.append(MEMORY)
     if any(row.errors for row in table.rows):
@@ -95,6 +98,11 @@ BELOW_BOUND = (
     "objective below bound: no point that satisfies all conditions exactly is below the bound. An answer that violates "
     "some, or satisfies them to our tolerance only (1e-6 of the noise), can be, so it is no better for it"
 )
+
+COMPILING = "compile: before the clock started, once per machine; `pgsr warmup` does it beforehand"
+
+_COMPILED = 0.5
+"""Seconds from which compilation is shown; importing numba and loading compiled code take less."""
 
 MEMORY = "memory: beyond what a process holds once it has imported the arm's packages and solved a toy"
 
@@ -153,6 +161,7 @@ def _outcome(row: Row) -> dict[str, str]:
         "formulate": _seconds(seconds.formulate),
         "solve": _seconds(seconds.solve),
         "round": _seconds(seconds.round),
+        "compile": _seconds(seconds.compile) if seconds.compile >= _COMPILED else "",
         "memory": "" if row.solve_bytes is None else f"{row.solve_bytes / 1e6:,.0f} MB",
     }
 

@@ -1,10 +1,11 @@
 """The inner loop of the double geometric sampler."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def add_noise(words, n_bits, guide_shift, thresholds, guide, values, undecided):
     """Add a draw to every entry of `values`; returns how many indices it left in `undecided` for longer arithmetic.
 

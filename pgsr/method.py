@@ -41,14 +41,19 @@ ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.RELAXED)
 
 @dataclass(frozen=True)
 class Seconds:
-    """The wall time of the three parts of a solve, in seconds."""
+    """The wall time of the three parts of a solve, in seconds, and apart from them what it took to compile our loops.
+
+    `compile` is near 0 but for first solves, see `pgsr.compilation`; no limit and no `total` contains it.
+    """
 
     formulate: float = 0.0
     solve: float = 0.0
     round: float = 0.0
+    compile: float = 0.0
 
     @property
     def total(self) -> float:
+        """The sum of formulate, solve and round."""
         return self.formulate + self.solve + self.round
 
 
@@ -74,7 +79,7 @@ class Result:
     Attributes:
         status: how the solve ended.
         certificate: objective, bound and violations; None without an estimate.
-        seconds: time to formulate, solve and round.
+        seconds: time to formulate, solve and round, and to compile.
         reason: a sentence that says why, where the status needs one.
         answer: the estimate or None; `estimate` raises instead of returning None.
         measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
@@ -153,6 +158,7 @@ class Result:
             "formulate_s": seconds.formulate,
             "solve_s": seconds.solve,
             "round_s": seconds.round,
+            "compile_s": seconds.compile,
             "primal_residual": None if residuals is None else residuals.primal,
             "dual_residual": None if residuals is None else residuals.dual,
             "relaxed_gap": None if residuals is None else residuals.gap,

@@ -1,27 +1,85 @@
 """The places where work runs: the threads of compiled loops, and mappers onto threads, processes or a cluster."""
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 SMALL = 200_000
 """Cells below which waiting for a second thread costs more than it saves, above all on a busy machine."""
 
 
-@contextmanager
-def threads_for(n_cells: int) -> Iterator[None]:
-    """Run compiled loops on one thread inside this block if there is little to do."""
-    import numba
+def number_of_threads() -> int:
+    """The number of threads that compiled loops may use: that of processors, or `NUMBA_NUM_THREADS`."""
+    from numba import config
 
-    before = numba.get_num_threads()
-    if n_cells < SMALL:
-        numba.set_num_threads(1)
+    return vars(config)["NUMBA_NUM_THREADS"]
+
+
+def share(function: Callable[..., Any], rows: range, cells_per_row: int, *arguments: Any) -> None:
+    """Call function(start, stop, *arguments) on ranges that cover `rows`, on several threads if there is enough to do.
+
+    The function is a compiled loop that releases the interpreter's lock. What it writes must not depend on where
+    ranges begin: numbers go to the rows they belong to, and sums over rows are formed after the call.
+
+    Serial loops that share rows out in this way compile several times faster than numba's own parallel loops.
+
+    Example:
+        >>> import numpy as np
+        >>> squares = np.zeros(5, int)
+        >>> def square(start, stop, out):
+        ...     for row in range(start, stop):
+        ...         out[row] = row * row
+        >>> share(square, range(5), 1, squares)
+        >>> squares
+        array([ 0,  1,  4,  9, 16])
+    """
+    ranges = spans_for_threads(len(rows), len(rows) * cells_per_row, 1)
+    if len(ranges) == 1:
+        function(rows.start, rows.stop, *arguments)
+        return
+    left = deque(ranges)
+
+    def work() -> None:
+        while left:
+            try:
+                start, stop = left.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            function(rows.start + start, rows.start + stop, *arguments)
+
+    helpers = number_of_threads() - 1
+    tasks = [_pool(helpers, os.getpid()).submit(work) for _ in range(helpers)]
     try:
-        yield
+        work()
     finally:
-        numba.set_num_threads(before)
+        for task in tasks:
+            if not task.cancel():  # others may keep the helpers busy; what was left is done by now
+                task.result()
+
+
+def share_levels(function: Callable[..., Any], levels: list[range], cells_per_row: int, *arguments: Any) -> None:
+    """`share` the rows of one level after the other, where those of a level need what the one before it wrote.
+
+    Where there is little to do the function is called once for the rows of all levels, so it has to go through its rows
+    in the order of the levels as well.
+    """
+    rows = range(min(level.start for level in levels), max(level.stop for level in levels))
+    if len(spans_for_threads(len(rows), len(rows) * cells_per_row, 1)) == 1:
+        function(rows.start, rows.stop, *arguments)
+        return
+    for level in levels:
+        share(function, level, cells_per_row, *arguments)
+
+
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """The threads of this process; a forked one inherits the object, but none of the threads."""
+    del process
+    return ThreadPoolExecutor(threads, thread_name_prefix="pgsr")
 
 
 class Mapper(Protocol):
@@ -46,10 +104,8 @@ class Threads:
     number: int | None = None
 
     def __call__(self, function: Callable[[Any], Any], items: Iterable[Any], /) -> list[Any]:
-        import numba
-
         items = list(items)
-        number = min(len(items), self.number or numba.get_num_threads())
+        number = min(len(items), self.number or number_of_threads())
         if number <= 1:
             return [function(item) for item in items]
         with ThreadPoolExecutor(number) as pool:
@@ -81,9 +137,7 @@ def spans(n: int, step: int) -> list[tuple[int, int]]:
 
 def spans_for_threads(n: int, n_cells: int, step: int) -> list[tuple[int, int]]:
     """Cut 0..n-1 into ranges that keep all threads busy, in multiples of `step`; one range if there is little to do."""
-    import numba
-
-    threads = numba.get_num_threads()
+    threads = number_of_threads()
     if n_cells < SMALL or threads == 1:
         return [(0, n)]
     return spans(n, step * max(1, -(-n // (4 * threads * step))))

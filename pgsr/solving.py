@@ -6,9 +6,9 @@ What every method does before its mathematics begins is written here once, so th
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pgsr import memory
+from pgsr import compilation, memory
 from pgsr.certificates import Certificate, broken_conditions
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import MemoryNeededError, TooLargeError
@@ -30,6 +30,9 @@ class Stopped(Exception):
 class Deadline:
     """A limit of so many seconds since `start`, a reading of `time.perf_counter`; None is no limit.
 
+    The clock stands still while functions are compiled, so neither limits nor solve times depend on what was compiled
+    before; see `pgsr.compilation`.
+
     Example:
         >>> Deadline(None).left is None, Deadline(3600.0).passed
         (True, False)
@@ -37,11 +40,18 @@ class Deadline:
 
     limit: float | None = None
     start: float = field(default_factory=time.perf_counter)
+    compiled: float = field(default_factory=compilation.seconds)
+    """The seconds that this process had spent compiling at the start."""
 
     @property
     def spent(self) -> float:
-        """The seconds since the start."""
-        return time.perf_counter() - self.start
+        """The seconds since the start, without compilation."""
+        return max(0.0, time.perf_counter() - self.start - self.compiling)
+
+    @property
+    def compiling(self) -> float:
+        """The seconds since the start in which functions were compiled."""
+        return compilation.seconds() - self.compiled
 
     @property
     def left(self) -> float | None:
@@ -98,7 +108,7 @@ class GatedMethod(ABC):
         """Solve a problem that passed the gate."""
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        """Solve within `time_limit` seconds; what cannot be solved is a status with a reason.
+        """Solve within `time_limit` seconds, compilation apart; what cannot be solved is a status with a reason.
 
         Raises:
             ArgumentError: an argument is of the wrong kind.
@@ -118,11 +128,12 @@ class GatedMethod(ABC):
             return Result(Status.TOO_LARGE, reason)
         try:
             memory.require(self.bytes_needed(problem), repr(problem))
-            return self.answer(problem, deadline)
+            result = self.answer(problem, deadline)
         except Stopped as stopped:
-            return Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
+            result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except (MemoryNeededError, TooLargeError) as error:
-            return Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
+            result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
+        return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
 
 
 def judged_release(measurement: Measurement, estimate: Estimate, seconds: Seconds) -> Result:

@@ -1,6 +1,7 @@
 """Every compiled loop that is called from outside its file is compared with a slow, obvious twin."""
 
 import ast
+import re
 from pathlib import Path
 
 import naive
@@ -50,14 +51,22 @@ TWINS = {
         "expand": ("naive.cumulative_dual", M_C_DUAL),
         "sums_beyond": ("naive.cumulative_dual", M_C_SUMS),
         "multiply": ("naive.curvature", "test_m_c_dual::test_products_with_the_hessian"),
-        "combine": ("one line of Python", "test_m_c_dual::test_combinations_of_directions"),
         "diagonal": ("naive.curvature", DIAGONAL),
-        "factor": ("naive.curvature", DIAGONAL),
-        "update": ("naive.curvature", DIAGONAL),
-        "solve": ("naive.curvature", DIAGONAL),
+        "eliminate": ("naive.curvature", DIAGONAL),
+        "carry_up": ("naive.curvature", DIAGONAL),
+        "carry_down": ("naive.curvature", DIAGONAL),
     },
     "algorithms.m_c.two_level_kernel": dict.fromkeys(
-        ("coarse_leaves", "coarse_inverses", "fine_leaves", "restrict", "solve_coarse", "prolong"),
+        (
+            "coarse_leaves",
+            "coarse_inverses",
+            "invert",
+            "fine_leaves",
+            "restrict",
+            "coarse_up",
+            "coarse_down",
+            "prolong",
+        ),
         ("naive.curvature", TWO_LEVEL),
     ),
     "algorithms.m_h_regions.tree_kernel": {
@@ -169,7 +178,7 @@ def kernels_called_elsewhere() -> dict[str, set[str]]:
 
 def compiled_functions(tree: ast.Module) -> set[str]:
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return {f.name for f in functions if any("njit" in ast.unparse(d) for d in f.decorator_list)}
+    return {f.name for f in functions if re.search("compiled|inlined", " ".join(map(ast.unparse, f.decorator_list)))}
 
 
 def dotted(path: Path) -> str:

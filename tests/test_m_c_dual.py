@@ -28,7 +28,7 @@ def test_value_and_gradient_are_those_of_the_definition(kind, totals):
             assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
             np.testing.assert_allclose(point.gradient, gradient(dual, x), atol=1e-6)
             leaves = np.zeros((len(dual.y), dual.n))
-            tree_kernel.expand(dual.edges, dual.inside, dual.level, dual.upper, leaves)
+            tree_kernel.expand(0, len(leaves), dual.edges, dual.inside, dual.level, dual.upper, leaves)
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
 
 
@@ -52,9 +52,11 @@ def test_nodes_against_the_sums_of_the_leaves(kind, totals):
         cost = np.zeros((dual.shape[0], 2))
         if kind == "absolute values":
             nodes = (dual.weight, dual.rho, dual.node_centre)
-            absolute_kernel.node_costs(*nodes, dual.held, dual.own, beyond, cost)
+            absolute_kernel.node_costs(0, len(cost), *nodes, dual.held, dual.own, beyond, cost)
         else:
-            squares_kernel.node_costs(dual.node_weight, dual.held, dual.own, beyond, cost[:, 0])
+            spent = np.zeros(len(cost))
+            squares_kernel.node_costs(0, len(cost), dual.node_weight, dual.held, dual.own, beyond, spent)
+            cost[:, 0] = spent
         for k, region in enumerate(dual.kept):
             cells = range(dual.n - (k == 0 and dual.held))
             spent = sum(costs.at(region, i, sums[k, i]) for i in cells)
@@ -74,26 +76,19 @@ def test_products_with_the_hessian(kind, totals):
         ridge = float(rng.random())
         _, plain = naive.curvature(dual)
         _, whole = naive.curvature(dual, ridge)
-        out = np.empty(dual.shape)
+        out, dots = np.empty(dual.shape), np.empty(dual.shape[0])
         blocks = (dual.edges, dual.inside, dual.gain, dual.rate)
         tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from, dual.chunk_start, dual.chunk_stop)
-        curved = tree_kernel.multiply(*blocks, *tree, dual.first_free, dual.held, ridge, 0.0, step, out)
+        root = (dual.first_free, dual.held, ridge, 0.0)
+        tree_kernel.multiply(0, len(out), *blocks, *tree, *root, step, out, dots)
         np.testing.assert_allclose(out.ravel(), whole @ step.ravel(), atol=1e-9)
-        assert curved == pytest.approx(float(np.vdot(step, out)), rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(dots, (step * out).sum(axis=1), rtol=1e-9, atol=1e-9)
 
         little = 1e-6  # so small that no block breaks and no kink is passed
         changed = (dual.at(prices + little * step).gradient - before) / little
         np.testing.assert_allclose(
             changed.ravel(), -plain @ step.ravel(), atol=1e-3 * (1 + np.abs(plain).max(initial=0))
         )
-
-
-def test_combinations_of_directions():
-    rng = np.random.default_rng(404)
-    v, direction = rng.normal(size=(2, 3, 5))
-    expected = [[v[r, i] + 0.25 * direction[r, i] for i in range(5)] for r in range(3)]
-    tree_kernel.combine(0.25, v, direction)
-    np.testing.assert_allclose(direction, expected, rtol=1e-15)
 
 
 def random_dual(rng, kind, totals):

@@ -55,7 +55,7 @@ def test_the_dual_of_entities_is_the_definitions():
         assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
         estimate = np.empty(tree.y.shape)
         links = (tree.y, tree.w, tree.first_child, tree.n_inner)
-        tree_kernel.continuous_point(*links, below, point.mu, point.nu, point.active, estimate)
+        tree_kernel.continuous_point(0, len(estimate), *links, below, point.mu, point.nu, point.active, estimate)
         np.testing.assert_allclose(estimate[:, tree.n_inner :], x[:, tree.n_inner :], atol=1e-7)
         np.testing.assert_allclose(estimate, summed(tree, estimate), atol=1e-9)
         still = np.zeros((len(tree.y), len(dual.totals)))
@@ -71,7 +71,8 @@ def test_takings_at_prices():
         x = np.empty(tree.y.shape)
         mu, nu = shift[tree.n_inner :], np.zeros(len(shift) - tree.n_inner)
         every = np.ones((len(x), len(mu)), np.uint8)
-        tree_kernel.continuous_point(tree.y, tree.w, tree.first_child, tree.n_inner, below, mu, nu, every, x)
+        links = (tree.y, tree.w, tree.first_child, tree.n_inner)
+        tree_kernel.continuous_point(0, len(x), *links, below, mu, nu, every, x)
         expected = [
             naive.taken_at(tree.w, tree.parent, y, prices, shift[tree.n_inner :])
             for y, prices in zip(tree.y, below, strict=True)
@@ -94,8 +95,9 @@ def test_best_prices_of_given_positive_leaves(entities):
             on = (rng.random((n_sizes, n_leaves)) < 0.6).astype(np.uint8)
         else:
             on = (tree.y[:, leaves] + rate * (before[:, tree.parent[leaves]] + mu) > 0).astype(np.uint8)
-        tree_kernel.newton_pass(tree.y, tree.w, tree.first_child, tree.n_inner, mu, nu, on, gain, offset)
-        tree_kernel.set_prices(tree.w, tree.parent, tree.n_inner, gain, offset, below)
+        links = (tree.y, tree.w, tree.first_child, tree.n_inner)
+        tree_kernel.newton_pass(0, n_sizes, *links, mu, nu, on, gain, offset)
+        tree_kernel.set_prices(0, n_sizes, tree.w, tree.parent, tree.n_inner, gain, offset, below)
         expected = best_prices(tree, on, on * (tree.y[:, leaves] + rate * paid), tree.y[:, : tree.n_inner])
         np.testing.assert_allclose(below, expected, rtol=1e-8, atol=1e-8)
 
@@ -104,16 +106,16 @@ def test_best_prices_of_given_positive_leaves(entities):
         links = (on, tree.w, tree.parent, tree.first_child, tree.n_inner, keep)
         sums = np.empty((entities_kernel.CHUNKS, 2, n_leaves) if entities else (totals_kernel.CHUNKS, n_leaves))
         if entities:
-            entities_kernel.respond(*links, change, of_size, response, sums)
+            entities_kernel.respond(0, entities_kernel.CHUNKS, *links, change, of_size, response, sums)
         else:
-            totals_kernel.respond(*links, change, response, sums)
+            totals_kernel.respond(0, totals_kernel.CHUNKS, *links, change, response, sums)
         expected = best_prices(tree, on, on * (change + sizes * of_size), np.zeros(before.shape))
         np.testing.assert_allclose(response, expected, rtol=1e-8, atol=1e-8)
         seen = on * response[:, tree.parent[leaves]]
         np.testing.assert_allclose(sums.sum(axis=0), paid_sums(seen, entities), atol=1e-8)
 
         kernels = entities_kernel if entities else totals_kernel
-        kernels.paid_on(on, tree.first_child, tree.n_inner, below, sums)
+        kernels.paid_on(0, kernels.CHUNKS, on, tree.first_child, tree.n_inner, below, sums)
         seen = on * below[:, tree.parent[leaves]]
         np.testing.assert_allclose(sums.sum(axis=0), paid_sums(seen, entities), rtol=1e-8, atol=1e-7)
 

@@ -48,6 +48,14 @@ def test_empty_regions_and_single_sizes() -> None:
             assert Posterior().apply(Geometric(view, 1).measure(truth, Seeded("empty"))).status is Status.FEASIBLE
 
 
+def test_one_region_alone() -> None:
+    truth = CountOfCounts(Hierarchy.from_paths([("r",)]), [[3, 40, 20, 9, 1, 0, 0]])
+    for view in (View.CUMULATIVE, View.RANKED):
+        noisy = Geometric(view, 1).measure(truth, Seeded("alone"))
+        assert Posterior().apply(noisy).status is Status.FEASIBLE
+        assert len(list(Posterior().draws(noisy, 3))) == 3
+
+
 def test_padded_regions() -> None:
     """A leaf that ends early is measured once, and all its copies are alike."""
     tree = Hierarchy.from_paths([("r", "a"), ("r", "b", "c"), ("r", "b", "d")], pad_ragged=True)

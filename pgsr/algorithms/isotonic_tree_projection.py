@@ -1,7 +1,6 @@
 """The mechanism M_c^dp: fit every region's cumulative counts alone, then project their differences on the hierarchy."""
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,8 +11,9 @@ from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
-from pgsr.method import Method, Result, Seconds, Status
+from pgsr.method import Method, Result, Status
 from pgsr.problem import Problem
+from pgsr.solving import Deadline
 from pgsr.views import View, counts_of_cumulative, cumulative
 
 
@@ -63,7 +63,7 @@ class IsotonicTreeProjection:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
-        start = time.perf_counter()
+        clock = Deadline()
         limits, noisy = np.zeros((2, measurement.hierarchy.n_regions), np.int64), measurement.matrix
         limits[1] = measurement.root_total
         if self.totals is Totals.REGIONS:
@@ -78,11 +78,11 @@ class IsotonicTreeProjection:
             label="M_H",
             epsilon=measurement.epsilon,
         )
-        seconds = time.perf_counter() - start
+        prepared = clock.spent
         result = self.projection.solve(repaired, time_limit)
         if result.answer is None:
             return result
-        spent = Seconds(result.seconds.formulate, result.seconds.solve + seconds, result.seconds.round)
+        spent = replace(result.seconds, solve=result.seconds.solve + prepared, compile=clock.compiling)
         as_cumulative = Estimate(measurement.hierarchy, View.CUMULATIVE, cumulative(result.answer.values))
         certificate = certify(Problem.m_c(measurement, totals=self.totals), as_cumulative)
         status = Status.FEASIBLE if certificate.feasible else Status.RELAXED

@@ -107,12 +107,12 @@ class TwoStage:
             values, solved = together.answer.values / 2, deadline.spent
             if not self.integer:
                 estimate = Estimate(tree, View.CUMULATIVE, values)
-                return judged_release(measurement, estimate, Seconds(solve=solved))
+                return judged_release(measurement, estimate, Seconds(solve=solved, compile=deadline.compiling))
             known = None if totals is Totals.ROOT else measurement.region_totals
             x = integers_near(tree, values, measurement.root_total, known, deadline)
         except Stopped as refused:
             return Result(refused.status, refused.reason, seconds=Seconds(solve=deadline.spent))
-        seconds = Seconds(solve=solved, round=deadline.spent - solved)
+        seconds = Seconds(solve=solved, round=deadline.spent - solved, compile=deadline.compiling)
         return judged_release(measurement, Estimate(tree, View.CUMULATIVE, x), seconds)
 
     def _twice_alone(self, measurement: Measurement) -> np.ndarray:

@@ -1,12 +1,13 @@
 """The compiled loops behind proofs of isotonic fits."""
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 UNLIMITED = 2**61
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def chain_closes(low, high, joined, at_lower, at_upper):
     """Say whether multipliers mu[i] = mu[i - 1] - g[i] >= 0 close the chain for some g[i] in [low[i], high[i]].
 
@@ -28,7 +29,7 @@ def chain_closes(low, high, joined, at_lower, at_upper):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def chain_multipliers(slopes, apart, start):
     """Compute mu[i] = max(0, mu[i - 1] - slopes[i]) from mu[-1] = start, and 0 wherever apart[i]."""
     multipliers = np.empty(len(slopes))

@@ -1,7 +1,8 @@
 """The compiled loop of `potentials`: lower labels of a residual network until they fit, or a negative cycle shows."""
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 SETTLED = 1
 NEGATIVE_CYCLE = 0
@@ -15,7 +16,7 @@ _START = -2
 _LOWEST = -(2**60)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def settle(x, y, w, parent, n_inner, top, inner, leaf):
     """Lower the labels top[0], inner[region, size] and leaf[leaf] until no arc lowers any; returns state and sweeps.
 
@@ -90,7 +91,7 @@ def settle(x, y, w, parent, n_inner, top, inner, leaf):
     return NEGATIVE_CYCLE, n_leaves + 2
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _has_cycle(inner_from, leaf_from, top_from, parent, mark):
     """Say whether some vertex is its own ancestor; vertices are numbered inner cells, leaves, top."""
     n_inner, n_sizes = inner_from.shape

@@ -5,14 +5,15 @@ Chain r has the cells x[i] = x[r, i] and minimises
     sum_i w |x[i] - y[i]|^norm + net[i] (x[i] - y[i])   over   lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled, inlined
 
 NONE = 2**61
 """As an upper bound, or negated as a lower one: there is none."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
     """Fill values[r], whose sum no feasible point of chain r is below, for norm 2.
 
@@ -89,7 +90,7 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
             after = mu
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_l1_rows(y, w, net, lower, upper, x):
     """Compute x[r], a minimiser of chain r for norm 1; return False if a chain is unbounded. All is in integers.
 
@@ -130,12 +131,12 @@ def fit_l1_rows(y, w, net, lower, upper, x):
     return True
 
 
-@nb.njit(inline="always")
+@inlined
 def _mean(total, shift, count, b):
     return (total[b] + shift[b]) / count[b]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _push(place, growth, size, key, amount):
     child = size
     while child > 0:
@@ -150,7 +151,7 @@ def _push(place, growth, size, key, amount):
     return size + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _pop(place, growth, size):
     size -= 1
     key, amount = place[size], growth[size]

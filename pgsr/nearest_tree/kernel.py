@@ -24,14 +24,15 @@ Integers that are passed on are made `np.int64` first: compiled functions take a
 would be compiled once more for it. Arrays are copied in loops, as an array assignment compiles for seconds.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 CHUNK = 128
 _NEVER = 2**62
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, slope, intercept, active):
     """Find the prices of every size by Newton's method, given the price that the root is paid.
 
@@ -66,7 +67,7 @@ def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, sl
             active[a + j] = positive[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def linearise(y, a, b, w, first_child, n_inner, below, gain, offset, total_gain, total_offset, residual, positive):
     """Pass upwards over sizes a..b-1: gains and offsets on the leaves that are positive at the current prices.
 
@@ -88,7 +89,7 @@ def linearise(y, a, b, w, first_child, n_inner, below, gain, offset, total_gain,
         close(w[r], total_gain, total_offset, residual, gain[r], offset[r], b - a)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def add_leaf(y, rate, price, total_gain, residual, positive):
     """Add a leaf to its parent's sums where it is positive, y + rate price > 0 with rate = 1 / 2w; its offset is 0."""
     for j in range(len(y)):
@@ -98,7 +99,7 @@ def add_leaf(y, rate, price, total_gain, residual, positive):
         positive[j] += 1 if on else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def add_inner(y, gain, offset, total_gain, total_offset, residual):
     """Add an inner region, which takes y + gain price + offset, to its parent's sums."""
     for j in range(len(y)):
@@ -107,7 +108,7 @@ def add_inner(y, gain, offset, total_gain, total_offset, residual):
         residual[j] += y[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def close(w, total_gain, total_offset, residual, gain, offset, n):
     """Compute gain = S / (1 + 2 w S) and offset = (O + D) / (1 + 2 w S) of a region, from its children's sums.
 
@@ -120,7 +121,7 @@ def close(w, total_gain, total_offset, residual, gain, offset, n):
         offset[j] = (total_offset[j] + residual[j]) * scale
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def lower(w, root, above, at_root, gain, offset, price):
     """Compute the price that the linear demand implies for this price above the region."""
     for j in range(len(price)):
@@ -128,7 +129,7 @@ def lower(w, root, above, at_root, gain, offset, price):
         price[j] = paid - 2.0 * w * (gain[j] * paid + offset[j])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def continuous_point(y, start, stop, w, first_child, n_inner, below, x):
     """Compute the relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
     for r in range(n_inner - 1, -1, -1):
@@ -139,21 +140,21 @@ def continuous_point(y, start, stop, w, first_child, n_inner, below, x):
             add(x[c, start:stop], x[r, start:stop])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def add(values, total):
     """Do total += values."""
     for j in range(len(values)):
         total[j] += values[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fill_leaf(y, rate, price, x):
     """Fill in what a leaf takes, x = max(0, y + rate price), with rate = 1 / 2w."""
     for j in range(len(y)):
         x[j] = max(0.0, y[j] + rate * price[j])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, length, steps, charges):
     """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
 
@@ -196,14 +197,14 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
                 charges[s, k] = step_cost(low[0, s] + k, y[0, s], w[0]) + steps[0, s, k]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def add_demand(y, rate, price, total):
     """Add what a leaf takes, max(0, y + rate price), to its parent's sum."""
     for j in range(len(y)):
         total[j] += max(0.0, y[j] + rate * price[j])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def walk_alike(y, w, price, lo, high, out):
     """List the costs of units lo..high-1 of leaves of one weight: what they take changes at w (2 turn - 1) alone."""
     largest = y[0]
@@ -223,7 +224,7 @@ def walk_alike(y, w, price, lo, high, out):
             k += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def taken(y, turn):
     """Add up what leaves of one weight w take at the price w (2 turn - 1): sum of max(0, y + turn)."""
     total = np.int64(0)
@@ -232,7 +233,7 @@ def taken(y, turn):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out):
     """List the costs of units lo..high-1 of children of any kind, from one price at which they change to the next."""
     t = np.int64(np.floor(price))
@@ -248,7 +249,7 @@ def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out
             k += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def look(y, s, w, first, last, n_inner, t, low, length, steps):
     """Compute what children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
     total, dearest, cheapest = np.int64(0), np.int64(-_NEVER), np.int64(_NEVER)
@@ -274,19 +275,19 @@ def look(y, s, w, first, last, n_inner, t, low, length, steps):
     return total, dearest, cheapest
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def charge(s, c, k, y, w, low, steps):
     """Compute what inner region c charges its parent for one group more than low + k."""
     return step_cost(low[c, s] + k, y[c, s], w[c]) + steps[c, s, k]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def step_cost(x, y, w):
     """Compute w (x + 1 - y)^2 - w (x - y)^2."""
     return w * (2 * (x - y) + 1)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
     """Pass downwards from x[0]: a region's groups are its children's cheapest units, equal ones the first child's."""
     zero, one = np.int64(0), np.int64(1)
@@ -315,14 +316,14 @@ def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
                 take_more(y[c, a:b], within, missing, x[c, a:b])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def turns(price, w, less, out):
     """Compute what a leaf of weight w takes beyond its y at integer prices price - less: (price - less + w) // 2w."""
     for j in range(len(out)):
         out[j] = (price[j] - less + w) // (2 * w)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def take(y, turn, missing, x):
     """Let a leaf take x = max(0, y + turn), and subtract it from what its parent still has to give."""
     for j in range(len(y)):
@@ -330,7 +331,7 @@ def take(y, turn, missing, x):
         missing[j] -= x[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def take_more(y, turn, missing, x):
     """Let a leaf take more, up to max(0, y + turn), as long as its parent has some to give."""
     for j in range(len(y)):
@@ -339,7 +340,7 @@ def take_more(y, turn, missing, x):
         missing[j] -= more
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def share_among_inner(y, s, w, first, last, dearest, missing, low, length, steps, x):
     """Do what `distribute` does for children first..last-1 that are inner regions, at one size.
 

@@ -103,11 +103,9 @@ def answers(
 
 
 def _threads(n_cells: int) -> int:
-    from numba import get_num_threads
+    from pgsr.parallel import SMALL, number_of_threads
 
-    from pgsr.parallel import SMALL
-
-    return 1 if n_cells < SMALL else get_num_threads()
+    return 1 if n_cells < SMALL else number_of_threads()
 
 
 def _checked(weights: np.ndarray | None, n_groups: int) -> np.ndarray:

@@ -4,11 +4,12 @@ Tables are attributes x rows, so that a column is contiguous. A marginal is a li
 conditions, then the member's, then the relative's; a cell is the sum of stride times code.
 """
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled, inlined
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def count(
     groups, persons, role_of, first, weights, level, related, pairs, bounds, attribute, stride, starts, part, out
 ):
@@ -48,7 +49,7 @@ def count(
                 _count_related(own, theirs, role_of[start : start + size], related[m], pairs, weight, cells)
 
 
-@nb.njit(inline="always")
+@inlined
 def _code(table, row, attribute, stride, start, stop):
     code = 0
     for t in range(start, stop):
@@ -56,7 +57,7 @@ def _code(table, row, attribute, stride, start, stop):
     return code
 
 
-@nb.njit(inline="always")
+@inlined
 def _seen(codes, i):
     for j in range(i):  # noqa: SIM110 - numba knows no generator expressions
         if codes[j] == codes[i]:
@@ -64,7 +65,7 @@ def _seen(codes, i):
     return False
 
 
-@nb.njit
+@compiled
 def _count_related(own, theirs, roles, related, pairs, weight, cells):
     """Count every member once per cell if a relative fits; with `pairs`, once per role of a relative that fits."""
     size = len(roles)

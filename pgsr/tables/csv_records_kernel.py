@@ -1,6 +1,6 @@
 """The compiled loop that finds where records of a CSV file end, and whether each is exactly what the dialect allows."""
 
-import numba as nb
+from pgsr.compilation import compiled
 
 FINE, FIELDS, STRAY_QUOTE, AFTER_QUOTE, STRAY_ESCAPE, RETURN, NUL, BLANK, LONG = range(9)
 """The fault of the record that begins at `end`."""
@@ -9,7 +9,7 @@ START, PLAIN, QUOTED, QUOTE_SEEN, ESCAPED, RETURNED = range(6)
 """Where in a field the walk is: before it, inside, inside quotes, after a quote or an escape in them, after CR."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def scan_records(block, delimiter, quote, escape, n_fields, longest):
     """Walk over `block`, whose first byte begins a record; return (fault, end, n_found).
 

@@ -1,16 +1,20 @@
 """Pool-adjacent-violators in exact integers."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def isotonic_l2_rows(rows, lower, upper, out):
-    """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]]."""
+
+@compiled
+def isotonic_l2_rows(start, stop, rows, lower, upper, out):
+    """out[r] = the nearest integer isotonic regression of rows[r], clipped to [lower[r], upper[r]], of rows start:stop.
+
+    For `pgsr.parallel.share`.
+    """
     n = rows.shape[1]
-    for r in nb.prange(rows.shape[0]):
-        total = np.empty(n, np.int64)
-        count = np.empty(n, np.int64)
+    total = np.empty(n, np.int64)
+    count = np.empty(n, np.int64)
+    for r in range(start, stop):
         blocks = 0
         for i in range(n):
             total[blocks] = rows[r, i]
@@ -33,7 +37,7 @@ def isotonic_l2_rows(rows, lower, upper, out):
                 i += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def l2_blocks(y):
     """Sums and counts of the blocks of the isotonic regression of one vector; memory grows with the blocks alone."""
     total = np.empty(1024, np.int64)
@@ -55,7 +59,7 @@ def l2_blocks(y):
     return total[:blocks], count[:blocks]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def l1_smallest(y, out):
     """The smallest L1 isotonic regression of y, by the slope trick.
 
@@ -64,7 +68,7 @@ def l1_smallest(y, out):
     """
     n = len(y)
     heap = np.empty(n + 1, np.int64)
-    size = 0
+    size = np.int64(0)  # not a literal, for which `_sink` would be compiled once more
     for i in range(n):
         value = y[i]
         # Push y[i] twice and drop the top; in one sweep where y[i] is below the top.
@@ -72,7 +76,7 @@ def l1_smallest(y, out):
             _sink(heap, size, value)
         heap[size] = value
         child = size
-        size += 1  # noqa: SIM113, the heap's size, not an index
+        size += 1
         while child > 0:
             parent = (child - 1) >> 1
             if heap[parent] >= value:
@@ -85,7 +89,7 @@ def l1_smallest(y, out):
         out[i] = min(out[i], out[i + 1])
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sink(heap, size, value):
     """Replace the top by a smaller value."""
     hole = 0

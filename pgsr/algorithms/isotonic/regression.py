@@ -6,7 +6,7 @@ import numpy as np
 
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.histogram import checked_counts
-from pgsr.parallel import threads_for
+from pgsr.parallel import share
 
 
 class Optimum(StrEnum):
@@ -134,6 +134,5 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
             "values times cells squared exceed 2^62, so means cannot be compared in 64 bits; use fewer sizes"
         )
     out = np.empty_like(rows)
-    with threads_for(rows.size):
-        isotonic_l2_rows(rows, lower, upper, out)
+    share(isotonic_l2_rows, range(len(rows)), rows.shape[1], rows, lower, upper, out)
     return out

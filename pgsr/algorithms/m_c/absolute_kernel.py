@@ -1,28 +1,31 @@
 """The loops of absolute values with a proximal term, see `emd_dual`. Arrays as in `tree_kernel`."""
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled, inlined
 
 _TRIES = 3
 
 
-@nb.njit(cache=True, nogil=True)
-def chain_minimiser(y, centre, weight, rho, price, n, place, jump, bend, x, free):
+@compiled
+def chain_minimiser(y, centre, weight, rho, price, start, n, place, jump, bend, x, free):
     """The last minimisers x[i] of every prefix of
 
         minimise  sum_i  weight |x - y| + weight rho / 2 (x - centre)^2 - price x   over  x[0] <= ... <= x[n - 1],
 
-    and whether they are free to move (no kink holds them). The slope of the optimal cost of a prefix, as a function of
-    a bound on its last value, is piecewise linear and rises. A max-heap holds the places where it jumps or bends; right
-    of the last one it is 0. A cell adds a line and a jump of 2 weight at y; the root is searched from the right, what
-    lies beyond it is cut off. Everything is measured from the nearest place, so that nothing cancels against counts of
-    1e8. O(n log n).
+    of the n cells from `start` on, and whether they are free to move (no kink holds them). The slope of the optimal
+    cost of a prefix, as a function of a bound on its last value, is piecewise linear and rises. A max-heap holds the
+    places where it jumps or bends; right of the last one it is 0. A cell adds a line and a jump of 2 weight at y; the
+    root is searched from the right, what lies beyond it is cut off. Everything is measured from the nearest place, so
+    that nothing cancels against counts of 1e8. O(n log n).
     """
     size = 0
     curve = rho * weight
     for i in range(n):
-        size = sift_up(place, jump, bend, size, y[i], 2.0 * weight, 0.0)
-        here = centre[i] + (price[i] - weight) / curve  # beyond all places the slope is curve * (v - here)
+        size = sift_up(place, jump, bend, size, y[start + i], 2.0 * weight, 0.0)
+        here = (
+            centre[start + i] + (price[start + i] - weight) / curve
+        )  # beyond all places the slope is curve * (v - here)
         slope = curve
         root = here
         value = 0.0
@@ -51,7 +54,7 @@ def chain_minimiser(y, centre, weight, rho, price, n, place, jump, bend, x, free
             size = sift_up(place, jump, bend, size, root, 0.0, -slope)
 
 
-@nb.njit(inline="always")
+@inlined
 def sift_up(place, jump, bend, size, key, leap, turn):
     child = size
     while child > 0:
@@ -64,7 +67,7 @@ def sift_up(place, jump, bend, size, key, leap, turn):
     return size + 1
 
 
-@nb.njit(inline="always")
+@inlined
 def sift_down(place, jump, bend, size):
     size -= 1
     key = place[size]
@@ -83,26 +86,27 @@ def sift_down(place, jump, bend, size):
     return size
 
 
-@nb.njit(cache=True, nogil=True)
-def block_root(y, centre, price, weight, curve, v):
-    """(value, 1 if free or 0 if a kink holds it) of the cells as one block, near v; -1 instead if v was too far.
+@compiled
+def block_root(y, centre, price, weight, curve, start, stop, v):
+    """(value, 1 if free or 0 if a kink holds it) of cells start:stop as one block, near v; -1 instead if v was too far.
 
     Newton's method on a piecewise linear slope; the pieces are those between the cells' y.
     """
-    n = len(y)
     for _ in range(_TRIES):
         side, held, line = 0, 0, 0.0
-        for i in range(n):
+        for i in range(start, stop):
             side += (y[i] < v) - (y[i] > v)
             held += y[i] == v
             line += curve * (v - centre[i]) - price[i]
         low, high = line + weight * (side - held), line + weight * (side + held)
         if held > 0 and low <= 0.0 <= high:
             return v, 0
-        slope, beside = (high, side + held) if high < 0.0 else (low, side - held)
-        v -= slope / (curve * n)
+        slope, beside = low, side - held
+        if high < 0.0:
+            slope, beside = high, side + held
+        v -= slope / (curve * (stop - start))
         side, held = 0, 0
-        for i in range(n):
+        for i in range(start, stop):
             side += (y[i] < v) - (y[i] > v)
             held += y[i] == v
         if held == 0 and side == beside:
@@ -110,14 +114,14 @@ def block_root(y, centre, price, weight, curve, v):
     return v, -1
 
 
-@nb.njit(cache=True, nogil=True)
-def stays_whole(y, centre, price, weight, curve, v, free):
-    """Whether the optimum of these cells is one block at v: their subgradients close a chain of multipliers <= 0."""
+@compiled
+def stays_whole(y, centre, price, weight, curve, start, stop, v, free):
+    """Whether cells start:stop are best as one block at v: their subgradients close a chain of multipliers <= 0."""
     low, high = 0.0, 0.0
-    for i in range(len(y)):
+    for i in range(start, stop):
         line = curve * (v - centre[i]) - price[i]
         high += line + (-weight if y[i] > v else weight)
-        if i == len(y) - 1:
+        if i == stop - 1:
             break
         low += line + (weight if y[i] < v else -weight)
         high = min(high, 0.0)
@@ -126,13 +130,11 @@ def stays_whole(y, centre, price, weight, curve, v, free):
     return free or high >= 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def solve_section(y, centre, price, weight, rho, start, stop, place, jump, bend, x, free, begin, value, can_move):
     """The blocks of cells start:stop alone, last first; how many."""
     n = stop - start
-    chain_minimiser(
-        y[start:stop], centre[start:stop], weight, rho, price[start:stop], n, place, jump, bend, x, free
-    )  # fmt: skip
+    chain_minimiser(y, centre, weight, rho, price, start, n, place, jump, bend, x, free)
     blocks = 0
     for i in range(n - 1, -1, -1):
         if i == n - 1 or x[i] < x[i + 1]:
@@ -145,7 +147,7 @@ def solve_section(y, centre, price, weight, rho, start, stop, place, jump, bend,
     return blocks
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_chain(
     y, centre, price, weight, rho, n, edges, level, known, work, marks, flags, begin, value, free,
 ):  # fmt: skip
@@ -156,27 +158,27 @@ def fit_chain(
     sections' multipliers are the whole's. If that takes long, the whole chain is solved at once.
     """
     place, jump, bend, x, values = work[0], work[1], work[2], work[3], work[4]
-    fresh, budget = known == n, n // 2
-    none = np.int64(0)  # a literal 0 would compile `solve_section` once more
-    blocks = 0
-    for k in range(known):
-        if fresh:
-            break
-        start, stop = np.int64(edges[k]), np.int64(edges[k + 1])
-        cells = slice(start, stop)
-        v, found = block_root(y[cells], centre[cells], price[cells], weight, rho * weight, level[k])
-        kept = found >= 0 and (blocks == 0 or value[blocks - 1] <= v)
-        if kept and stays_whole(y[cells], centre[cells], price[cells], weight, rho * weight, v, found == 1):
-            begin[blocks], value[blocks], free[blocks] = start, v, found == 1
-            blocks += 1
-            continue
+    whole, budget = known == n, n // 2
+    blocks, k = 0, 0
+    while whole or k < known:
+        start, stop, v, found = np.int64(0), np.int64(n), 0.0, -1
+        if whole:
+            blocks = 0
+        else:
+            start, stop = np.int64(edges[k]), np.int64(edges[k + 1])
+            v, found = block_root(y, centre, price, weight, rho * weight, start, stop, level[k])
+            k += 1
+            kept = found >= 0 and (blocks == 0 or value[blocks - 1] <= v)
+            if kept and stays_whole(y, centre, price, weight, rho * weight, start, stop, v, found == 1):
+                begin[blocks], value[blocks], free[blocks] = start, v, found == 1
+                blocks += 1
+                continue
         while True:
             if blocks > 0 and found >= 0 and value[blocks - 1] > v:
                 blocks -= 1
                 start = begin[blocks]
             budget -= stop - start
-            if budget < 0:
-                fresh = True
+            if budget < 0 and not whole:
                 break
             parts = solve_section(
                 y, centre, price, weight, rho, start, stop, place, jump, bend, x, flags[0], marks, values, flags[1]
@@ -184,36 +186,34 @@ def fit_chain(
             v, found = values[parts - 1], 1
             if blocks == 0 or value[blocks - 1] <= v:
                 break
-        if fresh:
+        if budget < 0 and not whole:
+            whole = True
+            continue
+        for part in range(parts - 1, -1, -1):
+            begin[blocks], value[blocks], free[blocks] = marks[part], values[part], flags[1, part]
+            blocks += 1
+        if whole:
             break
-        for part in range(parts - 1, -1, -1):
-            begin[blocks], value[blocks], free[blocks] = marks[part], values[part], flags[1, part]
-            blocks += 1
-    if fresh:
-        parts = solve_section(
-            y, centre, price, weight, rho, none, n, place, jump, bend, x, flags[0], marks, values, flags[1]
-        )  # fmt: skip
-        blocks = 0
-        for part in range(parts - 1, -1, -1):
-            begin[blocks], value[blocks], free[blocks] = marks[part], values[part], flags[1, part]
-            blocks += 1
     begin[blocks] = n
     return blocks
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
+@compiled
 def fit_leaves(
-    y, upper, weight, rho, centre, prices, chunk_node, chunk_start, chunk_stop, n,
+    start, stop, y, upper, weight, rho, centre, prices, chunk_node, chunk_start, chunk_stop, n,
     edges, inside, gain, level, change, cost,
 ):  # fmt: skip
     """All chains at these prices. cost[k] = (sum of w |x - y|, sum of w rho / 2 (x - centre)^2) over chunk k.
 
     `level` is the value of a block before it is clipped to 0..upper.
     """
-    for k in nb.prange(len(chunk_node)):
-        work, flags = np.empty((5, 2 * n + 2)), np.empty((2, n + 1), np.bool_)
-        marks, begin = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-        value, free, moved = np.empty(n), np.empty(n, np.bool_), np.zeros(n)
+    work, flags = np.empty((5, 2 * n + 2)), np.empty((2, n + 1), np.bool_)
+    marks, begin = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    value, free = np.empty(n), np.empty(n, np.bool_)
+    for k in range(start, stop):
+        moved = change[k]
+        for i in range(n):
+            moved[i] = 0.0
         price = prices[chunk_node[k]]
         absolute, squares = 0.0, 0.0
         for l in range(chunk_start[k], chunk_stop[k]):
@@ -223,35 +223,33 @@ def fit_leaves(
             )  # fmt: skip
             below, above = 0, blocks
             for b in range(blocks):
-                start, stop, v = begin[b], begin[b + 1], value[b]
-                edges[l, b], level[l, b] = start, v
+                first, last, v = begin[b], begin[b + 1], value[b]
+                edges[l, b], level[l, b] = first, v
                 if v <= 0.0:
                     v = 0.0
                     below = b + 1
                 elif v >= upper[l]:
                     v = upper[l]
                     above = min(above, b)
-                gain[l, b] = 1.0 / (rho * w * (stop - start)) if free[b] else 0.0
-                for i in range(start, stop):
+                gain[l, b] = 1.0 / (rho * w * (last - first)) if free[b] else 0.0
+                for i in range(first, last):
                     d, step = v - row[i], v - middle[i]
                     moved[i] += d
                     absolute += w * abs(d)
                     squares += w * step * step
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k, 0], cost[k, 1] = absolute, 0.5 * rho * squares
 
 
-@nb.njit(cache=True, nogil=True)
-def fit_nodes(weight, rho, centre, parent, held, prices, own, rate, cost):
+@compiled
+def fit_nodes(start, stop, weight, rho, centre, parent, held, prices, own, rate, cost):
     """own[r] minimises w |d| + w rho / 2 (d - centre[r])^2 + (price of r - price above) d; its slope goes to `rate`.
 
     cost[r] is the two terms without prices. A region of weight 0 and the held cell stay at 0.
     """
-    m, n = prices.shape
-    for r in range(m):
+    n = prices.shape[1]
+    for r in range(start, stop):
         total = 0.0
         w = weight[r]
         for i in range(n):
@@ -270,11 +268,11 @@ def fit_nodes(weight, rho, centre, parent, held, prices, own, rate, cost):
         cost[r] = total
 
 
-@nb.njit(cache=True, nogil=True)
-def node_costs(weight, rho, centre, held, own, beyond, cost):
+@compiled
+def node_costs(start, stop, weight, rho, centre, held, own, beyond, cost):
     """cost[r] = (sum of w |d|, sum of w rho / 2 (d - centre)^2) at d = own + beyond, without the root's held cell."""
-    m, n = own.shape
-    for r in range(m):
+    n = own.shape[1]
+    for r in range(start, stop):
         absolute, squares = 0.0, 0.0
         for i in range(n - (r == 0 and held)):
             d = own[r, i] + beyond[r, i]

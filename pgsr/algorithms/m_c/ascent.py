@@ -7,7 +7,6 @@ import numpy as np
 
 from pgsr.algorithms.m_c.dual import Point, SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
-from pgsr.parallel import threads_for
 from pgsr.solving import Deadline
 
 _NEWTON_PATIENCE = 200
@@ -73,8 +72,7 @@ class _Accelerated:
 
     def after(self, point: Point) -> Point:
         dual, nothing, step = self.dual, np.zeros(self.dual.shape), np.empty(self.dual.shape)
-        with threads_for(step.size):
-            self.metric.advance(0.0, nothing, nothing, nothing.copy(), point.gradient.copy(), step)
+        self.metric.advance(0.0, nothing, nothing, nothing.copy(), point.gradient.copy(), step)
         reached = point.prices + step
         if np.vdot(point.gradient, reached - self.before) < 0.0:
             self.t = 1.0

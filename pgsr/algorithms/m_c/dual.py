@@ -2,15 +2,16 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel
+from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
 from pgsr.certificates import Multipliers, objective
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
-from pgsr.parallel import threads_for
+from pgsr.parallel import share, share_levels
 from pgsr.problem import Problem
 from pgsr.views import View
 
@@ -82,7 +83,8 @@ class TreeDual(ABC):
         self.first_free = 0 if self.weight[0] > 0 else self.n - self.held
 
         starts = [tree.level(level).start for level in range(tree.n_levels - 1)]
-        self.levels = np.array([0, 1]) if lone else np.searchsorted(self.kept, [*starts, tree.n_inner])
+        bounds = [0, 1] if lone else [int(first) for first in np.searchsorted(self.kept, [*starts, tree.n_inner])]
+        self.levels = [range(*pair) for pair in pairwise(bounds)]
         self.child = 1 + np.argsort(self.parent[1:], kind="stable")
         self.child_from = np.searchsorted(self.parent[self.child], np.arange(m + 1))
         start = _chunk_starts(self.leaf_node)
@@ -113,8 +115,8 @@ class TreeDual(ABC):
         leaves, nodes = self.fit(prices)
         value, gradient = np.zeros(self.shape[0]), np.empty(self.shape)
         tree = (self.parent, self.child_from, self.child, self.chunk_from)
-        with threads_for(prices.size):
-            kernels.gradient(self.residual, self.own, *tree, self.change, self.first_free, prices, gradient, value)
+        fitted = (self.residual, self.own, *tree, self.change)
+        share(kernels.gradient, *self._nodes, *fitted, self.first_free, prices, gradient, value)
         self._last = Point(prices, leaves + nodes + float(value.sum()), gradient, leaves)
         return self._last
 
@@ -122,9 +124,8 @@ class TreeDual(ABC):
         """Compute by how much the sums of the leaves exceed c; shape (nodes, cells)."""
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
-        beyond = np.empty(self.shape)
-        with threads_for(beyond.size):
-            kernels.sums_beyond(self.levels, self.child_from, self.child, point.gradient, beyond)
+        beyond, tree = np.empty(self.shape), (self.child_from, self.child)
+        share_levels(kernels.sums_beyond, self.levels[::-1], self.n, *tree, point.gradient, beyond)
         return beyond
 
     def feasible(self, point: Point) -> np.ndarray:
@@ -136,7 +137,8 @@ class TreeDual(ABC):
         tree, problem = self.problem.hierarchy, self.problem
         x = np.empty(self.problem.target.shape)
         leaves = x[tree.leaves]
-        kernels.expand(self.edges, self.inside, self.level, self.upper, leaves)
+        blocks = (self.edges, self.inside, self.level)
+        share(kernels.expand, range(len(leaves)), self.n, *blocks, self.upper, leaves)
         if self.everywhere:
             # The last cells are constants, so the kernel leaves them out.
             leaves[:, -1] = problem.region_totals[tree.leaves]
@@ -153,8 +155,7 @@ class TreeDual(ABC):
 
     def better(self, point: Point) -> Point | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
-        with threads_for(point.prices.size):
-            direction = self.direction(point.gradient)
+        direction = self.direction(point.gradient)
         slope = float(np.vdot(point.gradient, direction))
         if not slope > 0.0:
             return None
@@ -173,6 +174,7 @@ class TreeDual(ABC):
         from pgsr.algorithms.m_c import tree_kernel as kernels
 
         product, direction = np.zeros((2, *self.shape))
+        dots = np.empty(self.shape[0])
         x, rest = np.zeros(self.shape), gradient.copy()
         inverse = self.preconditioner(self)
         leaves = (self.edges, self.inside, self.gain)
@@ -181,15 +183,27 @@ class TreeDual(ABC):
         norm = first = inverse.advance(0.0, direction, product, x, rest, product)
         direction[:] = product
         for _ in range(_CG_STEPS):
-            curvature = kernels.multiply(*leaves, *tree, *root, direction, product)
+            share(kernels.multiply, *self._nodes, *leaves, *tree, *root, direction, product, dots)
+            curvature = added_up(dots)
             if not curvature > 0.0:
                 break
             before, step = norm, norm / curvature
             norm = inverse.advance(step, direction, product, x, rest, product)
             if norm <= inverse.residual**2 * first:
                 break
-            kernels.combine(norm / before, product, direction)
+            direction *= norm / before
+            direction += product
         return x
+
+    @property
+    def _nodes(self) -> tuple[range, int]:
+        """The rows that loops over nodes share, and the cells of one."""
+        return range(self.shape[0]), self.n
+
+    @property
+    def _chunks(self) -> tuple[range, int]:
+        """The chunks that loops over leaves share, and about the cells of one."""
+        return range(len(self.chunk_node)), self.y.size // len(self.chunk_node)
 
     def multipliers(self, point: Point) -> Multipliers:
         """Collect the prices of all inner regions; a region that was taken out has its parent's."""
@@ -235,10 +249,12 @@ class SquaresDual(TreeDual):
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
         if self.leaf_cells is None:
-            kernels.fit_leaves(self.y, self.upper, self.leaf_weight, prices, *chunks, *blocks)
+            leaves = (self.y, self.upper, self.leaf_weight)
+            share(kernels.fit_leaves, *self._chunks, *leaves, prices, *chunks, *blocks)
         else:
-            kernels.fit_weighted_leaves(self.y, self.upper, self.leaf_cells, prices, *chunks, *blocks)
-        kernels.fit_nodes(self.rate, self.parent, self.held, prices, self.own, spent)
+            leaves = (self.y, self.upper, self.leaf_cells)
+            share(kernels.fit_weighted_leaves, *self._chunks, *leaves, prices, *chunks, *blocks)
+        share(kernels.fit_nodes, *self._nodes, self.rate, self.parent, self.held, prices, self.own, spent)
         return float(cost.sum()), float(spent.sum()) + self.constant
 
     def estimated_gap(self, point: Point) -> float:
@@ -246,8 +262,7 @@ class SquaresDual(TreeDual):
         from pgsr.algorithms.m_c import squares_kernel as kernels
 
         cost, beyond = np.zeros(self.shape[0]), self.beyond(point)
-        with threads_for(beyond.size):
-            kernels.node_costs(self.node_weight, self.held, self.own, beyond, cost)
+        share(kernels.node_costs, *self._nodes, self.node_weight, self.held, self.own, beyond, cost)
         gap = abs(point.leaves + float(cost.sum()) + self.constant - point.value)
         if self.held:
             gap += abs(float(point.prices[0, -1] * beyond[0, -1]))

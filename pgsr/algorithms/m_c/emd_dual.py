@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c.dual import Point, TreeDual
-from pgsr.parallel import threads_for
+from pgsr.parallel import share
 from pgsr.problem import Problem
 
 _LEAST = 3e-2
@@ -66,9 +66,10 @@ class ProximalDual(TreeDual):
         cost, spent = np.zeros((len(self.chunk_node), 2)), np.zeros(self.shape[0])
         leaves = (self.y, self.upper, self.leaf_weight, self.rho, self.leaf_centre, prices)
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
-        kernels.fit_leaves(*leaves, *chunks, self.edges, self.inside, self.gain, self.level, self.change, cost)
+        blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
+        share(kernels.fit_leaves, *self._chunks, *leaves, *chunks, *blocks)
         nodes = (self.weight, self.rho, self.node_centre, self.parent, self.held)
-        kernels.fit_nodes(*nodes, prices, self.own, self.rate, spent)
+        share(kernels.fit_nodes, *self._nodes, *nodes, prices, self.own, self.rate, spent)
         self.leaf_cost = cost.sum(axis=0)
         return float(cost.sum()), float(spent.sum()) + self.constant
 
@@ -77,8 +78,8 @@ class ProximalDual(TreeDual):
         from pgsr.algorithms.m_c import absolute_kernel as kernels
 
         beyond, cost = self.beyond(point), np.zeros((self.shape[0], 2))
-        with threads_for(beyond.size):
-            kernels.node_costs(self.weight, self.rho, self.node_centre, self.held, self.own, beyond, cost)
+        nodes = (self.weight, self.rho, self.node_centre, self.held, self.own)
+        share(kernels.node_costs, *self._nodes, *nodes, beyond, cost)
         absolute, squares = (float(v) for v in cost.sum(axis=0) + self.leaf_cost)
         error = absolute + self.constant + squares - point.value
         if self.held:

@@ -13,7 +13,6 @@ from pgsr.certificates import Certificate, Multipliers, certify, lagrangian_boun
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
-from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod
@@ -101,9 +100,8 @@ class EmdProjection(GatedMethod):
         return 90 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        with threads_for(problem.n_unknowns):
-            best = _Best(problem.relaxed())
-            _search(best, self.rounds, self.gap, deadline)
+        best = _Best(problem.relaxed())
+        _search(best, self.rounds, self.gap, deadline)
         return _judged(problem, best, deadline.spent)
 
     def __repr__(self) -> str:

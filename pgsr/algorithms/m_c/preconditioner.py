@@ -5,13 +5,15 @@ from typing import Protocol
 
 import numpy as np
 
+from pgsr.parallel import share, share_levels
+
 
 class Hessian(Protocol):
     """The parts of a dual that make its generalised Hessian; the formula stands at the top of `tree_kernel`.
 
     Attributes:
         shape: number of nodes and of cells.
-        levels, child_from, child, parent: the tree of nodes.
+        levels, child_from, child, parent: the tree of nodes; levels from the root down, as ranges of nodes.
         edges, inside, gain: the leaves' blocks, and by how much the value of each rises with the price.
         chunk_from, chunk_start, chunk_stop: which leaves lie below which node.
         rate: by how much a node's own value rises with the price above it, shape (nodes, cells).
@@ -22,7 +24,7 @@ class Hessian(Protocol):
     """
 
     shape: tuple[int, int]
-    levels: np.ndarray
+    levels: list[range]
     child_from: np.ndarray
     child: np.ndarray
     parent: np.ndarray
@@ -71,19 +73,18 @@ class TreeDiagonal:
     def __init__(self, dual: Hessian) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
-        self.tree, self.parent = (dual.levels, dual.child_from, dual.child), dual.parent
-        self.inverse, self.share = np.zeros((2, *dual.shape))
-        tree_kernel.diagonal(*_leaves(dual), dual.least, self.inverse)
-        root = (dual.first_free, dual.held, dual.largest)
-        self.ridge = tree_kernel.factor(dual.rate, *self.tree, *root, self.inverse, self.share)
+        pivot = np.empty(dual.shape)
+        share(tree_kernel.diagonal, *_rows(dual), *_leaves(dual), dual.least, pivot)
+        self.cells = _Cells(dual, pivot)
+        self.ridge = self.cells.ridge
 
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
     ) -> float:
-        from pgsr.algorithms.m_c import tree_kernel
-
-        tree_kernel.update(step, direction, product, x, rest, out)
-        return tree_kernel.solve(self.inverse, self.share, *self.tree, self.parent, rest, out)
+        x += step * direction
+        rest -= step * product
+        out[:] = rest
+        return self.cells.solve(rest, out)
 
 
 class TwoLevel:
@@ -106,34 +107,87 @@ class TwoLevel:
     residual = 0.1
 
     def __init__(self, dual: Hessian) -> None:
-        from pgsr.algorithms.m_c import tree_kernel, two_level_kernel
+        from pgsr.algorithms.m_c import two_level_kernel
 
         m, n = dual.shape
         self.starts = aggregates(n)
         sizes = np.diff(self.starts)
         cells = (self.starts, np.repeat(np.arange(len(sizes)), sizes))
-        self.tree, self.parent = (dual.levels, dual.child_from, dual.child), dual.parent
+        self.levels, self.tree, self.parent = dual.levels, (dual.child_from, dual.child), dual.parent
         self.ties = np.add.reduceat(dual.rate, self.starts[:-1], axis=1)
-        self.coarse = np.empty((m, len(sizes), len(sizes)))
-        two_level_kernel.coarse_leaves(*_leaves(dual), *cells, self.coarse)
-        fixed = int(np.searchsorted(self.starts[1:], dual.first_free, side="right"))
-        root = (sizes, fixed, dual.held, dual.largest, dual.least)
-        self.ridge = two_level_kernel.coarse_inverses(self.ties, *self.tree, *root, self.coarse)
-        self.inverse, self.share = np.zeros((2, *dual.shape))
-        two_level_kernel.fine_leaves(*_leaves(dual), *cells, dual.least, self.inverse)
-        root = (dual.first_free, dual.held, dual.largest)
-        tree_kernel.factor(dual.rate, *self.tree, *root, self.inverse, self.share)
+        self.coarse, pivot = np.empty((m, len(sizes), len(sizes))), np.empty(dual.shape)
+        share(two_level_kernel.coarse_leaves, *_rows(dual), *_leaves(dual), *cells, self.coarse)
+        matrices = (self.ties, *self.tree, sizes, dual.least, self.coarse)
+        share_levels(two_level_kernel.coarse_inverses, dual.levels[::-1], len(sizes) ** 2, *matrices)
+        self.ridge = self._close_root(dual)
+        share(two_level_kernel.fine_leaves, *_rows(dual), *_leaves(dual), *cells, dual.least, pivot)
+        self.cells = _Cells(dual, pivot)
 
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray, out: np.ndarray
     ) -> float:
-        from pgsr.algorithms.m_c import tree_kernel, two_level_kernel
+        from pgsr.algorithms.m_c import two_level_kernel as kernels
 
-        sums = np.empty(self.ties.shape)
-        two_level_kernel.restrict(self.starts, step, direction, product, x, rest, out, sums)
-        two_level_kernel.solve_coarse(self.coarse, self.ties, *self.tree, self.parent, sums)
-        tree_kernel.solve(self.inverse, self.share, *self.tree, self.parent, rest, out)
-        return two_level_kernel.prolong(self.starts, sums, rest, out)
+        (m, n), n_parts = x.shape, self.ties.shape[1]
+        (sums, partial), dots = np.empty((2, *self.ties.shape)), np.empty(m)
+        share(kernels.restrict, range(m), n, self.starts, step, direction, product, x, rest, out, sums)
+        inverse = (self.coarse, self.ties)
+        share_levels(kernels.coarse_up, self.levels[::-1], n_parts**2, *inverse, *self.tree, sums, partial)
+        share_levels(kernels.coarse_down, self.levels, n_parts**2, *inverse, self.parent, sums, partial)
+        self.cells.solve(rest, out)
+        share(kernels.prolong, range(m), n, self.starts, sums, rest, out, dots)
+        return added_up(dots)
+
+    def _close_root(self, dual: Hessian) -> float:
+        """Invert the root's pivot, where the first aggregates may have no price; gives the ridge of the held cell."""
+        from pgsr.algorithms.m_c import two_level_kernel
+
+        root, ridge = self.coarse[0], 0.0
+        free = np.arange(len(root) - dual.held)
+        root[free, free] += self.ties[0, free]
+        if dual.held and root[-1, -1] <= 1e-12 * dual.largest:
+            ridge = dual.largest
+            root[-1, -1] += ridge
+        two_level_kernel.invert(root, int(np.searchsorted(self.starts[1:], dual.first_free, side="right")))
+        return ridge
+
+
+class _Cells:
+    """The tree of every cell on its own, factored, with this diagonal as the leaves' part; shape (nodes, cells).
+
+    `ridge` is added at the root's held cell, and positive only if the diagonal is 0 there in every node: it is what the
+    leaves' gains at a cell add up to if every cell is a block. Where the root has no price its inverse is 0.
+    """
+
+    def __init__(self, dual: Hessian, diagonal: np.ndarray) -> None:
+        from pgsr.algorithms.m_c import tree_kernel
+
+        self.levels, self.tree, self.parent = dual.levels, (dual.child_from, dual.child), dual.parent
+        self.inverse, self.share, self.ridge = diagonal, np.zeros(dual.shape), 0.0
+        n = dual.shape[1]
+        share_levels(tree_kernel.eliminate, dual.levels[::-1], n, dual.rate, *self.tree, self.inverse, self.share)
+        root, last = self.inverse[0], n - dual.held
+        root[: dual.first_free] = np.inf
+        root[dual.first_free : last] += dual.rate[0, dual.first_free : last]
+        if dual.held:
+            if root[-1] <= 1e-12 * dual.largest:
+                self.ridge = dual.largest
+            root[-1] += self.ridge
+        np.divide(1.0, root, out=root)
+
+    def solve(self, rest: np.ndarray, out: np.ndarray) -> float:
+        """out = the solution for the right-hand side out; returns rest . out."""
+        from pgsr.algorithms.m_c import tree_kernel
+
+        n, dots = out.shape[1], np.empty(len(out))
+        share_levels(tree_kernel.carry_up, self.levels[::-1], n, self.share, *self.tree, out)
+        share_levels(tree_kernel.carry_down, self.levels, n, self.inverse, self.share, self.parent, rest, out, dots)
+        return added_up(dots)
+
+
+def added_up(terms: np.ndarray) -> float:
+    """The sum of these terms, added from the first to the last."""
+    return float(np.cumsum(terms)[-1])
 
 
 @cache
@@ -167,6 +221,11 @@ def _growing(n: int, factor: float) -> np.ndarray:
 
 
 _Array = np.ndarray
+
+
+def _rows(dual: Hessian) -> tuple[range, int]:
+    """The rows that loops over nodes share, and the cells of one."""
+    return range(dual.shape[0]), dual.shape[1]
 
 
 def _leaves(dual: Hessian) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array]:

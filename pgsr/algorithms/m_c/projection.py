@@ -10,7 +10,6 @@ from pgsr.certificates import certify
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
-from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod
@@ -98,10 +97,6 @@ class CumulativeProjection(GatedMethod):
         return 140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        with threads_for(problem.n_unknowns):
-            return self._answer(problem, deadline)
-
-    def _answer(self, problem: Problem, deadline: Deadline) -> Result:
         dual = SquaresDual(problem)
         answer = maximise(dual, self.gap / 2, deadline, accelerated=self.method == "accelerated")
         solved = deadline.spent

@@ -1,14 +1,15 @@
 """The loops of squares: isotonic regressions of the leaves, closed forms of the nodes.
 
-Arrays as in `tree_kernel`; `level[l, b]` is the value of a block. The weights of the leaves are one number per leaf or
-one per cell.
+Arrays and ranges as in `tree_kernel`, but fits work on the chunks start .. stop - 1; `level[l, b]` is the value of a
+block. The weights of the leaves are one number per leaf or one per cell.
 """
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled, inlined
 
-@nb.njit(inline="always")
+
+@inlined
 def push(s, start, stop, blocks, total, begin):
     """Put the block start:stop with sum s on the stack, pooled with those before it that are not below its mean."""
     while blocks > 0:
@@ -23,7 +24,7 @@ def push(s, start, stop, blocks, total, begin):
     return blocks + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@inlined
 def pool(y, price, rate, n, edges, known, sums, total, begin):
     """Pool adjacent violators of y + rate * price: block b is begin[b]:begin[b + 1] with sum total[b]; how many.
 
@@ -51,18 +52,21 @@ def pool(y, price, rate, n, edges, known, sums, total, begin):
     return blocks
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
+@compiled
 def fit_leaves(
-    y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n, edges, inside, gain, level, change, cost,
+    start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
+    edges, inside, gain, level, change, cost,
 ):  # fmt: skip
     """All isotonic regressions at these prices, one weight per leaf.
 
     Starts from the blocks given, inside[l, 2] of leaf l. `level` becomes the value of a block, change[k] = sum over the
     leaves of chunk k of x - y, cost[k] that of w (x - y)^2.
     """
-    for k in nb.prange(len(chunk_node)):
-        total, sums, moved = np.empty(n), np.empty(n), np.zeros(n)
-        begin = np.empty(n + 1, np.int64)
+    total, sums, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
+    for k in range(start, stop):
+        moved = change[k]
+        for i in range(n):
+            moved[i] = 0.0
         spent = 0.0
         price = prices[chunk_node[k]]
         for l in range(chunk_start[k], chunk_stop[k]):
@@ -72,30 +76,28 @@ def fit_leaves(
             below, above = 0, blocks
             squares = 0.0
             for b in range(blocks):
-                start, stop = begin[b], begin[b + 1]
-                edges[l, b] = start
-                value = total[b] / (stop - start)
+                first, last = begin[b], begin[b + 1]
+                edges[l, b] = first
+                value = total[b] / (last - first)
                 if value <= 0.0:
                     value = 0.0
                     below = b + 1
                 elif value >= upper[l]:
                     value = upper[l]
                     above = min(above, b)
-                gain[l, b] = rate / (stop - start)
+                gain[l, b] = rate / (last - first)
                 level[l, b] = value
-                for i in range(start, stop):
+                for i in range(first, last):
                     d = value - row[i]
                     moved[i] += d
                     squares += d * d
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
             spent += weight[l] * squares
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k] = spent
 
 
-@nb.njit(inline="always")
+@inlined
 def push_weighted(s, w, start, blocks, total, mass, begin):
     """`push` where the block has weight w."""
     while blocks > 0:
@@ -112,7 +114,7 @@ def push_weighted(s, w, start, blocks, total, mass, begin):
     return blocks + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@inlined
 def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, begin):
     """`pool` of y + price / 2 weight: a block's total is of weight * y + price / 2, its mass of the weights."""
     blocks = 0
@@ -138,14 +140,18 @@ def pool_weighted(y, price, weight, n, edges, known, sums, masses, total, mass, 
     return blocks
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
+@compiled
 def fit_weighted_leaves(
-    y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n, edges, inside, gain, level, change, cost,
+    start, stop, y, upper, weight, prices, chunk_node, chunk_start, chunk_stop, n,
+    edges, inside, gain, level, change, cost,
 ):  # fmt: skip
     """`fit_leaves` with one weight per cell, shape of y."""
-    for k in nb.prange(len(chunk_node)):
-        total, mass, sums, masses, moved = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-        begin = np.empty(n + 1, np.int64)
+    total, mass, sums, masses = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    begin = np.empty(n + 1, np.int64)
+    for k in range(start, stop):
+        moved = change[k]
+        for i in range(n):
+            moved[i] = 0.0
         spent = 0.0
         price = prices[chunk_node[k]]
         for l in range(chunk_start[k], chunk_stop[k]):
@@ -153,8 +159,8 @@ def fit_weighted_leaves(
             blocks = pool_weighted(row, price, w, n, edges[l], inside[l, 2], sums, masses, total, mass, begin)
             below, above = 0, blocks
             for b in range(blocks):
-                start, stop = begin[b], begin[b + 1]
-                edges[l, b] = start
+                first, last = begin[b], begin[b + 1]
+                edges[l, b] = first
                 value = total[b] / mass[b]
                 if value <= 0.0:
                     value = 0.0
@@ -164,22 +170,20 @@ def fit_weighted_leaves(
                     above = min(above, b)
                 gain[l, b] = 0.5 / mass[b]
                 level[l, b] = value
-                for i in range(start, stop):
+                for i in range(first, last):
                     d = value - row[i]
                     moved[i] += d
                     spent += w[i] * d * d
             edges[l, blocks] = n
             inside[l, 0], inside[l, 1], inside[l, 2] = below, max(below, above), blocks
-        for i in range(n):
-            change[k, i] = moved[i]
         cost[k] = spent
 
 
-@nb.njit(cache=True, nogil=True)
-def fit_nodes(rate, parent, held, prices, own, cost):
+@compiled
+def fit_nodes(start, stop, rate, parent, held, prices, own, cost):
     """own[r] = c[r] - y[r] = rate[r] (price above - price of r), and cost[r] = w[r] |own[r]|^2; 0 where held."""
-    m, n = prices.shape
-    for r in range(m):
+    n = prices.shape[1]
+    for r in range(start, stop):
         total = 0.0
         for i in range(n):
             above = prices[parent[r], i] if r > 0 else 0.0
@@ -189,11 +193,11 @@ def fit_nodes(rate, parent, held, prices, own, cost):
         cost[r] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def node_costs(weight, held, own, beyond, cost):
+@compiled
+def node_costs(start, stop, weight, held, own, beyond, cost):
     """cost[r] = sum_i w[r, i] (own + beyond)^2 without the held cell: what the nodes cost at the sums of the leaves."""
-    m, n = own.shape
-    for r in nb.prange(m):
+    n = own.shape[1]
+    for r in range(start, stop):
         total = 0.0
         for i in range(n - (r == 0 and held)):
             d = own[r, i] + beyond[r, i]

@@ -2,7 +2,6 @@
 
 Nodes are the inner regions that have a price, in level order; arrays of them are nodes x cells.
 
-    levels[d]               nodes levels[d] .. levels[d + 1] - 1 are of one level, children lie in later ones
     parent[r]               the node above r
     child, child_from       the children of r are child[child_from[r] : child_from[r + 1]]
     chunk_from[r]           leaves lie in chunks of one node each, those of r: chunk_from[r] .. chunk_from[r + 1] - 1
@@ -14,60 +13,68 @@ Nodes are the inner regions that have a price, in level order; arrays of them ar
     first_free              the root's price is 0 before this cell, and an unknown from it on
     held                    whether the root's last cell is its public total, so that it has no curvature of its own
 
-Sums are formed chunk by chunk and node by node, so that results do not depend on the number of threads. Minus the
-generalised Hessian of the dual, which the docstring of this room derives, is
+Every loop works on the nodes (`expand`: leaves) start .. stop - 1, for `pgsr.parallel`. Nodes are in level order, so a
+loop from the last to the first meets children before parents. Sums are formed chunk by chunk and node by node, so that
+results do not depend on the number of threads. Minus the generalised Hessian of the dual, which the docstring of this
+room derives, is
 
     (H v)[r] = rate[r] (v[r] - v[parent]) + sum over child nodes j of rate[j] (v[r] - v[j])
              + sum over leaves l below r, blocks b of  gain[l, b] 1_b (1_b . v[r]).
 """
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def gradient(residual, own, parent, child_from, child, chunk_from, change, first_free, prices, out, value):
+
+@compiled
+def gradient(start, stop, residual, own, parent, child_from, child, chunk_from, change, first_free, prices, out, value):
     """out[r] = c[r] - sum of the children's values; value[r] = prices[r] . out[r].
 
     `own` is c - y of the nodes, `change` x - y summed over the leaves of a chunk, and `residual` is y[r] minus the sum
     of the children's y.
     """
     n = prices.shape[1]
-    for r in nb.prange(len(parent)):
+    for r in range(start, stop):
         for i in range(n):
             out[r, i] = residual[r, i] + own[r, i]
-        for j in child[child_from[r] : child_from[r + 1]]:
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for i in range(n):
                 out[r, i] -= own[j, i]
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for i in range(n):
                 out[r, i] -= change[k, i]
         if r == 0:
-            out[0, :first_free] = 0.0
+            for i in range(first_free):
+                out[0, i] = 0.0
         total = 0.0
         for i in range(n):
             total += prices[r, i] * out[r, i]
         value[r] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def sums_beyond(levels, child_from, child, grad, out):
-    """out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
-    for depth in range(len(levels) - 2, -1, -1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            for i in range(grad.shape[1]):
-                out[r, i] = -grad[r, i]
-            for j in child[child_from[r] : child_from[r + 1]]:
-                for i in range(grad.shape[1]):
-                    out[r, i] += out[j, i]
+@compiled
+def sums_beyond(start, stop, child_from, child, grad, out):
+    """Upwards: out[r] = x[r] - c[r] where x[r] is the sum of the leaves below."""
+    n = grad.shape[1]
+    for r in range(stop - 1, start - 1, -1):
+        for i in range(n):
+            out[r, i] = -grad[r, i]
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
+            for i in range(n):
+                out[r, i] += out[j, i]
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def diagonal(edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
+@compiled
+def diagonal(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pivot):
     """pivot[r] = the diagonal of the leaves' part of the Hessian of node r, plus `least`."""
-    m, n = pivot.shape
-    for r in nb.prange(m):
-        steps = np.zeros(n + 1)
+    n = pivot.shape[1]
+    steps = np.empty(n + 1)
+    for r in range(start, stop):
+        for i in range(n + 1):
+            steps[i] = 0.0
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
@@ -80,100 +87,70 @@ def diagonal(edges, inside, gain, chunk_from, chunk_start, chunk_stop, least, pi
             pivot[r, i] = max(total, 0.0) + least
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def factor(rate, levels, child_from, child, first_free, held, largest, inverse, share):
-    """Eliminate the tree upwards, cell by cell, where the leaves' part is the diagonal given in `inverse`.
+@compiled
+def eliminate(start, stop, rate, child_from, child, inverse, share):
+    """Upwards: eliminate the tree cell by cell, where the leaves' part is the diagonal given in `inverse`.
 
-    Leaves one over the pivots there, and 0 where the root has no price; share = rate * inverse. Returns the ridge added
-    at the root's held cell, which is positive only if the diagonal is 0 there in every node; it is `largest`, what the
-    leaves' gains at a cell add up to if every cell is a block.
+    Leaves one over the pivots of the children there, and share = rate * inverse of them. The root has no parent, so its
+    pivots stay as they are, without its own rate.
     """
     n = inverse.shape[1]
-    for depth in range(len(levels) - 3, -1, -1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            for j in child[child_from[r] : child_from[r + 1]]:
-                for i in range(n):
-                    below = inverse[j, i]
-                    inverse[j, i] = 1.0 / (below + rate[j, i])
-                    share[j, i] = rate[j, i] * inverse[j, i]
-                    inverse[r, i] += share[j, i] * below
-    ridge = 0.0
-    inverse[0, :first_free] = np.inf
-    for i in range(first_free, n):
-        if held and i == n - 1:
-            if inverse[0, i] <= 1e-12 * largest:
-                ridge = largest
-            inverse[0, i] += ridge
-        else:
-            inverse[0, i] += rate[0, i]
-    for i in range(n):
-        inverse[0, i] = 1.0 / inverse[0, i]
-    return ridge
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def update(step, direction, product, x, rest, out):
-    """x += step * direction, rest -= step * product, out = rest. `out` may be `product`."""
-    m, n = x.shape
-    for r in nb.prange(m):
-        for i in range(n):
-            x[r, i] += step * direction[r, i]
-            rest[r, i] -= step * product[r, i]
-            out[r, i] = rest[r, i]
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def combine(factor, v, direction):
-    """direction = v + factor * direction."""
-    m, n = v.shape
-    for r in nb.prange(m):
-        for i in range(n):
-            direction[r, i] = v[r, i] + factor * direction[r, i]
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def solve(inverse, share, levels, child_from, child, parent, rest, out):
-    """out = the solution of the factored system for the right-hand side out; returns rest . out."""
-    m, n = inverse.shape
-    for depth in range(len(levels) - 3, -1, -1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            for j in child[child_from[r] : child_from[r + 1]]:
-                for i in range(n):
-                    out[r, i] += share[j, i] * out[j, i]
-    dots = np.zeros(m)
-    for depth in range(len(levels) - 1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            above, total = parent[r], 0.0
+    for r in range(stop - 1, start - 1, -1):
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for i in range(n):
-                value = inverse[r, i] * out[r, i]
-                if r > 0:
-                    value += share[r, i] * out[above, i]
-                out[r, i] = value
-                total += rest[r, i] * value
-            dots[r] = total
-    return dots.sum()
+                below = inverse[j, i]
+                inverse[j, i] = 1.0 / (below + rate[j, i])
+                share[j, i] = rate[j, i] * inverse[j, i]
+                inverse[r, i] += share[j, i] * below
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
+@compiled
+def carry_up(start, stop, share, child_from, child, out):
+    """Upwards: the right-hand side out of the factored system once children are eliminated."""
+    n = out.shape[1]
+    for r in range(stop - 1, start - 1, -1):
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
+            for i in range(n):
+                out[r, i] += share[j, i] * out[j, i]
+
+
+@compiled
+def carry_down(start, stop, inverse, share, parent, rest, out, dots):
+    """Downwards: out = the solution of the factored system, after `carry_up`; dots[r] = rest[r] . out[r]."""
+    n = out.shape[1]
+    for r in range(start, stop):
+        above, total = parent[r], 0.0
+        for i in range(n):
+            value = inverse[r, i] * out[r, i]
+            if r > 0:
+                value += share[r, i] * out[above, i]
+            out[r, i] = value
+            total += rest[r, i] * value
+        dots[r] = total
+
+
+@compiled
 def multiply(
-    edges, inside, gain, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
-    first_free, held, ridge, least, v, out,
+    start, stop, edges, inside, gain, rate, parent, child_from, child, chunk_from, chunk_start, chunk_stop,
+    first_free, held, ridge, least, v, out, dots,
 ):  # fmt: skip
-    """out = (H + least) v, see the top of this file; returns v . out. A leaf costs its number of blocks."""
-    m, n = v.shape
-    dots = np.zeros(m)
-    for r in nb.prange(m):
-        sums = np.zeros(n + 1)
-        steps = np.zeros(n + 1)
+    """out = (H + least) v, see the top of this file; dots[r] = v[r] . out[r]. A leaf costs its number of blocks."""
+    n = v.shape[1]
+    sums, steps = np.empty(n + 1), np.empty(n + 1)
+    for r in range(start, stop):
+        sums[0], steps[0] = 0.0, 0.0
         for i in range(n):
             sums[i + 1] = sums[i] + v[r, i]
+            steps[i + 1] = 0.0
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
-                    start, stop = edges[l, b], edges[l, b + 1]
-                    rise = gain[l, b] * (sums[stop] - sums[start])
-                    steps[start] += rise
-                    steps[stop] -= rise
+                    first, last = edges[l, b], edges[l, b + 1]
+                    rise = gain[l, b] * (sums[last] - sums[first])
+                    steps[first] += rise
+                    steps[last] -= rise
         level = 0.0
         for i in range(n):
             level += steps[i]
@@ -181,22 +158,23 @@ def multiply(
             out[r, i] = level + rate[r, i] * (v[r, i] - above) + least * v[r, i]
         if r == 0 and held:
             out[0, n - 1] += (ridge - rate[0, n - 1]) * v[0, n - 1]
-        for j in child[child_from[r] : child_from[r + 1]]:
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for i in range(n):
                 out[r, i] += rate[j, i] * (v[r, i] - v[j, i])
         if r == 0:
-            out[0, :first_free] = 0.0
+            for i in range(first_free):
+                out[0, i] = 0.0
         total = 0.0
         for i in range(n):
             total += v[r, i] * out[r, i]
         dots[r] = total
-    return dots.sum()
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def expand(edges, inside, level, upper, x):
+@compiled
+def expand(start, stop, edges, inside, level, upper, x):
     """x[l] = the values of the blocks of leaf l, clipped to 0..upper[l] and without a decrease in the last digit."""
-    for l in nb.prange(len(edges)):
+    for l in range(start, stop):
         value = 0.0
         for b in range(inside[l, 2]):
             value = max(value, min(level[l, b], upper[l]))

@@ -1,23 +1,27 @@
 """The loops of the two-level preconditioner, see `preconditioner.TwoLevel`.
 
-Arrays as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
+Arrays and ranges as in `tree_kernel`. Aggregate p is the cells starts[p]:starts[p + 1], and `aggregate_of[i]`
 the aggregate of cell i. `ties[r, p]` is the sum of rate[r] over aggregate p.
 """
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled, inlined
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def coarse_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, out):
+
+@compiled
+def coarse_leaves(start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, out):
     """out[r] = Z' A Z, the leaves' part of the Hessian of node r on values that are constant on aggregates.
 
     With V[p] the sum of all cells before aggregate p, a block's sum is V at its end minus V at its start, either
     between two neighbouring V: at most four of them, so a block adds to sixteen numbers however long it is.
     """
-    m, n_parts = out.shape[0], out.shape[1]
-    for r in nb.prange(m):
-        squares = np.zeros((n_parts + 2, n_parts + 2))
+    n_parts = out.shape[1]
+    squares = np.empty((n_parts + 2, n_parts + 2))
+    for r in range(start, stop):
+        for p in range(n_parts + 2):
+            for q in range(n_parts + 2):
+                squares[p, q] = 0.0
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
@@ -32,7 +36,7 @@ def coarse_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, star
                 out[r, p, q] = (starts[p + 1] - starts[p]) * squares[p + 1, q + 1] * (starts[q + 1] - starts[q])
 
 
-@nb.njit(inline="always")
+@inlined
 def add_block(start, stop, gain, starts, aggregate_of, squares):
     """Add gain (1_b . v)^2 of the block of cells start:stop, as a quadratic form in V, to `squares`.
 
@@ -54,44 +58,33 @@ def add_block(start, stop, gain, starts, aggregate_of, squares):
             squares[at[i], at[j]] += gain * share[i] * share[j]
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def coarse_inverses(ties, levels, child_from, child, sizes, fixed, held, largest, least, matrix):
-    """Eliminate the tree upwards: matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
+@compiled
+def coarse_inverses(start, stop, ties, child_from, child, sizes, least, matrix):
+    """Upwards: eliminate the tree. matrix[r], on entry the leaves' part A[r], becomes the inverse of its pivot
 
-        pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]).
+        pivot[r] = A[r] + R[r] + sum over child nodes j of (R[j] - R[j] pivot[j]^-1 R[j]),    R[r] = diag(ties[r]),
 
-    Returns the ridge of the root's held cell.
-
-    The root's first `fixed` aggregates have no price.
+    but for the root, which is left as its pivot without R[0].
     """
     n_parts = matrix.shape[1]
     none = np.int64(0)  # not a literal, for which `invert` would be compiled once more
-    ridge = 0.0
-    for depth in range(len(levels) - 2, -1, -1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            a = matrix[r]
-            for j in child[child_from[r] : child_from[r + 1]]:
-                for p in range(n_parts):
-                    a[p, p] += ties[j, p]
-                    for q in range(n_parts):
-                        a[p, q] -= ties[j, p] * matrix[j, p, q] * ties[j, q]
+    for r in range(stop - 1, start - 1, -1):
+        a = matrix[r]
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for p in range(n_parts):
-                a[p, p] += least * sizes[p]
-            if r > 0:
-                for p in range(n_parts):
-                    a[p, p] += ties[r, p]
-                invert(a, none)
-    root = matrix[0]
-    for p in range(n_parts - held):
-        root[p, p] += ties[0, p]
-    if held and root[n_parts - 1, n_parts - 1] <= 1e-12 * largest:
-        ridge = largest
-        root[n_parts - 1, n_parts - 1] += ridge
-    invert(root, fixed)
-    return ridge
+                a[p, p] += ties[j, p]
+                for q in range(n_parts):
+                    a[p, q] -= ties[j, p] * matrix[j, p, q] * ties[j, q]
+        for p in range(n_parts):
+            a[p, p] += least * sizes[p]
+        if r > 0:
+            for p in range(n_parts):
+                a[p, p] += ties[r, p]
+            invert(a, none)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def invert(a, fixed):
     """Invert a positive definite matrix in place, by sweeps; its first `fixed` rows and columns become 0."""
     n = len(a)
@@ -115,31 +108,35 @@ def invert(a, fixed):
         a[k, k] = pivot
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def fine_leaves(edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot):
+@compiled
+def fine_leaves(
+    start, stop, edges, inside, gain, chunk_from, chunk_start, chunk_stop, starts, aggregate_of, least, pivot
+):
     """pivot[r] = the diagonal of what aggregates miss of the leaves' part of the Hessian of node r, plus `least`.
 
     Only aggregates that a block enters or leaves miss anything of it. If it covers a share f of one, what is missed
     there is (1 - f)^2 on the cells inside and f^2 on those outside. Scaled so that single cells are missed as a whole.
     """
-    m, n = pivot.shape
-    for r in nb.prange(m):
-        steps = np.zeros(n + 1)
+    n = pivot.shape[1]
+    steps = np.empty(n + 1)
+    for r in range(start, stop):
+        for i in range(n + 1):
+            steps[i] = 0.0
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
-                    start, stop = edges[l, b], edges[l, b + 1]
-                    p, q = aggregate_of[start], aggregate_of[stop - 1]
-                    add_missed(starts[p], starts[p + 1], start, min(stop, starts[p + 1]), gain[l, b], steps)
+                    first, last = edges[l, b], edges[l, b + 1]
+                    p, q = aggregate_of[first], aggregate_of[last - 1]
+                    add_missed(starts[p], starts[p + 1], first, min(last, starts[p + 1]), gain[l, b], steps)
                     if q > p:
-                        add_missed(starts[q], starts[q + 1], starts[q], stop, gain[l, b], steps)
+                        add_missed(starts[q], starts[q + 1], starts[q], last, gain[l, b], steps)
         total = 0.0
         for i in range(n):
             total += steps[i]
             pivot[r, i] = max(total, 0.0) + least
 
 
-@nb.njit(inline="always")
+@inlined
 def add_missed(first, last, start, stop, gain, steps):
     size = last - first
     if stop - start < size:
@@ -152,13 +149,13 @@ def add_missed(first, last, start, stop, gain, steps):
         steps[last] -= outside
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def restrict(starts, step, direction, product, x, rest, out, sums):
+@compiled
+def restrict(start, stop, starts, step, direction, product, x, rest, out, sums):
     """x += step * direction, rest -= step * product; sums = that of every aggregate, out = rest minus their means.
 
     `out` may be `product`.
     """
-    for r in nb.prange(len(x)):
+    for r in range(start, stop):
         for p in range(len(starts) - 1):
             total = 0.0
             for i in range(starts[p], starts[p + 1]):
@@ -173,43 +170,48 @@ def restrict(starts, step, direction, product, x, rest, out, sums):
                 out[r, i] -= mean
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def solve_coarse(inverse, ties, levels, child_from, child, parent, sums):
-    """sums = the coarse system's solution for this right-hand side; `inverse` is of `coarse_inverses`."""
-    partial = np.empty(sums.shape)
+@compiled
+def coarse_up(start, stop, inverse, ties, child_from, child, sums, partial):
+    """Upwards: the coarse system's right-hand side once children are eliminated, and partial = inverse times it."""
     n_parts = sums.shape[1]
-    for depth in range(len(levels) - 2, -1, -1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            for j in child[child_from[r] : child_from[r + 1]]:
-                for p in range(n_parts):
-                    sums[r, p] += ties[j, p] * partial[j, p]
-            times(inverse[r], sums[r], partial[r])
-    for p in range(n_parts):
-        sums[0, p] = partial[0, p]
-    for depth in range(1, len(levels) - 1):
-        for r in nb.prange(levels[depth], levels[depth + 1]):
-            above = parent[r]
+    for r in range(stop - 1, start - 1, -1):
+        for at in range(child_from[r], child_from[r + 1]):
+            j = child[at]
             for p in range(n_parts):
-                partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
-            times(inverse[r], partial[r], sums[r])
+                sums[r, p] += ties[j, p] * partial[j, p]
+        times(inverse[r], sums[r], partial[r])
 
 
-@nb.njit(inline="always")
+@compiled
+def coarse_down(start, stop, inverse, ties, parent, sums, partial):
+    """Downwards: sums = the coarse system's solution, after `coarse_up`."""
+    n_parts = sums.shape[1]
+    for r in range(start, stop):
+        if r == 0:
+            for p in range(n_parts):
+                sums[0, p] = partial[0, p]
+            continue
+        above = parent[r]
+        for p in range(n_parts):
+            partial[r, p] = sums[r, p] + ties[r, p] * sums[above, p]
+        times(inverse[r], partial[r], sums[r])
+
+
+@inlined
 def times(a, v, out):
     """out = a v for a symmetric a."""
     n = len(v)
-    out[:] = 0.0
+    for q in range(n):
+        out[q] = 0.0
     for p in range(n):
         for q in range(n):
             out[q] += a[p, q] * v[p]
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def prolong(starts, coarse, rest, out):
-    """Replace the means of out's aggregates by `coarse`; returns rest . out."""
-    m = len(out)
-    dots = np.zeros(m)
-    for r in nb.prange(m):
+@compiled
+def prolong(start, stop, starts, coarse, rest, out, dots):
+    """Replace the means of out's aggregates by `coarse`; dots[r] = rest[r] . out[r]."""
+    for r in range(start, stop):
         dot = 0.0
         for p in range(len(starts) - 1):
             total = 0.0
@@ -220,4 +222,3 @@ def prolong(starts, coarse, rest, out):
                 out[r, i] += shift
                 dot += rest[r, i] * out[r, i]
         dots[r] = dot
-    return dots.sum()

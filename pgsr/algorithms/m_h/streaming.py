@@ -1,6 +1,5 @@
 """The solution of M_H for hierarchies beyond memory, by blocks of sizes, on one machine or a cluster."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -180,15 +179,13 @@ class StreamedTreeProjection:
         Raises:
             ProblemError: a block has another shape than it should, or weights do not fit.
         """
-        start = time.perf_counter()
+        deadline = Deadline(checked_limit(time_limit))
         stream = _Stream(_Part.of(problem), problem.total, self.map, spans(problem.n_sizes, self._block(problem)))
-        deadline = Deadline(checked_limit(time_limit), start)
         try:
             result = stream.solve(sink, deadline)
         except Stopped as stopped:
             result = StreamedResult(stopped.status, stopped.reason)
-        seconds = time.perf_counter() - start
-        return replace(result, passes=stream.passes, seconds=seconds, peak_bytes=peak_memory())
+        return replace(result, passes=stream.passes, seconds=deadline.spent, peak_bytes=peak_memory())
 
     def _block(self, problem: SizeBlocks) -> int:
         from pgsr.nearest_tree.kernel import CHUNK

@@ -9,6 +9,7 @@ from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.algorithms.m_h_regions.totals_dual import conjugate_gradients
 from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
+from pgsr.parallel import share
 from pgsr.problem import Problem
 from pgsr.solving import NO_LIMIT, Deadline
 
@@ -125,11 +126,10 @@ class EntityDual:
         mu, nu, value = mu.copy(), nu.copy(), np.empty(len(below))
         active = np.empty((len(below), n_leaves), np.uint8)
         number, missing = np.empty((3, n_leaves)), np.empty((2, n_leaves), np.int64)
-        start = forest.y, forest.w, forest.parent, forest.n_inner, below
-        kernels.project_leaves(*start, self.totals, self.entities, mu, nu, active, number, missing)
-        kernels.evaluate(
-            forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner, below, mu, nu, active, value
-        )
+        start = forest.y, forest.w, forest.parent, forest.n_inner, below, self.totals, self.entities
+        share(kernels.project_leaves, range(n_leaves), len(below), *start, mu, nu, active, number, missing)
+        links = forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
+        share(kernels.evaluate, *forest.sizes, *links, below, mu, nu, active, value)
         return Point(below, mu, nu, active, number, missing, float(value.sum() + mu @ missing[0] + nu @ missing[1]))
 
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -139,7 +139,7 @@ class EntityDual:
         forest, n_leaves, response = self.forest, len(self.totals), np.empty(point.below.shape)
         gain, keep, below = forest.demands(point.mu, point.nu, point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
-        paid = np.empty((kernels.CHUNKS, 2, n_leaves))
+        paid, chunks = np.empty((kernels.CHUNKS, 2, n_leaves)), forest.chunks(kernels.CHUNKS)
         rate, n = 0.5 / self.weights, point.number
 
         def on_leaves(mu: np.ndarray, nu: np.ndarray) -> np.ndarray:
@@ -147,10 +147,10 @@ class EntityDual:
 
         def curvature(change: np.ndarray) -> np.ndarray:
             mu, nu = change.reshape(2, -1)
-            kernels.respond(point.active, *links, keep, rate * mu, rate * nu, response, paid)
+            share(kernels.respond, *chunks, point.active, *links, keep, rate * mu, rate * nu, response, paid)
             return on_leaves(mu, nu).ravel()
 
-        kernels.paid_on(point.active, forest.first_child, forest.n_inner, below, paid)
+        share(kernels.paid_on, *chunks, point.active, forest.first_child, forest.n_inner, below, paid)
         residual = (point.missing - on_leaves(point.mu, point.nu)).ravel()
         change = conjugate_gradients(curvature, self._preconditioner(point, gain > 0), residual, _FORCING, enough)
         curvature(change)

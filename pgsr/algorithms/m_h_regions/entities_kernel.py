@@ -4,39 +4,44 @@ Arrays are those of `tree_kernel`, and
 
     paid[i, 0 or 1, c]      sums over the active sizes of chunk i, one of `CHUNKS`, of prices and of s times prices
 
-Chunks of sizes do not depend on the number of threads, so neither do sums.
+Loops work on the leaves, chunks or sizes start .. stop - 1, for `pgsr.parallel.share`. Chunks of sizes do not depend on
+the number of threads, so neither do sums.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled, inlined
 
 CHUNKS = 16
 
 _MOST_STEPS = 200
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def project_leaves(y, w, parent, n_inner, prices, totals, entities, mu, nu, active, number, missing):
+@compiled
+def project_leaves(start, stop, y, w, parent, n_inner, prices, totals, entities, mu, nu, active, number, missing):
     """Project every leaf onto its totals at these prices: the best mu and nu, and the sizes at which it is positive.
 
     `number[i, c]` adds s^i over these sizes, i = 0, 1, 2; `missing[0, c]` is G - sum of y over them and `missing[1, c]`
     E - sum of s y, exact. On entry mu and nu say where to start. Leaves without groups are positive nowhere.
     """
-    n_sizes, n_leaves = active.shape
-    for c in nb.prange(n_leaves):
+    n_sizes = len(active)
+    own, paid = np.empty(n_sizes, np.int64), np.empty(n_sizes)
+    now, before = np.empty(n_sizes, np.bool_), np.empty(n_sizes, np.bool_)
+    for c in range(start, stop):
         leaf = n_inner + c
         rate = 0.5 / w[leaf]
-        own, paid, now = np.empty(n_sizes, np.int64), np.empty(n_sizes), np.zeros(n_sizes, np.bool_)
         for s in range(n_sizes):
+            now[s], before[s] = False, False
             own[s] = y[s, leaf]
             paid[s] = rate * prices[s, parent[leaf]]
         if totals[c] == 0:
             mu[c], nu[c] = 0.0, 0.0
-            active[:, c] = 0
-            number[:, c] = 0.0
-            missing[:, c] = 0
+            for s in range(n_sizes):
+                active[s, c] = 0
+            number[0, c], number[1, c], number[2, c] = 0.0, 0.0, 0.0
+            missing[0, c], missing[1, c] = 0, 0
             continue
-        a, b = project(own, paid, totals[c], entities[c], rate * mu[c], rate * nu[c], now)
+        a, b = project(own, paid, totals[c], entities[c], rate * mu[c], rate * nu[c], now, before)
         mu[c], nu[c] = a / rate, b / rate
         n, first, second, groups, people, _, _ = sums(own, paid, now)
         number[0, c], number[1, c], number[2, c] = n, first, second
@@ -45,18 +50,17 @@ def project_leaves(y, w, parent, n_inner, prices, totals, entities, mu, nu, acti
             active[s, c] = now[s]
 
 
-@nb.njit(cache=True, nogil=True)
-def project(y, q, total, entities, a, b, now):
+@compiled
+def project(y, q, total, entities, a, b, now, before):
     """(a, b) such that x[s] = max(0, y[s] + q[s] + a + s b) has this total > 0 and this number of entities.
 
-    `now` says where x is positive. For given b the total fixes a; then the number of entities does not decrease in b
-    and is piecewise linear. Newton's method with a bracket finds b: a step that leaves the bracket is replaced by
-    bisection, and so is every fourth one. It ends where a step leads to the set of positive sizes it was computed on,
-    so the answer has no error of iteration. Where one size holds all groups the step leads to where the next one gets
-    what is missing.
+    `now` says where x is positive, `before` (nowhere on entry) where it was before the last step. For given b the total
+    fixes a; then the number of entities does not decrease in b and is piecewise linear. Newton's method with a bracket
+    finds b: a step that leaves the bracket is replaced by bisection, and so is every fourth one. It ends where a step
+    leads to the set of positive sizes it was computed on, so the answer has no error of iteration. Where one size holds
+    all groups the step leads to where the next one gets what is missing.
     """
     low, high = -np.inf, np.inf
-    before = np.zeros(len(y), np.bool_)
     newton = False
     for step in range(_MOST_STEPS):
         a = fit_total(y, q, total, a, b, now)
@@ -90,7 +94,7 @@ def project(y, q, total, entities, a, b, now):
     return a, b
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def update(before, now):
     """before = now; returns whether anything changed."""
     changed = False
@@ -100,7 +104,7 @@ def update(before, now):
     return changed
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def fit_total(y, q, total, a, b, now):
     """The a at which x[s] = max(0, y[s] + q[s] + a + s b) adds up to total > 0; `now` says where x is positive.
 
@@ -122,7 +126,7 @@ def fit_total(y, q, total, a, b, now):
     return a
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def positive(y, q, a, b, now):
     """Where y + q + a + s b > 0, into `now`; how many sizes changed, and how many are positive."""
     changed, n = 0, 0
@@ -134,7 +138,7 @@ def positive(y, q, a, b, now):
     return changed, n
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def sums(y, q, now):
     """Over some sizes: sums of 1, s, s^2, y, s y, q and s q; those of y exact."""
     n, first, second, extra, extra_people = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -151,7 +155,7 @@ def sums(y, q, now):
     return n, first, second, groups, people, extra, extra_people
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def second_size(y, q, total, entities, only):
     """The b at which a second size has taken so many groups from `only`, which has them all, that entities fit."""
     more = entities > only * total
@@ -165,13 +169,13 @@ def second_size(y, q, total, entities, only):
     return best + 2.0 * moved / (found - only)
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def evaluate(y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
+@compiled
+def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
     """The dual value size by size; it lacks mu and nu times what is missing at the leaves.
 
     As in `newton_pass` counts enter through differences that are exact integers of the size of the noise.
     """
-    for s in nb.prange(y.shape[0]):
+    for s in range(start, stop):
         total = 0.0
         for r in range(n_inner):
             price = prices[s, r]
@@ -194,27 +198,26 @@ def evaluate(y, w, parent, first_child, n_inner, prices, mu, nu, active, value):
         value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
-def respond(active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
+@compiled(fastmath={"reassoc", "contract"})
+def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
     """How prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
 
     `keep[s, r]` is the derivative of region r's price by the price above it. `paid[i, 0, c]` adds the responses over
     the active sizes of chunk i, `paid[i, 1, c]` s times these.
     """
     n_sizes = active.shape[0]
-    for i in nb.prange(CHUNKS):
-        paid[i] = 0.0
-        more = np.empty(n_inner)
+    more = np.empty(n_inner)
+    for i in range(start, stop):
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
             on = active[s]
             for r in range(n_inner - 1, -1, -1):
-                start, end = first_child[r], first_child[r + 1]
+                first, last = first_child[r], first_child[r + 1]
                 total = 0.0
-                if start >= n_inner:
-                    for leaf in range(start - n_inner, end - n_inner):
+                if first >= n_inner:
+                    for leaf in range(first - n_inner, last - n_inner):
                         total += on[leaf] * (change[leaf] + s * change_of_size[leaf])
                 else:
-                    for c in range(start, end):
+                    for c in range(first, last):
                         total += keep[s, c] * more[c]
                 more[r] = total
             for r in range(n_inner):
@@ -223,18 +226,20 @@ def respond(active, w, parent, first_child, n_inner, keep, change, change_of_siz
         add_paid(active, first_child, n_inner, i, prices, paid)
 
 
-@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
-def paid_on(active, first_child, n_inner, prices, paid):
+@compiled(fastmath={"reassoc", "contract"})
+def paid_on(start, stop, active, first_child, n_inner, prices, paid):
     """`paid[i, 0, c]` adds the prices that leaf c sees over the active sizes of chunk i, `paid[i, 1, c]` s times."""
-    for i in nb.prange(CHUNKS):
-        paid[i] = 0.0
+    for i in range(start, stop):
         add_paid(active, first_child, n_inner, i, prices, paid)
 
 
-@nb.njit(inline="always")
+@inlined
 def add_paid(active, first_child, n_inner, i, prices, paid):
-    """Add the prices of chunk i."""
-    n_sizes = active.shape[0]
+    """Set what is paid over the sizes of chunk i."""
+    n_sizes, n_leaves = active.shape
+    for leaf in range(n_leaves):
+        paid[i, 0, leaf] = 0.0
+        paid[i, 1, leaf] = 0.0
     for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
         for r in range(n_inner):
             if first_child[r] >= n_inner:

@@ -8,7 +8,6 @@ from pgsr.algorithms.m_h_regions.entities_dual import EntityDual
 from pgsr.algorithms.m_h_regions.projection import solved_by_dual
 from pgsr.measurement import Totals
 from pgsr.method import Result
-from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
@@ -82,5 +81,4 @@ class EntityTotalsProjection(GatedMethod):
         return 56 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        with threads_for(problem.n_unknowns):
-            return solved_by_dual(problem, EntityDual.of, deadline)
+        return solved_by_dual(problem, EntityDual.of, deadline)

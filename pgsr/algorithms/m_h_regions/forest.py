@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.estimate import Estimate
+from pgsr.parallel import share
 from pgsr.problem import Problem
 from pgsr.views import View
 
@@ -42,6 +43,15 @@ class Forest:
         w = np.array([0, problem.w[0]])
         return cls(problem, y, w, np.array([-1, 0]), np.array([1, 2, 2]), 1)
 
+    @property
+    def sizes(self) -> tuple[range, int]:
+        """The rows that loops over all sizes share, and the cells of one."""
+        return range(len(self.y)), self.y.shape[1]
+
+    def chunks(self, number: int) -> tuple[range, int]:
+        """The same for so many chunks of sizes."""
+        return range(number), self.y.size // number
+
     def demands(self, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute every region's gain, its share of the price above it, and the best prices, if active leaves stay so.
 
@@ -51,8 +61,9 @@ class Forest:
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         gain, offset, below = (np.empty((len(self.y), self.n_inner)) for _ in range(3))
-        kernels.newton_pass(self.y, self.w, self.first_child, self.n_inner, mu, nu, active, gain, offset)
-        kernels.set_prices(self.w, self.parent, self.n_inner, gain, offset, below)
+        leaves = mu, nu, active
+        share(kernels.newton_pass, *self.sizes, self.y, self.w, self.first_child, self.n_inner, *leaves, gain, offset)
+        share(kernels.set_prices, *self.sizes, self.w, self.parent, self.n_inner, gain, offset, below)
         return gain, 1.0 - 2.0 * self.w[: self.n_inner] * gain, below
 
     def slope(self, at: Prices, active: np.ndarray, step: Prices) -> float:
@@ -64,7 +75,7 @@ class Forest:
 
         value = np.empty(len(self.y))
         links = self.y, self.w, self.parent, self.first_child, self.n_inner
-        kernels.slope(*links, *at, active, *step, value)
+        share(kernels.slope, *self.sizes, *links, *at, active, *step, value)
         return float(value.sum())
 
     def continuous(self, below: np.ndarray, mu: np.ndarray, nu: np.ndarray, active: np.ndarray) -> Estimate:
@@ -72,5 +83,6 @@ class Forest:
         from pgsr.algorithms.m_h_regions import tree_kernel as kernels
 
         tree, x = self.problem.hierarchy, np.empty(self.y.shape)
-        kernels.continuous_point(self.y, self.w, self.first_child, self.n_inner, below, mu, nu, active, x)
+        links = self.y, self.w, self.first_child, self.n_inner
+        share(kernels.continuous_point, *self.sizes, *links, below, mu, nu, active, x)
         return Estimate(tree, View.COUNTS, np.ascontiguousarray(x.T[-tree.n_regions :]))

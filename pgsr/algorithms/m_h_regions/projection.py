@@ -1,6 +1,5 @@
 """The continuous optimum of M_H with the public total of every region."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,7 +9,6 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
-from pgsr.parallel import threads_for
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod
@@ -77,8 +75,7 @@ class RegionTotalsProjection(GatedMethod):
         return 48 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        with threads_for(problem.n_unknowns):
-            return solved_by_dual(problem, Dual.of, deadline)
+        return solved_by_dual(problem, Dual.of, deadline)
 
 
 class Maximisable(Protocol):
@@ -92,13 +89,13 @@ class Maximisable(Protocol):
 
 def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], deadline: Deadline) -> Result:
     """Find the relaxed optimum by its dual, proved to `PROVED_GAP`; round it if the problem is in integers."""
-    start = time.perf_counter()
+    begun = deadline.spent
     relaxed = problem.relaxed()
     dual, tolerance = dual_of(relaxed), _LOOSEST
     point = dual.start()
     while True:
         point = dual.maximum(point, tolerance, deadline)
-        seconds = Seconds(solve=time.perf_counter() - start)
+        seconds = Seconds(solve=deadline.spent - begun)
         estimate, multipliers = dual.estimate(point), dual.multipliers(point)
         certificate = certify(relaxed, estimate, multipliers)
         if certificate.gap is not None and certificate.gap <= PROVED_GAP:
@@ -110,9 +107,9 @@ def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], 
             return Result(Status.FAILED, reason, None, certificate, seconds)
     if not problem.integer:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
-    start = time.perf_counter()
+    certified = deadline.spent
     rounded = replace(estimate, values=nearest(estimate.values))
-    seconds = replace(seconds, round=time.perf_counter() - start)
+    seconds = replace(seconds, round=deadline.spent - certified)
     reason = "relaxation solved, then every cell rounded to the nearest integer; the bound is the relaxation's"
     certificate = certify(problem, rounded, multipliers)
     return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=multipliers)

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.certificates import Multipliers
 from pgsr.estimate import Estimate
+from pgsr.parallel import share
 from pgsr.problem import Problem
 from pgsr.solving import NO_LIMIT, Deadline
 
@@ -119,7 +120,7 @@ class Dual:
         value, paid = np.empty(len(below)), np.empty(shape)
         number, count = np.empty((2, *shape), np.int64)
         links = forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
-        kernels.evaluate(*links, below, mu, active, value, number, count, paid)
+        share(kernels.evaluate, *forest.chunks(kernels.CHUNKS), *links, below, mu, active, value, number, count, paid)
         n, missing = number.sum(axis=0), self.totals - count.sum(axis=0)
         gradient = missing - (paid.sum(axis=0) + n * self._finite(mu)) * 0.5 / self.weights
         return Point(below, mu, active, n, missing, gradient, float(value.sum() + self._finite(mu) @ missing))
@@ -159,14 +160,14 @@ class Dual:
         forest, response = self.forest, np.empty(point.below.shape)
         gain, keep, below = forest.demands(point.mu, np.zeros(len(point.mu)), point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
-        paid = np.empty((kernels.CHUNKS, len(point.mu)))
+        paid, chunks = np.empty((kernels.CHUNKS, len(point.mu))), forest.chunks(kernels.CHUNKS)
         rate = 0.5 / self.weights
 
         def curvature(mu: np.ndarray) -> np.ndarray:
-            kernels.respond(point.active, *links, keep, rate * mu, response, paid)
+            share(kernels.respond, *chunks, point.active, *links, keep, rate * mu, response, paid)
             return rate * (point.number * mu + paid.sum(axis=0))
 
-        kernels.paid_on(point.active, forest.first_child, forest.n_inner, below, paid)
+        share(kernels.paid_on, *chunks, point.active, forest.first_child, forest.n_inner, below, paid)
         residual = point.missing - rate * (point.number * self._finite(point.mu) + paid.sum(axis=0))
         precondition = self._preconditioner(point.number, (gain > 0).sum(axis=0))
         mu = conjugate_gradients(curvature, precondition, residual, _FORCING, enough)

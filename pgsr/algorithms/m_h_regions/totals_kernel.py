@@ -4,17 +4,19 @@ Arrays are those of `tree_kernel`, and
 
     number, count, paid     [i, c]: sums over the active sizes of chunk i, one of `CHUNKS`
 
-Chunks of sizes do not depend on the number of threads, so neither do sums.
+Every loop works on the chunks start .. stop - 1, for `pgsr.parallel.share`. Chunks of sizes do not depend on the number
+of threads, so neither do sums.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 CHUNKS = 16
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def evaluate(y, w, parent, first_child, n_inner, prices, mu, active, value, number, count, paid):
+@compiled
+def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active, value, number, count, paid):
     """Which leaves are positive at these prices, what they add up to, and the dual value size by size.
 
     `active[s, c]` is 1 where leaf c is positive. Over the active sizes of chunk i, `number[i, c]` counts, `count[i, c]`
@@ -22,10 +24,11 @@ def evaluate(y, w, parent, first_child, n_inner, prices, mu, active, value, numb
     as in `newton_pass` counts enter through differences that are exact integers of the size of the noise.
     """
     n_sizes = y.shape[0]
-    for i in nb.prange(CHUNKS):
-        number[i] = 0
-        count[i] = 0
-        paid[i] = 0.0
+    for i in range(start, stop):
+        for leaf in range(len(mu)):
+            number[i, leaf] = 0
+            count[i, leaf] = 0
+            paid[i, leaf] = 0.0
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
             total = 0.0
             for r in range(n_inner):
@@ -55,45 +58,47 @@ def evaluate(y, w, parent, first_child, n_inner, prices, mu, active, value, numb
             value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
-def respond(active, w, parent, first_child, n_inner, keep, change, prices, paid):
+@compiled(fastmath={"reassoc", "contract"})
+def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, prices, paid):
     """How prices respond if the active leaves take `change[c]` more: the Hessian of the dual, up and down each tree.
 
     `keep[s, r]` is the derivative of region r's price by the price above it. `paid[i, c]` adds the responses over the
     active sizes of chunk i.
     """
     n_sizes = active.shape[0]
-    for i in nb.prange(CHUNKS):
-        paid[i] = 0.0
-        more = np.empty(n_inner)
+    more = np.empty(n_inner)
+    for i in range(start, stop):
+        for leaf in range(active.shape[1]):
+            paid[i, leaf] = 0.0
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
             on = active[s]
             for r in range(n_inner - 1, -1, -1):
-                start, end = first_child[r], first_child[r + 1]
+                first, last = first_child[r], first_child[r + 1]
                 total = 0.0
-                if start >= n_inner:
-                    for leaf in range(start - n_inner, end - n_inner):
+                if first >= n_inner:
+                    for leaf in range(first - n_inner, last - n_inner):
                         total += on[leaf] * change[leaf]
                 else:
-                    for c in range(start, end):
+                    for c in range(first, last):
                         total += keep[s, c] * more[c]
                 more[r] = total
             for r in range(n_inner):
-                start, end = first_child[r], first_child[r + 1]
+                first, last = first_child[r], first_child[r + 1]
                 above = 0.0 if r == 0 else prices[s, parent[r]]
                 price = keep[s, r] * (above - 2.0 * w[r] * more[r])
                 prices[s, r] = price
-                if start >= n_inner:
-                    for leaf in range(start - n_inner, end - n_inner):
+                if first >= n_inner:
+                    for leaf in range(first - n_inner, last - n_inner):
                         paid[i, leaf] += on[leaf] * price
 
 
-@nb.njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
-def paid_on(active, first_child, n_inner, prices, paid):
+@compiled(fastmath={"reassoc", "contract"})
+def paid_on(start, stop, active, first_child, n_inner, prices, paid):
     """`paid[i, c]` adds the prices that leaf c sees over the active sizes of chunk i."""
     n_sizes = active.shape[0]
-    for i in nb.prange(CHUNKS):
-        paid[i] = 0.0
+    for i in range(start, stop):
+        for leaf in range(active.shape[1]):
+            paid[i, leaf] = 0.0
         for s in range(i * n_sizes // CHUNKS, (i + 1) * n_sizes // CHUNKS):
             for r in range(n_inner):
                 if first_child[r] >= n_inner:

@@ -1,7 +1,8 @@
 """Loops that both duals share: passes over the trees of all sizes, where leaves are paid multipliers besides the price.
 
 The recursion is that of `pgsr.nearest_tree`; its own loops have another layout and no multipliers. Here arrays are
-sizes x regions, so that one size is contiguous and sizes run in parallel:
+sizes x regions, so that one size is contiguous. Every loop works on the sizes start .. stop - 1, for
+`pgsr.parallel.share`:
 
     y[s, r]                 noisy counts, int64
     w[r]                    weights, int64
@@ -15,17 +16,17 @@ sizes x regions, so that one size is contiguous and sizes run in parallel:
     active[s, c]            1 where leaf c is positive at size s, uint8
 """
 
-import numba as nb
+from pgsr.compilation import compiled
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def newton_pass(y, w, first_child, n_inner, mu, nu, active, gain, offset):
+@compiled
+def newton_pass(start, stop, y, w, first_child, n_inner, mu, nu, active, gain, offset):
     """Upward pass: linear demands if active leaves stay active.
 
     Region r then takes y + gain * price + offset at the price above it: offsets are of the size of the noise, and
     counts enter as exact integers only, so no digits are lost to counts of 1e9.
     """
-    for s in nb.prange(y.shape[0]):
+    for s in range(start, stop):
         for r in range(n_inner - 1, -1, -1):
             residual = -y[s, r]
             total_gain, total_offset = 0.0, 0.0
@@ -46,19 +47,21 @@ def newton_pass(y, w, first_child, n_inner, mu, nu, active, gain, offset):
             offset[s, r] = (total_offset + residual) / scale
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def set_prices(w, parent, n_inner, gain, offset, prices):
+@compiled
+def set_prices(start, stop, w, parent, n_inner, gain, offset, prices):
     """Downward pass: the prices that the linear demands of `newton_pass` imply."""
-    for s in nb.prange(prices.shape[0]):
+    for s in range(start, stop):
         for r in range(n_inner):
             above = 0.0 if r == 0 else prices[s, parent[r]]
             prices[s, r] = above - 2.0 * w[r] * (gain[s, r] * above + offset[s, r])
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def slope(y, w, parent, first_child, n_inner, prices, mu, nu, active, prices_step, mu_step, nu_step, value):
+@compiled
+def slope(
+    start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, active, prices_step, mu_step, nu_step, value
+):
     """Derivative of the dual along a direction, size by size, without the steps times what is missing at leaves."""
-    for s in nb.prange(y.shape[0]):
+    for s in range(start, stop):
         total = 0.0
         for r in range(n_inner):
             price, step = prices[s, r], prices_step[s, r]
@@ -78,10 +81,10 @@ def slope(y, w, parent, first_child, n_inner, prices, mu, nu, active, prices_ste
         value[s] = total
 
 
-@nb.njit(cache=True, nogil=True, parallel=True)
-def continuous_point(y, w, first_child, n_inner, prices, mu, nu, active, x):
+@compiled
+def continuous_point(start, stop, y, w, first_child, n_inner, prices, mu, nu, active, x):
     """The estimate: leaves from their demand, inner regions by adding up."""
-    for s in nb.prange(y.shape[0]):
+    for s in range(start, stop):
         for r in range(n_inner - 1, -1, -1):
             total = 0.0
             for c in range(first_child[r], first_child[r + 1]):

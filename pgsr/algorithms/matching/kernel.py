@@ -1,10 +1,11 @@
 """The compiled loop of the optimal matching, on runs of equal sizes."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def match_runs(top_size, top_count, bottom_size, bottom_count):
     """Match the groups of a parent to those of its children, smallest sizes first.
 
@@ -16,42 +17,73 @@ def match_runs(top_size, top_count, bottom_size, bottom_count):
     ties to the first child.
     """
     limit = len(top_count) + len(bottom_count)
-    tops = np.empty(limit, np.int64)
-    bottoms = np.empty(limit, np.int64)
-    counts = np.empty(limit, np.int64)
-    n = 0
+    tops, bottoms, counts = np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64)
+    left, share, rest = np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64)
+    found = 0
     top, room = -1, np.int64(0)
     start = 0
     while start < len(bottom_size):
-        stop = start
-        total = np.int64(0)
-        while stop < len(bottom_size) and bottom_size[stop] == bottom_size[start]:
-            total += bottom_count[stop]
-            stop += 1
-        left = bottom_count[start:stop].copy()
+        n, total = 0, np.int64(0)
+        while start + n < len(bottom_size) and bottom_size[start + n] == bottom_size[start]:
+            left[n] = bottom_count[start + n]
+            total += left[n]
+            n += 1
         while total > 0:
             while room == 0:
                 top += 1
                 room = top_count[top]
             if total <= room:
-                share = left.copy()
+                for k in range(n):
+                    share[k] = left[k]
             else:
-                share = room * left // total
-                short = room - share.sum()
-                order = np.argsort(-(room * left - share * total), kind="mergesort")
-                for k in order[:short]:
-                    share[k] += 1
-            for k in range(stop - start):
+                missing = room
+                for k in range(n):
+                    share[k] = room * left[k] // total
+                    rest[k] = room * left[k] - share[k] * total
+                    missing -= share[k]
+                add_to_largest(rest, n, missing, total, share)
+            for k in range(n):
                 if share[k] > 0:
-                    if n == len(tops):
-                        tops = np.concatenate((tops, np.empty(n, np.int64)))
-                        bottoms = np.concatenate((bottoms, np.empty(n, np.int64)))
-                        counts = np.concatenate((counts, np.empty(n, np.int64)))
-                    tops[n], bottoms[n], counts[n] = top, start + k, share[k]
-                    n += 1
-            left -= share
-            matched = share.sum()
-            room -= matched
-            total -= matched
-        start = stop
-    return tops[:n], bottoms[:n], counts[:n]
+                    if found == len(tops):
+                        tops, bottoms, counts = longer(tops), longer(bottoms), longer(counts)
+                    tops[found], bottoms[found], counts[found] = top, start + k, share[k]
+                    found += 1
+                    left[k] -= share[k]
+                    room -= share[k]
+                    total -= share[k]
+        start += n
+    return tops[:found], bottoms[:found], counts[:found]
+
+
+@compiled
+def add_to_largest(rest, n, missing, bound, share):
+    """Add 1 to the shares with the `missing` largest of n remainders 0 <= rest < bound; of equal ones the first."""
+    if missing == 0:
+        return
+    low, high = np.int64(0), bound  # `missing` remainders or more reach low, fewer reach high
+    while high - low > 1:
+        middle = (low + high) // 2
+        reaching = 0
+        for k in range(n):
+            reaching += rest[k] >= middle
+        if reaching >= missing:
+            low = middle
+        else:
+            high = middle
+    for k in range(n):
+        if rest[k] > low:
+            share[k] += 1
+            missing -= 1
+    for k in range(n):
+        if rest[k] == low and missing > 0:
+            share[k] += 1
+            missing -= 1
+
+
+@compiled
+def longer(values):
+    """A copy with room for as many more."""
+    out = np.empty(2 * len(values), np.int64)
+    for k in range(len(values)):
+        out[k] = values[k]
+    return out

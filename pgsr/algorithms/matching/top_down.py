@@ -1,6 +1,5 @@
 """The complete method of Kuo et al.: top-down consistency by optimal matching."""
 
-import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
@@ -16,7 +15,7 @@ from pgsr.errors import MethodError
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
 from pgsr.rounding import nearest
-from pgsr.solving import judged_release
+from pgsr.solving import Deadline, judged_release
 from pgsr.views import View
 
 
@@ -82,24 +81,22 @@ class Matching:
             ProblemError: the measurement cannot be fitted.
         """
         refuse(refusal(self.fit, measurement))
-        time_limit = checked_limit(time_limit)
-        start = time.perf_counter()
+        deadline = Deadline(checked_limit(time_limit))
         tree = measurement.hierarchy
         groups = groups_alone(self.fit, measurement)
-        fitted = time.perf_counter()
+        fitted = deadline.spent
         states = [_State(g, _precision(measurement, r, g)) for r, g in enumerate(groups)]
         for region in range(tree.n_inner):
-            left = None if time_limit is None else time_limit - (time.perf_counter() - start)
-            if left is not None and left <= 0:
+            if deadline.passed:
                 return Result(Status.TIMED_OUT, f"region {region} of {tree.n_inner} reached after {time_limit:g} s")
             below = slice(*bounds(tree.children(region)))
             try:
-                states[below] = self._merged(states[region], states[below], left)
+                states[below] = self._merged(states[region], states[below], deadline.left)
             except NoMatchError as error:
                 return Result(error.status, f"region {' / '.join(tree.paths[region])}: {error}")
         leaves = [state.groups for state in states[tree.leaves]]
         estimate = estimate_of_groups(tree, leaves, measurement.max_size)
-        seconds = Seconds(0.0, fitted - start, time.perf_counter() - fitted)
+        seconds = Seconds(0.0, fitted, deadline.spent - fitted, deadline.compiling)
         return judged_release(measurement, estimate, seconds)
 
     def _merged(self, parent: "_State", children: "list[_State]", time_left: float | None = None) -> "list[_State]":

@@ -4,8 +4,9 @@ Only +, -, *, / and comparisons appear, in a fixed order: the result has the sam
 arithmetic. Names are those of `pgsr.algorithms.posterior`.
 """
 
-import numba as nb
 import numpy as np
+
+from pgsr.compilation import compiled
 
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""
@@ -14,7 +15,7 @@ NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def forward_backward(
     kind, y, powers, up_to, low, high, most, mu, shape, forward, mean, variance, median, step_variance
 ):
@@ -110,7 +111,7 @@ def forward_backward(
     return edge
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
     """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
 
@@ -159,7 +160,7 @@ def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
     """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
 
@@ -209,7 +210,7 @@ def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, 
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
     """out[x - least] = the mass of a step x in least..most, relative to the largest; the range that is not negligible.
 
@@ -255,7 +256,7 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
     return first, last
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def state_weights(kind, y, powers, up_to, s, low, high, out):
     """out[c - low] = the likelihood of c[s] = c, relative to the largest in the window low..high.
 

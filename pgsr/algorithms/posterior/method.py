@@ -108,15 +108,19 @@ class Posterior:
             uncertainty = Uncertainty.of(measurement, found, self.prior)
             if not self.integer:
                 estimate = Estimate(tree, View.CUMULATIVE, values)
-                result = judged_release(measurement, estimate, Seconds(solve=solved))
+                result = judged_release(measurement, estimate, Seconds(solve=solved, compile=deadline.compiling))
                 return replace(result, uncertainty=uncertainty)
             totals = None if measurement.public is Totals.ROOT else measurement.region_totals
             integers = integers_near(tree, values, measurement.root_total, totals, deadline)
         except Stopped as stopped:
-            return Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
+            return Result(
+                stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent, compile=deadline.compiling)
+            )
         except MemoryNeededError as error:
-            return Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
-        seconds = Seconds(solve=solved, round=deadline.spent - solved)
+            return Result(
+                Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent, compile=deadline.compiling)
+            )
+        seconds = Seconds(solve=solved, round=deadline.spent - solved, compile=deadline.compiling)
         result = judged_release(measurement, Estimate(tree, View.CUMULATIVE, integers), seconds)
         return replace(result, uncertainty=uncertainty)
 

@@ -107,8 +107,10 @@ class PooledPrior:
             yield family, _positive(mu, groups[family])
 
     def _shapes(self, measurement: Measurement, means: np.ndarray) -> np.ndarray:
-        """S of the inner regions, shape (inner regions, K + 1)."""
+        """S of the inner regions, shape (inner regions, K + 1); of the root alone where it has no children."""
         tree = measurement.hierarchy
+        if not tree.n_inner:
+            return np.diff(means, prepend=0.0, axis=1)
         precision = _precision(measurement)
         shapes = np.empty((tree.n_inner, means.shape[1]))
         for region in range(tree.n_inner - 1, -1, -1):

@@ -1,10 +1,11 @@
 """Sharing a parent's cumulative counts among its children; names are those of `pgsr.algorithms.tree_rounding`."""
 
-import numba as nb
 import numpy as np
 
+from pgsr.compilation import compiled
 
-@nb.njit(cache=True, nogil=True)
+
+@compiled
 def share(parent, values, fixed, totals, out):
     """Fill `out` with integer cumulative counts of the children that add up to the parent's.
 
@@ -24,8 +25,8 @@ def share(parent, values, fixed, totals, out):
     due = np.empty(n)
     gets = np.empty(n, np.int64)
     heap = np.empty(n, np.int64)
-    place = 0
-    before = 0
+    place = np.int64(0)  # a literal 0 is a type of its own, for which `_place_of` would be compiled once more
+    before = np.int64(0)
     for s in range(n_sizes):
         gain = parent[s] - before
         before = parent[s]
@@ -53,7 +54,7 @@ def share(parent, values, fixed, totals, out):
             out[j, s] = so_far[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _place_of(together, value, place, nearby):
     """The first size where the children together reach `value`, or the last; `nearby` itself where it is as good."""
     last = len(together) - 1
@@ -65,12 +66,12 @@ def _place_of(together, value, place, nearby):
     return place
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _even_out(left, due, gets, heap):
     """Give `left` more groups, one each, to the largest remaining dues; or take from the smallest if negative."""
     n = len(due)
     sign = 1.0 if left > 0 else -1.0
-    size = 0
+    top = size = np.int64(0)
     for j in range(n):
         if left > 0 or gets[j] > 0:
             heap[size] = j
@@ -85,10 +86,10 @@ def _even_out(left, due, gets, heap):
         if step < 0 and gets[best] == 0:
             size -= 1
             heap[0] = heap[size]
-        _sink(heap, 0, size, due, sign)
+        _sink(heap, top, size, due, sign)
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled
 def _sink(heap, root, size, due, sign):
     """Restore the heap below `root`: largest `sign * due` on top, ties to the first child."""
     while True:

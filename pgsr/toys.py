@@ -1,0 +1,65 @@
+"""Toy problems, one per kind: three regions and four sizes, to import and compile with before clocks start."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from pgsr.entities import entity_totals
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement
+from pgsr.noise import Geometric
+from pgsr.problem import Problem
+from pgsr.random import Seeded
+from pgsr.views import View
+
+
+def toy_of(target: Measurement | Problem) -> Measurement | Problem:
+    """The same question about two leaves and what is above them; about one region where the target has one level.
+
+    Example:
+        >>> toy_of(Problem.m_h(measurements()[0])).target.shape
+        (3, 4)
+    """
+    levels = target.hierarchy.n_levels
+    truth = _truth(levels)
+    if isinstance(target, Measurement):
+        return Geometric(target.view, levels, totals=target.public).measure(truth, Seeded("toy"))
+    toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
+    known, asked = target.groups, target.entities
+    return replace(
+        target,
+        hierarchy=truth.hierarchy,
+        values=toy.values,
+        max_size=toy.max_size,
+        groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
+        weights=None,
+        entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
+        epsilon=None if target.epsilon is None else toy.epsilon,
+    )
+
+
+def measurements() -> list[Measurement]:
+    """A measurement of every view with every region's total public, and those that the root's alone allows."""
+    asked = [(view, "regions") for view in View] + [(View.COUNTS, "root"), (View.CUMULATIVE, "root")]
+    return [Geometric(view, 1, totals=totals).measure(_truth(2), Seeded("toy")) for view, totals in asked]
+
+
+def problems() -> list[Problem]:
+    """Every problem that a constructor of `Problem` states, and its relaxation."""
+    counts, cumulative, ranked = measurements()[:3]
+    found = [
+        Problem.naive(counts),
+        Problem.mean_consistency(counts),
+        Problem.m_h(counts, "regions", entity_totals(_truth(2))),
+    ]
+    for totals in ("root", "regions"):
+        found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
+    for norm in (1, 2):
+        found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
+    return [*found, *(problem.relaxed() for problem in found if problem.integer)]
+
+
+def _truth(levels: int) -> CountOfCounts:
+    paths = [(*(f"level {level}" for level in range(levels - 1)), f"leaf {i}") for i in range(2 if levels > 1 else 1)]
+    return CountOfCounts(Hierarchy.from_paths(paths), np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)])

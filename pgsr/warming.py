@@ -1,0 +1,95 @@
+"""Everything compiled beforehand: every method and every other compiled loop, run on toys."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pgsr import algorithms, toys
+from pgsr.compilation import compilation
+from pgsr.method import Method, PostProcess
+
+Warmed = tuple[str, float]
+"""What is compiled now, and the seconds that it took; those that took none were compiled before."""
+
+METHODS: tuple[Method | PostProcess, ...] = (
+    algorithms.TreeProjection(),
+    algorithms.RegionTotalsProjection(),
+    algorithms.EntityTotalsProjection(),
+    algorithms.CumulativeProjection(),
+    algorithms.CumulativeProjection(method="accelerated"),
+    algorithms.EmdProjection(),
+    algorithms.IsotonicTreeProjection(),
+    algorithms.Isotonic(),
+    algorithms.Matching(),
+    algorithms.BottomUp(),
+    algorithms.NoConsistency(),
+    algorithms.TwoStage(),
+    algorithms.MidpointBottomUp(),
+    algorithms.Posterior(),
+    algorithms.CostTables(),
+    algorithms.SimplexProjection(),
+    algorithms.MeanConsistency(),
+)
+"""The methods of this package that may compile something, the ones that others use first."""
+
+
+def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[Warmed]:
+    """Run methods on toys of all kinds that they solve, so that no later solve compiles.
+
+    Without arguments all methods are, and the noise, the reader of CSV files and the answers of `pgsr.synthesis`. Numba
+    keeps the code on disk, so this has to be done once per machine and version.
+
+    Yields:
+        (name, seconds spent compiling), each once it is done.
+
+    Example:
+        >>> from pgsr.algorithms import TreeProjection
+        >>> [name for name, seconds in warm_up([TreeProjection()])]
+        ['TreeProjection()']
+    """
+    if methods is None:
+        yield _timed("noise", toys.measurements)
+    for method in METHODS if methods is None else methods:
+        yield _timed(repr(method), lambda method=method: _solve_toys(method))
+    if methods is None:
+        yield _timed("CSV files", _read_a_table)
+        yield _timed("answers of synthesis", _answer_queries)
+
+
+def _timed(name: str, run: Callable[[], object]) -> Warmed:
+    with compilation() as spent:
+        run()
+    return name, spent.seconds
+
+
+def _solve_toys(method: Method | PostProcess) -> None:
+    if isinstance(method, Method):
+        for problem in toys.problems():
+            if method.supports(problem) is None:
+                method.solve(problem)
+        return
+    supports = getattr(method, "supports", lambda measurement: None)
+    for measurement in toys.measurements():
+        if supports(measurement) is None:
+            method.apply(measurement)
+
+
+def _read_a_table() -> None:
+    from pgsr.tables import Csv
+    from pgsr.tables.csv_files import column_names
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "toy.csv"
+        file.write_text("group,region\n1,GA\n")
+        column_names(Csv(str(file)))
+
+
+def _answer_queries() -> None:
+    from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload, answers
+
+    domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
+    homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])
+    population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
+    answers(population, Workload(domain, (Marginal(Level.GROUP, (), (0,)),)), np.ones(2))

@@ -1,0 +1,207 @@
+"""Compilation: measured apart from solving, outside every time limit, and done beforehand by `pgsr warmup`."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pgsr import Status, cli, compilation, toys
+from pgsr.algorithms import TreeProjection
+from pgsr.comparison_row import Row
+from pgsr.comparison_view import COMPILING, Comparison, outcome_frame
+from pgsr.method import Result, Seconds
+from pgsr.solving import Deadline
+from pgsr.warming import METHODS, warm_up
+
+ROOT = Path(__file__).parent.parent
+
+SOLVE = """
+import json, sys
+from pgsr import toys
+from pgsr.algorithms import EmdProjection, Matching
+problem = next(p.relaxed() for p in toys.problems() if EmdProjection().supports(p) is None)
+measurement = next(m for m in toys.measurements() if Matching().supports(m) is None)
+found = []
+for answer in (lambda: EmdProjection().solve(problem, time_limit=0.5), lambda: Matching().apply(measurement, 0.5)):
+    for _ in range(2):
+        result = answer()
+        found.append([result.status.name, result.seconds.total, result.seconds.compile])
+print(json.dumps(found))
+"""
+
+WARM = """
+import importlib, json
+from pathlib import Path
+import pgsr
+from pgsr.warming import warm_up
+
+warmed, home, left, n_loops = list(warm_up()), Path(pgsr.__file__).parent, [], 0
+for file in home.rglob("*kernel.py"):
+    module = importlib.import_module(".".join(["pgsr", *file.relative_to(home).with_suffix("").parts]))
+    for name, function in vars(module).items():
+        if hasattr(function, "signatures") and function.targetoptions.get("inline") != "always":
+            n_loops += 1
+            left += [f"{module.__name__}.{name}"] * (not function.signatures)
+print(json.dumps([warmed, left, n_loops]))
+"""
+
+AFTER_WARMING = """
+import numpy as np
+from numba.core import event
+from instances import random_tree, random_truth
+from pgsr import Geometric, Problem, Seeded, View
+from pgsr.entities import entity_totals
+from pgsr.warming import METHODS
+from pgsr import Method
+from pgsr.algorithms import StreamedTreeProjection, SizeBlocks
+
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(str(event.data["dispatcher"]))
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+
+rng = np.random.default_rng(701)
+for number in range(12):
+    tree = random_tree(rng, max_regions=[1, 3, 12, 30][number % 4])
+    truth = random_truth(rng, tree, max_size=[1, 7, 40][number % 3], max_count=20, name="warm")
+    for totals in ("root", "regions"):
+        cumulative, counts = (
+            Geometric(view, 1, totals=totals).measure(truth, Seeded("warm")) for view in (View.CUMULATIVE, View.COUNTS)
+        )
+        problems = [Problem.m_h(counts, totals), Problem.mean_consistency(counts), Problem.isotonic(cumulative, 1)]
+        problems += [Problem.m_c(cumulative, norm, totals) for norm in (1, 2)]
+        if totals == "regions":
+            problems += [Problem.naive(counts), Problem.m_h(counts, totals, entity_totals(truth))]
+        else:
+            StreamedTreeProjection().solve(SizeBlocks.of(problems[0]), lambda *block: None)
+        problems += [problem.relaxed() for problem in problems if problem.integer]
+        for method in METHODS:
+            if isinstance(method, Method):
+                for problem in problems:
+                    if method.supports(problem) is None:
+                        method.solve(problem)
+            elif tree.n_levels > 1 and method.supports(cumulative) is None:
+                method.apply(cumulative)
+print(compiled)
+"""
+
+
+@pytest.mark.slow
+def test_a_first_solve_compiles_apart_and_outside_its_limit(tmp_path):
+    """With nothing compiled; half a second would not be enough to compile in."""
+    (status, first, compiled), (_, _, again), released, _ = json.loads(run(SOLVE, tmp_path))
+    assert status == "OPTIMAL"
+    assert compiled > 0.5 > first
+    assert again < 0.1 * compiled
+    assert released[0] == "FEASIBLE"
+    assert released[2] > released[1]
+
+
+@pytest.mark.slow
+def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile(tmp_path):
+    """Afterwards, in another process, trees and problems of all kinds compile nothing."""
+    warmed, left, n_loops = json.loads(run(WARM, tmp_path))
+    assert sum(seconds for _, seconds in warmed) > 1
+    assert not left
+    assert n_loops > 60
+    assert run(AFTER_WARMING, tmp_path).strip() == "[]"
+
+
+def test_toys_are_of_every_kind():
+    assert {problem.view for problem in toys.problems()} == {measurement.view for measurement in toys.measurements()}
+    for method in METHODS:
+        asked = toys.problems() if hasattr(method, "solve") else toys.measurements()
+        assert any(method.supports(toy) is None for toy in asked), method
+
+
+def test_warmup_names_what_it_compiled():
+    lines = CliRunner().invoke(cli.app, ["warmup"], catch_exceptions=False).stdout.splitlines()
+    assert [line.split(" s  ")[1] for line in lines] == [name for name, _ in warm_up()]
+    assert len(lines) == len(METHODS) + 3
+
+
+def test_deadlines_stand_still_while_functions_are_compiled():
+    deadline = Deadline(0.05)
+    with compilation.compilation() as spent, compiling():
+        time.sleep(0.1)
+        assert not deadline.passed
+    assert spent.seconds >= 0.1
+    assert deadline.compiling >= 0.1
+    assert deadline.spent < 0.05
+    time.sleep(0.06)
+    assert deadline.passed
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_garbage_is_collected_again_after_compilation(wanted):
+    before = gc.isenabled()
+    try:
+        (gc.enable if wanted else gc.disable)()
+        with compiling(), compiling():
+            assert not gc.isenabled()
+        assert gc.isenabled() is wanted
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_threads_that_compile_at_once_are_counted_once():
+    def compile_for_a_while():
+        with compiling():
+            time.sleep(0.1)
+
+    begun = time.perf_counter()
+    with compilation.compilation() as spent:
+        threads = [threading.Thread(target=compile_for_a_while) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert 0.1 <= spent.seconds <= time.perf_counter() - begun
+
+
+def test_compilation_is_no_part_of_the_total():
+    seconds = Seconds(1.0, 2.0, 3.0, compile=10.0)
+    assert seconds.total == 6.0
+    assert Result(Status.FAILED, "", seconds=seconds).facts()["compile_s"] == 10.0
+    assert TreeProjection().solve(toys.problems()[3]).seconds.compile >= 0.0
+
+
+def test_comparisons_show_compilation_where_there_was_some():
+    def table(*seconds):
+        return Comparison([Row("a", "M_H", Result(Status.FAILED, "", seconds=s), 0) for s in seconds], "title")
+
+    assert "compile" not in outcome_frame(table(Seconds(solve=1.0), Seconds(compile=0.1)))
+    shown = table(Seconds(solve=1.0), Seconds(compile=2.0))
+    assert list(outcome_frame(shown)["compile"]) == ["", "2.00 s"]
+    assert COMPILING in str(shown)
+    assert list(shown.to_frame()["compile_s"]) == [0.0, 2.0]
+
+
+class compiling:
+    """As numba says it: the lock of its compiler is held."""
+
+    def __enter__(self):
+        from numba.core import event
+
+        event.start_event("numba:compiler_lock")
+
+    def __exit__(self, *_):
+        from numba.core import event
+
+        event.end_event("numba:compiler_lock")
+
+
+def run(code: str, cache: Path) -> str:
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
