@@ -101,28 +101,26 @@ class Posterior:
         reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
-        deadline, tree = Deadline(checked_limit(time_limit)), measurement.hierarchy
+        deadline = Deadline(checked_limit(time_limit))
         try:
-            found = self.marginals(measurement, deadline)
-            values, solved = self.together(measurement, found.mean, deadline), deadline.spent
-            uncertainty = Uncertainty.of(measurement, found, self.prior)
-            if not self.integer:
-                estimate = Estimate(tree, View.CUMULATIVE, values)
-                result = judged_release(measurement, estimate, Seconds(solve=solved, compile=deadline.compiling))
-                return replace(result, uncertainty=uncertainty)
-            totals = None if measurement.public is Totals.ROOT else measurement.region_totals
-            integers = integers_near(tree, values, measurement.root_total, totals, deadline)
+            result = self._release(measurement, deadline)
         except Stopped as stopped:
-            return Result(
-                stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent, compile=deadline.compiling)
-            )
+            result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except MemoryNeededError as error:
-            return Result(
-                Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent, compile=deadline.compiling)
-            )
-        seconds = Seconds(solve=solved, round=deadline.spent - solved, compile=deadline.compiling)
-        result = judged_release(measurement, Estimate(tree, View.CUMULATIVE, integers), seconds)
-        return replace(result, uncertainty=uncertainty)
+            result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
+        return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
+
+    def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
+        found = self.marginals(measurement, deadline)
+        values, solved = self.together(measurement, found.mean, deadline), deadline.spent
+        seconds = Seconds(solve=solved)
+        if self.integer:
+            totals = None if measurement.public is Totals.ROOT else measurement.region_totals
+            values = integers_near(measurement.hierarchy, values, measurement.root_total, totals, deadline)
+            seconds = Seconds(solve=solved, round=deadline.spent - solved)
+        estimate = Estimate(measurement.hierarchy, View.CUMULATIVE, values)
+        result = judged_release(measurement, estimate, seconds)
+        return replace(result, uncertainty=Uncertainty.of(measurement, found, self.prior))
 
     def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
         """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
