@@ -181,27 +181,22 @@ def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) ->
 def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
     """Judge whether no other arm is nearer to the truth than this one, over all data sets, epsilons and levels."""
     places = errors.values_of("data", "epsilon", "level")
-    judged, ratios, beaten, absent = [], [], 0, 0
+    judged, ratios = [], []
     for data, epsilon, level in places:
-        part = errors.where(data=data, epsilon=epsilon, level=level)
-        mine, others = part.one(arm=arm.label), [row for row in part if row.arm != arm.label]
-        if mine is None:
-            absent += 1
-        elif others:
-            judged.append(smaller(mine, *others))
-            beaten += judged[-1].finding is Finding.FAILS
-            best = min(others, key=lambda row: row.mean)
+        rows = sorted(errors.where(data=data, epsilon=epsilon, level=level), key=lambda row: row.mean)
+        mine, others = [row for row in rows if row.arm == arm.label], [row for row in rows if row.arm != arm.label]
+        judged.append(smaller(mine[0] if mine else None, *others))
+        if mine and others and others[0].mean:
             n_levels = errors.where(data=data, epsilon=epsilon).n_levels
-            where = f"{data}, epsilon {epsilon:g}, {level_name(level, n_levels)}"
-            ratios.append(
-                (mine.mean / best.mean if best.mean else 1.0 if not mine.mean else float("inf"), where, best.arm)
-            )
-    if not judged:
-        return
-    ratio, where, best_arm = max(ratios)
-    words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {ratio:.3g}"
-    words += f" ({where}: {best_arm})" + (f"; no result at {absent} places" if absent else "")
-    yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
+            where = f"{data}, epsilon {epsilon:g}, {level_name(level, n_levels)}: {others[0].arm}"
+            ratios.append((mine[0].mean / others[0].mean, where))
+    if ratios:
+        beaten = sum(each.finding is Finding.FAILS for each in judged)
+        words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {max(ratios)[0]:.3g}"
+        words += f" ({max(ratios)[1]})"
+        if len(ratios) < len(places):
+            words += f"; nothing to compare at {len(places) - len(ratios)} places"
+        yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
 
 
 _NOTE = "census2000_race: people of a race per block group of 2000, nation / 51 states, K = 25,000"
