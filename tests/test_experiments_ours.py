@@ -1,6 +1,7 @@
 """The experiment on every release: its shares, what it measures, and what its verdicts say of made-up errors."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -69,8 +70,8 @@ def test_statistics_are_those_of_the_release() -> None:
 class Undrawn(Seeded):
     """Noise that must not be drawn."""
 
-    def stream(self, of):
-        raise AssertionError(f"noise was drawn for {of}")
+    def stream(self, identity):
+        raise AssertionError(f"noise was drawn for {identity}")
 
 
 def no_noise(key: str, replicate: int) -> Source:
@@ -90,7 +91,7 @@ def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> No
             x2.measure(at)
 
 
-def frame(errors: dict[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
+def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
     rng = np.random.default_rng(2)
     rows = [
