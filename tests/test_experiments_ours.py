@@ -153,6 +153,9 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     assert kuo.words.startswith("beaten at 4 of 4 places; over the best other arm at most x ")
     assert float(kuo.words.partition("x ")[2].partition(" ")[0]) == pytest.approx(8, rel=0.02)
     assert "(b, epsilon 1, root: posterior, equal shares)" in kuo.words
+    longer = pd.concat([frame(errors), frame({("b", x2.KUO.label): (8000.0, 1.0)}).assign(replicate=6)])
+    (kuo,) = found(x2.verdicts(longer), f"{x2.KUO.label} is nowhere")
+    assert float(kuo.words.partition("x ")[2].partition(" ")[0]) == pytest.approx(8, rel=0.02), "shared replicates"
     (part,) = found(
         x2.verdicts(frame(errors | {("a", x2.POSTERIOR_RANKED.label): (1.0, 1.0)})), f"{x2.POSTERIOR_RANKED.label} is"
     )

@@ -19,9 +19,8 @@ from pgsr.experiments.engine.data import generated_census
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
-from pgsr.experiments.engine.summary import LevelErrors, level_errors
+from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Finding, Verdict, smaller, worst
-from pgsr.experiments.engine.words import relation
 from pgsr.experiments.fioretto2019.data import CENSUS_GROUPS, CENSUS_SMALL, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
 from pgsr.experiments.ours.arms import (
     CUMULATIVE_EQUAL,
@@ -164,39 +163,45 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
     """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
     for data, epsilon in errors.values_of("data", "epsilon"):
-        part = errors.where(data=data, epsilon=epsilon)
-        mine = [row for level in range(part.n_levels) if (row := part.one(arm=ours.label, level=level))]
-        beside = {other.label: [part.one(arm=other.label, level=row.level) for row in mine] for other in others}
-        if not mine or not all(all(rows) for rows in beside.values()):
-            continue
-        found = worst(smaller(row, rows[i]) for rows in beside.values() for i, row in enumerate(mine))
-        ratios = {
-            label: " / ".join(relation(row.mean, other.mean) for row, other in zip(mine, rows, strict=True) if other)
-            for label, rows in beside.items()
-        }
-        words = "; ".join(f"over {label}: x {by_level}" for label, by_level in ratios.items())
-        yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, f"EMD by level, root first, {words}")
+        part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True
+        for other in others:
+            pairs = [[part.one(arm=arm.label, level=i) for arm in (ours, other)] for i in range(part.n_levels)]
+            ratios = [_ratio(*pair) for pair in pairs]
+            complete &= None not in ratios
+            judged += [smaller(*pair) for pair in pairs]
+            words.append(f"over {other.label}: x {' / '.join(f'{ratio:.3g}' for ratio in ratios if ratio is not None)}")
+        if complete:
+            found = f"EMD by level, root first, {'; '.join(words)}"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", worst(judged), found)
 
 
 def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
     """Judge whether no other arm is nearer to the truth than this one, over all data sets, epsilons and levels."""
     places = errors.values_of("data", "epsilon", "level")
-    judged, ratios = [], []
+    judged, largest = [], []
     for data, epsilon, level in places:
-        rows = sorted(errors.where(data=data, epsilon=epsilon, level=level), key=lambda row: row.mean)
-        mine, others = [row for row in rows if row.arm == arm.label], [row for row in rows if row.arm != arm.label]
-        judged.append(smaller(mine[0] if mine else None, *others))
-        if mine and others and others[0].mean:
-            n_levels = errors.where(data=data, epsilon=epsilon).n_levels
-            where = f"{data}, epsilon {epsilon:g}, {level_name(level, n_levels)}: {others[0].arm}"
-            ratios.append((mine[0].mean / others[0].mean, where))
-    if ratios:
+        part = errors.where(data=data, epsilon=epsilon, level=level)
+        mine, others = part.one(arm=arm.label), [row for row in part if row.arm != arm.label]
+        judged.append(smaller(mine, *others))
+        where = f"{data}, epsilon {epsilon:g}, {level_name(level, errors.where(data=data).n_levels)}"
+        ratios = [(ratio, f"{where}: {row.arm}") for row in others if (ratio := _ratio(mine, row)) is not None]
+        largest += [max(ratios)] if ratios else []
+    if largest:
+        ratio, where = max(largest)
         beaten = sum(each.finding is Finding.FAILS for each in judged)
-        words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {max(ratios)[0]:.3g}"
-        words += f" ({max(ratios)[1]})"
-        if len(ratios) < len(places):
-            words += f"; nothing to compare at {len(places) - len(ratios)} places"
+        words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {ratio:.3g} ({where})"
+        if len(largest) < len(places):
+            words += f"; nothing to compare at {len(places) - len(largest)} places"
         yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
+
+
+def _ratio(this: LevelError | None, other: LevelError | None) -> float | None:
+    """Divide a mean error by another over the replicates that both have; None for no such, infinity over 0."""
+    shared = this.values.keys() & other.values.keys() if this and other else ()
+    if this is None or other is None or not shared:
+        return None
+    ours, theirs = (sum(each.values[replicate] for replicate in shared) for each in (this, other))
+    return ours / theirs if theirs else 1.0 if not ours else float("inf")
 
 
 _NOTE = "census2000_race: people of a race per block group of 2000, nation / 51 states, K = 25,000"
