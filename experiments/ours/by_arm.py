@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 def draw_by_arm(axes: "Axes", part: LevelErrors, arms: Sequence[str], *, labelled: bool) -> None:
     """Draw the means of these arms with two standard errors, on a logarithmic axis, which shows no mean of 0."""
-    for level, look in enumerate(LEVELS[: part.n_levels]):
+    for level in range(part.n_levels):
+        # Leaves look alike in trees of two and of three levels, which stand side by side.
+        look = LEVELS[2 if part.n_levels == 2 and level == 1 else level]
         shown = [(place, row) for place, label in enumerate(arms) if (row := part.one(arm=label, level=level))]
         axes.errorbar(
             [row.mean for _, row in shown], [place for place, _ in shown],

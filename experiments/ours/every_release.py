@@ -125,6 +125,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 draw_by_arm(axes, part, labels, labelled=column == 0)
             else:
                 axes.set_yticks(range(len(labels)), labels if column == 0 else [""] * len(labels))
+                axes.set_xticks([])
                 axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
     legend_below(figure, grid[0], 4)
