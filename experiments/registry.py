@@ -22,7 +22,7 @@ from pgsr.experiments.kuo2018 import (
     weighting,
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling
-from pgsr.experiments.ours import exact_optima
+from pgsr.experiments.ours import every_release, exact_optima
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,
@@ -42,6 +42,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     error_by_level.EXPERIMENT,
     headline.EXPERIMENT,
     exact_optima.EXPERIMENT,
+    every_release.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,
     errors.MEANS,

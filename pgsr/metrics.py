@@ -15,6 +15,9 @@ from pgsr.tolerances import CONDITION
 
 _BLOCK_CELLS = 4_000_000
 
+_OfOne = Callable[[np.ndarray], np.ndarray]
+_OfTwo = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
 
 def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
     """Add up |counts - true counts| over sizes; shape (regions,), in groups.
@@ -62,6 +65,83 @@ def total_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.
     return error if error.dtype.kind == "i" else np.where(np.abs(error) < CONDITION, 0.0, error)
 
 
+def tail_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts, size: int) -> np.ndarray:
+    """Compute the relative error of the number of groups larger than `size`, per region; shape (regions,), no unit.
+
+        |N' - N| / max(1, N),    N = sum of counts[s] over s > size,    N' the same of the estimate.
+
+    Raises:
+        CountError: `size` is no whole number from 0 to K - 1.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> tree = Hierarchy.from_parents(["all"], [-1])
+        >>> tail_error(CountOfCounts(tree, [[0, 5, 3, 1]]), CountOfCounts(tree, [[0, 4, 3, 2]]), 1)
+        array([0.25])
+    """
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size < truth.max_size:
+        raise CountError(f"size={size!r}; give a whole number from 0 to K - 1 = {truth.max_size - 1}")
+
+    def reduce(true: np.ndarray, estimated: np.ndarray) -> np.ndarray:
+        larger, found = true[:, size + 1 :].sum(axis=1), estimated[:, size + 1 :].sum(axis=1)
+        return np.abs(found - larger) / np.maximum(1, larger)
+
+    return _of_both(truth, estimate, reduce)
+
+
+def mean_size_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
+    """Compute the relative error of the mean size, per region; shape (regions,), no unit.
+
+        |m' / m - 1|,    m = (sum over s of s counts[s]) / (sum over s of counts[s]),    m' the same of the estimate.
+
+    Sizes above K count as K in both. An m below one entity in the whole region counts as one entity, and a region
+    without groups has mean 0.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> tree = Hierarchy.from_parents(["all"], [-1])
+        >>> mean_size_error(CountOfCounts(tree, [[0, 2, 0, 2]]), CountOfCounts(tree, [[0, 1, 0, 3]]))
+        array([0.25])
+    """
+
+    def reduce(true: np.ndarray, estimated: np.ndarray) -> np.ndarray:
+        groups, mean = _mean_size(true)
+        return np.abs(_mean_size(estimated)[1] - mean) / np.maximum(mean, 1 / np.maximum(1, groups))
+
+    return _of_both(truth, estimate, reduce)
+
+
+def quantile_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts, part: Number) -> np.ndarray:
+    """Compute the absolute error of a quantile of the sizes, per region; shape (regions,), in entities.
+
+        |q' - q|,    q = the smallest s with  counts[0] + ... + counts[s] >= part (counts[0] + ... + counts[K]).
+
+    q' is the same of the estimate, with its own number of groups. A region without groups has quantile 0.
+
+    Args:
+        part: 1/2 for the median; above 0 and at most 1, read exactly, so that no quantile hangs on a rounding.
+
+    Raises:
+        CountError: `part` is not in this range.
+        BudgetError: it is negative, or no number.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> tree = Hierarchy.from_parents(["all"], [-1])
+        >>> quantile_error(CountOfCounts(tree, [[0, 2, 1, 1]]), CountOfCounts(tree, [[0, 0, 0, 4]]), "1/2")
+        array([2])
+    """
+    wanted = exact(part, "part", zero=True)
+    if not 0 < wanted <= 1:
+        raise CountError(f"part={part!r}; give a number above 0 and at most 1, as 1/2 for the median")
+
+    def quantile(counts: np.ndarray) -> np.ndarray:
+        upto = np.cumsum(counts, axis=1)
+        return (wanted.denominator * upto >= wanted.numerator * np.maximum(upto[:, -1:], 0)).argmax(axis=1)
+
+    return _of_both(truth, estimate, lambda true, estimated: np.abs(quantile(estimated) - quantile(true)))
+
+
 def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:
     """Compute the expected error of a reference that knows which sizes occur where; shape (regions,), in entities.
 
@@ -88,11 +168,23 @@ def level_sums(truth: CountOfCounts, per_region: np.ndarray) -> list[float]:
     return [float(per_region[tree.level(level)].sum()) for level in range(tree.n_levels)]
 
 
-def _per_region(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce) -> np.ndarray:
-    return np.concatenate([reduce(block) for block in _differences(truth, estimate)])
+def _mean_size(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute numbers of groups and mean sizes of regions; shape (regions,) each."""
+    groups, entities = counts.sum(axis=1), counts @ np.arange(counts.shape[1])
+    return groups, np.divide(entities, groups, out=np.zeros(len(counts)), where=groups > 0)
 
 
-def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[np.ndarray]:
+def _per_region(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _OfOne) -> np.ndarray:
+    """Reduce estimate - truth to one number per region."""
+    return _of_both(truth, estimate, lambda true, estimated: reduce(estimated - true))
+
+
+def _of_both(truth: CountOfCounts, estimate: Estimate | CountOfCounts, reduce: _OfTwo) -> np.ndarray:
+    """Reduce blocks of rows of the true and of the estimated counts to one number per region."""
+    return np.concatenate([reduce(*blocks) for blocks in _blocks(truth, estimate)])
+
+
+def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     require_kind(truth, CountOfCounts, "truth", "the truth comes first, a CountOfCounts")
     require_kind(estimate, (Estimate, CountOfCounts), "the estimate", "give result.estimate, or a CountOfCounts")
     tree = truth.hierarchy
@@ -105,7 +197,7 @@ def _differences(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> It
     step = max(1, _BLOCK_CELLS // (truth.max_size + 1))
     for start in range(0, tree.n_regions, step):
         stop = min(start + step, tree.n_regions)
-        yield read(start, stop) - truth.rows(start, stop)
+        yield truth.rows(start, stop), read(start, stop)
 
 
 def _reader(table: Any) -> Callable[[int, int], np.ndarray]:

@@ -1,5 +1,6 @@
 """The slow, obvious twins of the fast routines, and problems built from bare numbers."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -307,3 +308,29 @@ def matched_runs(
             left = {k: left[k] - share[k] for k in left}
             room[top] -= number
     return matches
+
+
+def group_sizes(counts: np.ndarray) -> list[int]:
+    """The size of every group, in increasing order."""
+    return [size for size, count in enumerate(counts.tolist()) for _ in range(count)]
+
+
+def tail_error(true: np.ndarray, estimated: np.ndarray, size: int) -> float:
+    """The relative error of the number of groups larger than a size, group by group."""
+    larger, found = (sum(each > size for each in group_sizes(counts)) for counts in (true, estimated))
+    return abs(found - larger) / max(1, larger)
+
+
+def mean_size_error(true: np.ndarray, estimated: np.ndarray) -> float:
+    """The relative error of the mean size; a region counts at least one entity."""
+    sizes, others = group_sizes(true), group_sizes(estimated)
+    mean, other = (Fraction(sum(each), len(each)) if each else Fraction(0) for each in (sizes, others))
+    return float(abs(other - mean) / max(mean, Fraction(1, max(1, len(sizes)))))
+
+
+def quantile_error(true: np.ndarray, estimated: np.ndarray, part: Fraction) -> int:
+    """The absolute error of a quantile: the size of the group at rank ceil(part times groups), from 1."""
+    one, other = (
+        sizes[math.ceil(part * len(sizes)) - 1] if sizes else 0 for sizes in map(group_sizes, (true, estimated))
+    )
+    return abs(one - other)

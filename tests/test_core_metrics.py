@@ -1,7 +1,9 @@
 """Errors against the truth: worked examples and what is refused."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
@@ -52,6 +54,46 @@ def test_distance_equals_that_of_sorted_groups() -> None:
         assert not metrics.l1(truth, truth).any()
 
 
+def test_tails_means_and_quantiles_equal_those_group_by_group() -> None:
+    """Dense and sparse regions, equal and unequal totals, regions without groups, parts that meet a rank exactly."""
+    rng = np.random.default_rng(23)
+    empty = 0
+    for _ in range(scale(100, 3_000)):
+        tree = random_tree(rng)
+        truth = random_truth(rng, tree)
+        leaves = truth.counts[tree.leaves]
+        moved = rng.permuted(leaves, axis=1)
+        for other in (moved, rng.poisson(rng.choice([0.05, 1, 5]), leaves.shape)):
+            estimate = CountOfCounts(tree, other)
+            pairs = list(zip(truth.counts, estimate.counts, strict=True))
+            empty += sum(not a.sum() or not b.sum() for a, b in pairs)
+            for size in range(truth.max_size):
+                expected = [naive.tail_error(*pair, size) for pair in pairs]
+                assert metrics.tail_error(truth, estimate, size).tolist() == expected
+            expected = [naive.mean_size_error(*pair) for pair in pairs]
+            assert metrics.mean_size_error(truth, estimate) == pytest.approx(expected, rel=1e-12)
+            for part in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1)):
+                expected = [naive.quantile_error(*pair, part) for pair in pairs]
+                assert metrics.quantile_error(truth, estimate, part).tolist() == expected
+    assert empty, "no region without groups was compared"
+
+
+def test_worked_tails_means_and_quantiles() -> None:
+    """Ten groups of size 1 against nine of size 1 and one of size 10; and nothing above a size, which counts as one."""
+    truth, other = groups(10, 1), CountOfCounts(ONE, np.array([[0, 9, *[0] * 8, 1]]))
+    assert metrics.tail_error(truth, other, 0).tolist() == [0]
+    assert metrics.tail_error(truth, other, 1).tolist() == [1]
+    assert metrics.tail_error(other, truth, 1).tolist() == [1]
+    assert metrics.mean_size_error(truth, other).tolist() == pytest.approx([0.9])
+    assert metrics.quantile_error(truth, other, "1/2").tolist() == [0]
+    assert metrics.quantile_error(truth, other, "9/10").tolist() == [0]
+    assert metrics.quantile_error(truth, other, "0.91").tolist() == [9]
+    with pytest.raises(CountError, match=r"size=10; give a whole number from 0 to K - 1 = 9"):
+        metrics.tail_error(truth, other, 10)
+    with pytest.raises(CountError, match=r"part=0; give a number above 0"):
+        metrics.quantile_error(truth, other, 0)
+
+
 def test_unequal_totals_are_refused() -> None:
     truth = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 0]])
     other = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 1]])
@@ -87,7 +129,9 @@ def test_levels() -> None:
     assert metrics.level_sums(truth, np.array([4, 1, 2])) == [4.0, 3.0]
 
 
-@pytest.mark.parametrize("metric", [metrics.l1, metrics.emd, metrics.cumulative_l1, metrics.total_error])
+@pytest.mark.parametrize(
+    "metric", [metrics.l1, metrics.emd, metrics.cumulative_l1, metrics.total_error, metrics.mean_size_error]
+)
 def test_other_regions_or_sizes_are_refused(metric: Callable[..., np.ndarray]) -> None:
     truth = CountOfCounts(TREE, [[0, 2, 0], [1, 1, 0]])
     other_sizes = CountOfCounts(TREE, [[0, 2], [1, 1]])

@@ -25,7 +25,7 @@ from pgsr.experiments.fioretto2019.arms import FOUR, M_C_R, M_H_R, release_and_v
 from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
 from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
-from pgsr.experiments.ours import exact_optima
+from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
 
 pytestmark = pytest.mark.slow
@@ -37,6 +37,7 @@ EXPERIMENTS = [
     error_by_level.EXPERIMENT,
     headline.EXPERIMENT,
     exact_optima.EXPERIMENT,
+    every_release.EXPERIMENT,
 ]
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 

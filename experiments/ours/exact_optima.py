@@ -13,9 +13,9 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Geometric, Problem, Totals, View
-from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, RegionTotalsProjection
-from pgsr.drawing import LEVELS, finish, head, legend_below, level_name, log_labels, new_figure
+from pgsr import Problem, Totals, View
+from pgsr.algorithms import BottomUp, IsotonicTreeProjection, RegionTotalsProjection
+from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -31,7 +31,17 @@ from pgsr.experiments.fioretto2019.data import (
     KUO_TAXI,
     TAXI,
 )
-from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp, TwoStage
+from pgsr.experiments.ours.arms import (
+    CUMULATIVE_EQUAL,
+    CUMULATIVE_LEAVES_ONLY,
+    KUO,
+    LEAF_HEAVY,
+    M_C_REGIONS,
+    TWO_STAGE,
+    equal_shares,
+)
+from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,42 +49,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _equal(view: View, epsilon: Fraction, levels: int) -> Geometric:
-    """Make the noise step with equal shares for all levels; every region's number of groups is public."""
-    del levels
-    return Geometric(view, epsilon)
-
-
-def _leaf_heavy(epsilon: Fraction, levels: int) -> Geometric:
-    """Make the noise step with 1/20 (1/10 below epsilon 1) for the root, and all the rest for the leaves."""
-    top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
-    return Geometric(View.CUMULATIVE, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
-
-
-def _leaves_only(epsilon: Fraction, levels: int) -> Geometric:
-    return Geometric(View.CUMULATIVE, epsilon, shares=(*(0,) * (levels - 1), 1))
-
-
-_counts, _cumulative = partial(_equal, View.COUNTS), partial(_equal, View.CUMULATIVE)
-
 M_H_REGIONS = Arm(
     "M_H, regions' totals",
-    _counts,
+    partial(equal_shares, View.COUNTS),
     Flow(around=RegionTotalsProjection()),
     partial(Problem.m_h, totals="regions"),
 )
 M_C_DP_REGIONS = Arm(
     "M_c^dp, regions' totals",
-    _cumulative,
+    CUMULATIVE_EQUAL,
     IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), Totals.REGIONS),
 )
 M_C = Arm("M_c", cumulative, CumulativeFlow(), Problem.m_c)
-M_C_REGIONS = Arm("M_c, regions' totals", _cumulative, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
-TWO_STAGE = Arm("two-stage, equal shares", _cumulative, TwoStage())
-LEAF_HEAVY = Arm("two-stage, leaf-heavy", _leaf_heavy, TwoStage())
-KUO = Arm("Hc with matching (Kuo)", _cumulative, Matching())
-BOTTOM_UP = Arm("bottom-up", _leaves_only, BottomUp())
-MIDPOINT = Arm("bottom-up, midpoints", _leaves_only, MidpointBottomUp())
+BOTTOM_UP = Arm("bottom-up", CUMULATIVE_LEAVES_ONLY, BottomUp())
+MIDPOINT = Arm("bottom-up, midpoints", CUMULATIVE_LEAVES_ONLY, MidpointBottomUp())
 ARMS = (M_H_DP, M_H_REGIONS, M_C_DP, M_C, M_C_DP_REGIONS, M_C_REGIONS, TWO_STAGE, LEAF_HEAVY, KUO, BOTTOM_UP, MIDPOINT)
 
 PAIRS = {M_C.label: M_C_DP.label, M_C_REGIONS.label: M_C_DP_REGIONS.label}
@@ -101,7 +89,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     for column, name in enumerate(names):
         for row, (metric, epsilon) in enumerate(rows):
             axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
-            _by_arm(axes, part, labelled=column == 0)
+            draw_by_arm(axes, part, [arm.label for arm in ARMS], labelled=column == 0)
             title = f"{wrapped(name, 24)}\n" if row == 0 else ""
             finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
             axes.grid(axis="x", color="#e5e5e5")
@@ -120,22 +108,6 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge how far M_c^dp is from M_c, whether M_c is near its bound, and the best arm by level."""
     found = {metric: level_errors(frame, metric) for metric in METRICS}
     return [*_objectives(frame), *_proofs(frame), *_price(found), *_best(found), *_totals(found)]
-
-
-def _by_arm(axes: "Axes", part: LevelErrors, *, labelled: bool) -> None:
-    """Draw the arms from top to bottom, with a mark per level."""
-    labels = [arm.label for arm in ARMS]
-    for level, look in enumerate(LEVELS[: part.n_levels]):
-        shown = [(place, row) for place, label in enumerate(labels) if (row := part.one(arm=label, level=level))]
-        axes.errorbar(
-            [row.mean for _, row in shown], [place for place, _ in shown],
-            xerr=[2 * row.standard_error for _, row in shown], linestyle="", **look.marks,
-            markersize=5, capsize=2, label=level_name(level, part.n_levels),
-        )  # fmt: skip
-    axes.set_xscale("log")
-    log_labels(axes.xaxis)
-    axes.set_yticks(range(len(labels)), labels if labelled else [""] * len(labels))
-    axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
 def _ratios(axes: "Axes", errors: dict[str, LevelErrors], objectives: Objectives, name: str, exact: str) -> None:

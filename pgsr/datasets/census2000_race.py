@@ -14,9 +14,10 @@ FILE = "census2000_blockgroup_race_hhsize.parquet"
 
 
 class Race(StrEnum):
-    """A column of the file: White alone, or Native Hawaiian and other Pacific Islander alone."""
+    """A column of the file: White, Black, or Native Hawaiian and other Pacific Islander, each alone."""
 
     WHITE = "white"
+    BLACK = "black"
     NHPI = "nhpi"
 
 
@@ -33,7 +34,8 @@ def census2000_race(
     with fewer and larger groups.
 
     Args:
-        race: "white" (211,460,626 people) or "nhpi" (398,835 people; 137,218 groups of size 0).
+        race: "white" (211,460,626 people), "black" (34,658,190; 14,952 groups of size 0) or "nhpi" (398,835 people;
+            137,218 groups of size 0).
         regions: "states" or "counties", the last level.
         folder: holds census2000_blockgroup_race_hhsize.parquet; by default the folder that PGSR_DATA names.
         max_size: K; larger sizes count as K. The default is a round number; the paper's experiments use 100,000.

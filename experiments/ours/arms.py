@@ -1,0 +1,39 @@
+"""The noise steps and the arms that several experiments of no paper have in common. All epsilons are totals.
+
+Shares are fixed here, before any result, and every region's number of groups is public.
+"""
+
+from fractions import Fraction
+from functools import partial
+
+from pgsr import Geometric, Problem, View
+from pgsr.algorithms import Matching
+from pgsr.experiments.engine.experiment import Arm
+from pgsr.models import CumulativeFlow, TwoStage
+
+
+def equal_shares(view: View, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with equal shares for all levels."""
+    del levels
+    return Geometric(view, epsilon)
+
+
+def leaf_heavy(view: View, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with 1/20 (1/10 below epsilon 1) for the root, and all the rest for the leaves."""
+    top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
+    return Geometric(view, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
+
+
+def leaves_only(view: View, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step that measures nothing but the leaves."""
+    return Geometric(view, epsilon, shares=(*(0,) * (levels - 1), 1))
+
+
+CUMULATIVE_EQUAL = partial(equal_shares, View.CUMULATIVE)
+CUMULATIVE_LEAF_HEAVY = partial(leaf_heavy, View.CUMULATIVE)
+CUMULATIVE_LEAVES_ONLY = partial(leaves_only, View.CUMULATIVE)
+
+M_C_REGIONS = Arm("M_c, regions' totals", CUMULATIVE_EQUAL, CumulativeFlow(), partial(Problem.m_c, totals="regions"))
+TWO_STAGE = Arm("two-stage, equal shares", CUMULATIVE_EQUAL, TwoStage())
+LEAF_HEAVY = Arm("two-stage, leaf-heavy", CUMULATIVE_LEAF_HEAVY, TwoStage())
+KUO = Arm("Hc with matching (Kuo)", CUMULATIVE_EQUAL, Matching())

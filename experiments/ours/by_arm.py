@@ -1,0 +1,28 @@
+"""The panel of errors by arm: an arm a line, from top to bottom, and a mark per level."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pgsr.drawing import LEVELS, level_name, log_labels
+from pgsr.experiments.engine.summary import LevelErrors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_by_arm(axes: "Axes", part: LevelErrors, arms: Sequence[str], *, labelled: bool) -> None:
+    """Draw the means of these arms with two standard errors, on a logarithmic axis, which shows no mean of 0."""
+    for level in range(part.n_levels):
+        # Leaves look alike in trees of two and of three levels, which stand side by side.
+        look = LEVELS[2 if part.n_levels == 2 and level == 1 else level]
+        shown = [(place, row) for place, label in enumerate(arms) if (row := part.one(arm=label, level=level))]
+        axes.errorbar(
+            [row.mean for _, row in shown], [place for place, _ in shown],
+            xerr=[2 * row.standard_error for _, row in shown], linestyle="", **look.marks,
+            markersize=5, capsize=2, label=level_name(level, part.n_levels),
+        )  # fmt: skip
+    axes.set_xscale("log")
+    log_labels(axes.xaxis)
+    axes.set_yticks(range(len(arms)), list(arms) if labelled else [""] * len(arms))
+    axes.set_ylim(len(arms) - 0.5, -0.5)
+    axes.grid(axis="x", color="#e5e5e5")

@@ -1,0 +1,253 @@
+"""The experiment X2: every release of this toolkit at the same total epsilon, on dense and on sparse data.
+
+All numbers of groups are public, and shares of epsilon are fixed in `ours.arms`, for every data set alike. No seed and
+no generated data of this experiment is used anywhere else.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pgsr import Result, Status, View, metrics
+from pgsr.algorithms import BottomUp, Matching, Posterior
+from pgsr.comparison import ANSWERED, errors_by_level
+from pgsr.datasets.census2000_race import census2000_race
+from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.data import generated_census
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.figures import wrapped
+from pgsr.experiments.engine.release_record import Record, released, result_record
+from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import Finding, Verdict, smaller, worst
+from pgsr.experiments.fioretto2019.data import CENSUS_GROUPS, CENSUS_SMALL, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
+from pgsr.experiments.ours.arms import (
+    CUMULATIVE_EQUAL,
+    CUMULATIVE_LEAF_HEAVY,
+    CUMULATIVE_LEAVES_ONLY,
+    KUO,
+    LEAF_HEAVY,
+    M_C_REGIONS,
+    TWO_STAGE,
+    equal_shares,
+    leaves_only,
+)
+from pgsr.experiments.ours.by_arm import draw_by_arm
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_RANKED_EQUAL = partial(equal_shares, View.RANKED)
+_RANKED_LEAVES_ONLY = partial(leaves_only, View.RANKED)
+
+BOTTOM_UP = Arm("bottom-up, Hc", CUMULATIVE_LEAVES_ONLY, BottomUp())
+BOTTOM_UP_RANKED = Arm("bottom-up, Hg", _RANKED_LEAVES_ONLY, BottomUp())
+KUO_RANKED = Arm("Hg with matching (Kuo)", _RANKED_EQUAL, Matching())
+POSTERIOR = Arm("posterior, equal shares", CUMULATIVE_EQUAL, Posterior())
+POSTERIOR_LEAF_HEAVY = Arm("posterior, leaf-heavy", CUMULATIVE_LEAF_HEAVY, Posterior())
+POSTERIOR_LEAVES = Arm("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, Posterior())
+POSTERIOR_RANKED = Arm("posterior, Hg, leaves only", _RANKED_LEAVES_ONLY, Posterior())
+ARMS = (
+    BOTTOM_UP,
+    BOTTOM_UP_RANKED,
+    KUO,
+    KUO_RANKED,
+    TWO_STAGE,
+    LEAF_HEAVY,
+    M_C_REGIONS,
+    POSTERIOR,
+    POSTERIOR_LEAF_HEAVY,
+    POSTERIOR_LEAVES,
+    POSTERIOR_RANKED,
+    # Views chosen region by region go here, an arm a line.
+)
+
+RANKED_GROUPS = 10_000_000
+"""No level is measured as more ranked sizes than this: a number per group, level and step takes gigabytes."""
+
+TAILS = (10, 100, 1_000)
+"""Public sizes s, of which those below K are used: the number of groups larger than s is compared."""
+
+QUANTILES = {"median": Fraction(1, 2), "quantile_90": Fraction(9, 10), "quantile_99": Fraction(99, 100)}
+
+
+def measure(trial: Trial) -> Record:
+    """Measure as `release_record` does, with relative errors of tails and means and absolute ones of quantiles.
+
+    In "levels" besides, means over a level's regions: "tail_<s>" for s of `TAILS` below K and "mean_size", relative;
+    "median", "quantile_90" and "quantile_99", in entities. Ranked sizes of too many groups are not drawn at all.
+    """
+    view, groups = trial.noise.view, trial.data.groups
+    if view is View.RANKED and groups > RANKED_GROUPS:
+        reason = f"{groups:,} ranked sizes per level are too many; {RANKED_GROUPS:,} are allowed, use another view"
+        return result_record(Result(Status.TOO_LARGE, reason)) | {"levels": {}}
+    result = released(trial)
+    return result_record(result) | {"levels": errors_by_level(trial.truth, result) | _statistics(trial, result)}
+
+
+def _statistics(trial: Trial, result: Result) -> dict[str, list[float]]:
+    truth, answer = trial.truth, result.answer
+    if answer is None or result.status not in ANSWERED:
+        return {}
+    errors = {f"tail_{s}": metrics.tail_error(truth, answer, s) for s in TAILS if s < truth.max_size}
+    errors["mean_size"] = metrics.mean_size_error(truth, answer)
+    errors |= {name: metrics.quantile_error(truth, answer, part) for name, part in QUANTILES.items()}
+    return {name: metrics.level_means(truth, per_region) for name, per_region in errors.items()}
+
+
+METRICS = {
+    "emd": "EMD (entities), log",
+    "l1": "L1 of a level (groups), log",
+    "tail_10": "groups above 10, relative, log",
+    "tail_100": "groups above 100, relative, log",
+    "mean_size": "mean size, relative, log",
+    "median": "median (entities), log",
+    "quantile_99": "99 % quantile (entities), log",
+}
+"""What is drawn; the earth mover's distance for every epsilon, the others for the largest."""
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a column per data set: errors by arm with a mark per level, EMD at every epsilon, then other errors."""
+    errors = {metric: level_errors(frame, metric) for metric in METRICS}
+    names, epsilons = errors["emd"].values_of("data"), sorted(errors["emd"].values_of("epsilon"), reverse=True)
+    rows = [("emd", epsilon) for epsilon in epsilons] + [(metric, epsilons[0]) for metric in METRICS if metric != "emd"]
+    labels = [arm.label for arm in ARMS]
+    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 1)
+    grid = figure.subplots(len(rows), len(names), squeeze=False)
+    for column, name in enumerate(names):
+        for row, (metric, epsilon) in enumerate(rows):
+            axes, part = grid[row][column], errors[metric].where(data=name, epsilon=epsilon)
+            title = f"{wrapped(name, 24)}\n" if row == 0 else ""
+            if any(each.mean for each in part):
+                draw_by_arm(axes, part, labels, labelled=column == 0)
+            else:
+                axes.set_yticks(range(len(labels)), labels if column == 0 else [""] * len(labels))
+                axes.set_xticks([])
+                axes.text(0.5, 0.5, "no errors above 0", ha="center", transform=axes.transAxes)
+            finish(axes, METRICS[metric], "", f"{title}epsilon {epsilon:g}")
+    legend_below(figure, grid[0], 4)
+    head(
+        figure,
+        "X2: every release at equal total epsilon, by arm and level; bars: two standard errors, means of 0 absent",
+    )
+    return figure
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge the posterior releases against those of the same view and shares, and whether one arm is nowhere beaten."""
+    errors = level_errors(frame, "emd")
+    claims = (
+        ("the posterior at equal shares has a smaller EMD than Kuo's matching at every level", POSTERIOR, (KUO,)),
+        (
+            "the posterior of leaves by Hc has a smaller EMD than bottom-up at every level",
+            POSTERIOR_LEAVES,
+            (BOTTOM_UP,),
+        ),
+        (
+            "the posterior of leaves by Hg has a smaller EMD than bottom-up at every level",
+            POSTERIOR_RANKED,
+            (BOTTOM_UP_RANKED,),
+        ),
+        (
+            "the leaf-heavy posterior has a smaller EMD than both Kuo's matching and bottom-up at every level at once",
+            POSTERIOR_LEAF_HEAVY,
+            (KUO, BOTTOM_UP),
+        ),
+    )
+    below = [verdict for claim, ours, others in claims for verdict in _below(errors, claim, ours, others)]
+    return below + [verdict for arm in ARMS for verdict in _nowhere_beaten(errors, arm)]
+
+
+def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
+    """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
+    for data, epsilon in errors.values_of("data", "epsilon"):
+        part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True
+        for other in others:
+            pairs = [[part.one(arm=arm.label, level=i) for arm in (ours, other)] for i in range(part.n_levels)]
+            ratios = [_ratio(*pair) for pair in pairs]
+            complete &= None not in ratios
+            judged += [smaller(*pair) for pair in pairs]
+            words.append(f"over {other.label}: x {' / '.join(f'{ratio:.3g}' for ratio in ratios if ratio is not None)}")
+        if complete:
+            found = f"EMD by level, root first, {'; '.join(words)}"
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", worst(judged), found)
+
+
+def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
+    """Judge whether no other arm is nearer to the truth than this one, over all data sets, epsilons and levels."""
+    places = errors.values_of("data", "epsilon", "level")
+    judged, largest = [], []
+    for data, epsilon, level in places:
+        part = errors.where(data=data, epsilon=epsilon, level=level)
+        mine, others = part.one(arm=arm.label), [row for row in part if row.arm != arm.label]
+        judged.append(smaller(mine, *others))
+        where = f"{data}, epsilon {epsilon:g}, {level_name(level, errors.where(data=data).n_levels)}"
+        ratios = [(ratio, f"{where}: {row.arm}") for row in others if (ratio := _ratio(mine, row)) is not None]
+        largest += [max(ratios)] if ratios else []
+    if largest:
+        ratio, where = max(largest)
+        beaten = sum(each.finding is Finding.FAILS for each in judged)
+        words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {ratio:.3g} ({where})"
+        if len(largest) < len(places):
+            words += f"; nothing to compare at {len(places) - len(largest)} places"
+        yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
+
+
+def _ratio(this: LevelError | None, other: LevelError | None) -> float | None:
+    """Divide a mean error by another over the replicates that both have; None for no such, infinity over 0."""
+    shared = this.values.keys() & other.values.keys() if this and other else ()
+    if this is None or other is None or not shared:
+        return None
+    ours, theirs = (sum(each.values[replicate] for replicate in shared) for each in (this, other))
+    return ours / theirs if theirs else 1.0 if not ours else float("inf")
+
+
+_NOTE = "census2000_race: people of a race per block group of 2000, nation / 51 states, K = 25,000"
+
+
+def _race(race: str, name: str) -> DataSet:
+    """Load states and their block groups by people of a race; block groups without any have size 0."""
+    load = partial(census2000_race, race, "states", max_size=25_000)
+    return DataSet(f"{name} by block group", load, (1, 51), 25_000, 193_585, True, _NOTE)
+
+
+WHITE, BLACK, HAWAIIAN = _race("white", "White"), _race("black", "Black"), _race("nhpi", "Hawaiian")
+
+OWN_SEED = 20_260
+"""Of the generated census: of this experiment alone."""
+
+_CENSUS = partial(generated_census, regions="counties", groups=CENSUS_GROUPS, seed=OWN_SEED)
+CENSUS_1_000, CENSUS_10_000 = (
+    _CENSUS(f"Census, generated for X2, K = {k:,}", max_size=k, note=f"census_like with a seed of its own, K = {k:,}")
+    for k in (1_000, 10_000)
+)
+TAXI_REAL = replace(KUO_TAXI, fallback=TAXI)
+
+_ALL = Scale(
+    (TAXI_REAL, CENSUS_1_000, FLIGHTS, WHITE, BLACK, HAWAIIAN, CENSUS_10_000),
+    (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
+    replicates=30,
+    time_limit=3_600,
+)
+
+EXPERIMENT = Experiment(
+    id="X2",
+    title="Every release",
+    part="beyond the papers",
+    question="Which release is nearest to the truth at the same total epsilon, and is one of them nowhere beaten?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), replicates=2, time_limit=60),
+        Profile.QUICK: replace(
+            _ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),), replicates=5, time_limit=60
+        ),
+        Profile.PAPER: _ALL,
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=measure,
+    seed="X2: every release, first used in this experiment",
+)
