@@ -4,6 +4,7 @@ from pgsr.intervals.band import Band, band
 from pgsr.intervals.bootstrap import FORMS, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
 from pgsr.intervals.statistics import (
+    SPELLINGS,
     Count,
     Counts,
     Cumulative,
@@ -21,6 +22,7 @@ from pgsr.intervals.value import Intervals
 
 __all__ = [
     "FORMS",
+    "SPELLINGS",
     "Band",
     "Bounds",
     "Count",

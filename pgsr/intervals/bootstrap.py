@@ -22,7 +22,8 @@ from pgsr.random import Seeded
 FORMS = ("basic", "percentile", "symmetric", "normal")
 """The forms of intervals."""
 
-DEFAULT_FORM = "basic"
+DEFAULT_FORM = "symmetric"
+"""The form whose measured coverage is nearest to what is asked, see `pgsr.intervals`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +80,10 @@ def intervals(
     """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
 
     The released counts are taken for the truth: the mechanism releases them again with research noise, with the same
-    views, epsilons and public totals. How far the replicates stray from the release tells how far the release has
-    strayed from the truth, as long as the mechanism does to the release what it did to the truth. That is approximate:
-    the coverage of each interval by itself is near `level` where counts are not small, and below it where the release
-    has smoothed away what the truth had, see docs/intervals.md. Only what was released is used, so it costs no privacy.
+    views, epsilons and public totals. How far the replicates stray from the release tells how far the release may have
+    strayed from the truth. That is approximate, and holds for each interval by itself: coverage falls short of `level`
+    where the release has smoothed away what the truth had; `pgsr.intervals` has measurements. Only what was released is
+    used, so it costs no privacy.
 
     Args:
         mechanism: that made the release.
