@@ -150,6 +150,20 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
         return truth, noise.measure(truth, Seeded("random"))
 
 
+@pytest.mark.parametrize(("totals", "free"), [("root", [0]), ("regions", [0, 1, 2])])
+def test_noise_on_public_totals_plays_no_part(totals, free):
+    """It is drawn, but it tells nothing, and is not counted among the cells that have to stay within their quantiles."""
+    measured = Geometric(View.CUMULATIVE, 1, totals=totals).measure(CountOfCounts(SMALL, [[0, 5], [2, 4]]), Seeded(3))
+    values = measured.matrix.copy()
+    values[free, -1] += 1_000
+    for kept, moved in zip(
+        *(band(m).bounds.cumulative for m in (measured, replace(measured, values=values))), strict=True
+    ):
+        np.testing.assert_array_equal(kept, moved)
+    n_cells = 6 - len(free)
+    assert band(measured).quantiles == noise_quantiles([Fraction(2), Fraction(2)], [1, n_cells - 1], Fraction(9, 10))
+
+
 def test_tightening_never_excludes_the_truth():
     rng = np.random.default_rng(5)
     for _ in range(scale(60, 2_000)):
