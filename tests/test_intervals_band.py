@@ -152,7 +152,7 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
 
 @pytest.mark.parametrize(("totals", "free"), [("root", [0]), ("regions", [0, 1, 2])])
 def test_noise_on_public_totals_plays_no_part(totals, free):
-    """It is drawn, but it tells nothing, and is not counted among the cells that have to stay within their quantiles."""
+    """It is drawn, but it tells nothing, and is no cell that has to stay within its quantile."""
     measured = Geometric(View.CUMULATIVE, 1, totals=totals).measure(CountOfCounts(SMALL, [[0, 5], [2, 4]]), Seeded(3))
     values = measured.matrix.copy()
     values[free, -1] += 1_000

@@ -29,7 +29,7 @@ FINAL_TABLE
 It falls short for means and Gini coefficients of regions whose numbers of groups are estimated (M_H, M_c^dp): their
 post-processing smooths away what the truth had, and a replicate cannot lose what the release has lost already.
 
-Files: `statistics` what intervals are of; `band`, `noise_quantiles`, `tightening`, `bounds` the band; `bootstrap`;
+Files: `statistics` what intervals are of, `spelling` the same as text; `band`, `noise_quantiles`, `tightening`, `bounds` the band; `bootstrap`;
 `value` the intervals themselves, `figure` how they are drawn.
 
     >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
@@ -45,8 +45,8 @@ Files: `statistics` what intervals are of; `band`, `noise_quantiles`, `tightenin
 from pgsr.intervals.band import Band, band
 from pgsr.intervals.bootstrap import FORMS, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
+from pgsr.intervals.spelling import SPELLINGS, statistic_of
 from pgsr.intervals.statistics import (
-    SPELLINGS,
     Count,
     Counts,
     Cumulative,
@@ -58,7 +58,6 @@ from pgsr.intervals.statistics import (
     Share,
     Statistic,
     Tail,
-    statistic_of,
 )
 from pgsr.intervals.value import Intervals
 

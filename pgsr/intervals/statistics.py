@@ -6,7 +6,7 @@ without groups has mean, quantiles, share and Gini coefficient 0, by convention.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from pgsr.checks import require_kind
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.intervals.bounds import Bounds, Pair
-from pgsr.region_ids import path_of_id, region_id
+from pgsr.region_ids import region_id
 from pgsr.views import cumulative
 
 
@@ -35,7 +35,7 @@ class Statistic(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The text that `statistic_of` reads, such as "tail:100"."""
+        """The text that `pgsr.intervals.statistic_of` reads, such as "tail:100"."""
 
     @abstractmethod
     def of(self, counts: np.ndarray) -> np.ndarray:
@@ -414,46 +414,6 @@ class Difference(Statistic):
             raise ArgumentError(f"{self.name}: give the index of the other region, or ask through intervals(...)")
         return values[..., place : place + 1, :] if self.by_size else values[..., place : place + 1]
 
-
-def statistic_of(text: str) -> Statistic:
-    """Read a statistic from text.
-
-    These are count and cumulative (of all sizes), count:5, cumulative:5, tail:100, mean, quantile:0.5, gini and
-    share:1..3; each may be followed by " minus " and the id of another region.
-
-    Raises:
-        ArgumentError: no statistic is written so.
-
-    Example:
-        >>> statistic_of("tail:100"), statistic_of("mean minus US/GA")
-        (Tail(size=100), Difference(statistic=MeanSize(), other=('US', 'GA')))
-    """
-    first, minus, other = text.partition(" minus ")
-    if minus:
-        return Difference(statistic_of(first), path_of_id(other))
-    name, _, value = text.partition(":")
-    try:
-        if not value and name in _PLAIN:
-            return _PLAIN[name]()
-        if name in _SIZED:
-            return _SIZED[name](int(value))
-        if name == "quantile":
-            return Quantile(value)
-        if name == "share":
-            low, _, high = value.partition("..")
-            return Share(int(low), int(high))
-    except ValueError:  # what follows the colon is no number
-        pass
-    raise ArgumentError(f"{text!r} is no statistic; write {SPELLINGS}")
-
-
-SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, quantile:0.5, gini or share:1..3"
-"""The texts of statistics, by example."""
-
-_PLAIN: dict[str, type[Statistic]] = {
-    "count": Counts, "cumulative": CumulativeCounts, "mean": MeanSize, "gini": Gini
-}  # fmt: skip
-_SIZED: dict[str, Callable[[int], Statistic]] = {"count": Count, "cumulative": Cumulative, "tail": Tail}
 
 _FINEST = 10**6
 """Largest denominator of the p of a quantile."""
