@@ -7,6 +7,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
 from pgsr import PgsrError, View
 from pgsr.budget import exact
@@ -14,6 +15,7 @@ from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
+from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.engine import from_file, runner
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
@@ -136,6 +138,23 @@ def bench_release(
     """Release and check made entity tables, end to end: seconds and memory of every step."""
     writable(out)
     release_run.main(_console(), out, rows, regions, max_size, keep)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
+def coverage(
+    seed: Annotated[list[int] | None, typer.Option(help="Of a population (repeat it).")] = None,
+    releases: Annotated[int, typer.Option(help="Of every population by every mechanism.", min=1)] = 60,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    out: Annotated[Path, typer.Option(help="Folder for the table (CSV).")] = Path("results/coverage"),
+) -> None:
+    """Measure how often intervals of 90 % hold the truth, by mechanism, form, statistic and level."""
+    writable(out)
+    asked = Coverage(tuple(seed or [11]), releases, replicates)
+    with Progress(console=_console(), transient=True) as bar:
+        task = bar.add_task("releasing")
+        found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
+    found.to_csv(out / "coverage.csv", index=False)
+    _console().print(f"table  {out / 'coverage.csv'}", highlight=False)
 
 
 @app.command(

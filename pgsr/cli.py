@@ -14,11 +14,14 @@ from rich.table import Table
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
 from pgsr.help import examples
+from pgsr.intervals import SPELLINGS
 from pgsr.ledger.command import app as ledger_app
 from pgsr.release.key_command import app as keys
 from pgsr.synthesis.command import EPILOG, synthesize
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pgsr.release import Release, Report
 
 app = typer.Typer(
@@ -46,6 +49,7 @@ SomeConfigArgument = Annotated[
         ("pgsr selftest release.toml", "whether the noise is right on this machine"),
         ("pgsr release release.toml", "charges the ledger and writes the folder"),
         ("pgsr check release", "what anybody can do with the folder"),
+        ("pgsr intervals release", "how far its counts may be from the truth"),
         after="Exit codes: 0 done, 1 a check failed, 2 refused (one sentence on stderr), 130 interrupted.",
     )
 )
@@ -179,6 +183,62 @@ def check(
 
 @app.command(
     epilog=examples(
+        ("pgsr intervals release --statistic tail:100", "how many groups are larger than 100, by the bootstrap"),
+        ("pgsr intervals release --kind band --statistic cumulative --output band.csv", "bounds of everything at once"),
+        ("pgsr intervals release --statistic mean --statistic gini --region US/GA", "two statistics of one region"),
+    )
+)
+def intervals(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, as it was published.")],
+    statistic: Annotated[list[str] | None, typer.Option(help=f"One or several of {SPELLINGS}.")] = None,
+    kind: Annotated[
+        str, typer.Option(help="bootstrap: each interval by itself, approximate. band: all at once, guaranteed.")
+    ] = "bootstrap",
+    level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
+    replicates: Annotated[int, typer.Option(help="Releases of the bootstrap.")] = 200,
+    seed: Annotated[str, typer.Option(help="Of the bootstrap's research noise.")] = "intervals",
+    region: Annotated[str | None, typer.Option(help="Id of one region, such as US/GA; else all.")] = None,
+    output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
+) -> None:
+    """Say how far released counts may be from the truth, from the folder alone. Costs no privacy."""
+    import pandas as pd
+
+    from pgsr.intervals import band, replicate, statistic_of
+    from pgsr.intervals.value import exact_level
+    from pgsr.region_ids import path_of_id
+    from pgsr.release import ConfigError, read_release
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.running.progress import Stages
+
+    if kind not in ("bootstrap", "band"):
+        raise ConfigError(f"--kind is {kind!r}; write bootstrap or band")
+    if output is not None and output.exists():
+        raise ConfigError(f"{output} exists; name a file that does not")
+    if output is not None and output.resolve().parent == folder.resolve():
+        raise ConfigError(f"{output} would lie in the release, which has no such file; name another place")
+    asked, wanted = [statistic_of(text) for text in statistic or ["mean"]], exact_level(level)
+    published, console = read_release(folder), _console()
+    place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
+    if kind == "band":
+        bounds = band(published.measurement, wanted)
+        found = [bounds.intervals(each, published.counts) for each in asked]
+    else:
+        with Stages(console) as stages:
+            stages(SIMULATING)
+            drawn = replicate(published.mechanism, published.counts, asked, replicates, seed, progress=stages.part)
+        found = [each.intervals(wanted) for each in drawn]
+    frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
+    if not published.secure:
+        console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
+    if output is not None:
+        frame.to_csv(output, index=False)
+        console.print(f"intervals  {output}", highlight=False, soft_wrap=True)
+        return
+    _show_intervals(frame, f"{float(100 * wanted):.4g} % intervals, {kind}")
+
+
+@app.command(
+    epilog=examples(
         ("pgsr selftest release.toml", "at the scales of a configuration"),
         ("pgsr selftest --epsilon 1/2 --sensitivity 2 --levels 3", "at the scale 12"),
     )
@@ -285,6 +345,22 @@ def _show(report: "Report", title: str) -> None:
     passed, undecided = (sum(f.outcome == outcome for f in report.findings) for outcome in ("passed", "open"))
     more = f", {undecided} cannot be told from the folder" if undecided else ""
     console.print(f"{passed} of {len(report.findings)} checks passed{more}", highlight=False)
+
+
+MOST_ROWS = 40
+"""Rows of intervals that are printed; `--output` writes all."""
+
+
+def _show_intervals(frame: "pd.DataFrame", title: str) -> None:
+    table = Table(title=title)
+    for name in frame.columns:
+        table.add_column(name, justify="left" if name in ("region_id", "statistic") else "right", overflow="fold")
+    for row in frame.head(MOST_ROWS).itertuples(index=False):
+        table.add_row(*(_plain(value) if isinstance(value, str) else f"{value:,.6g}" for value in row))
+    _console().print(table)
+    if len(frame) > MOST_ROWS:
+        text = f"and {len(frame) - MOST_ROWS:,} rows more; write all with --output"
+        _console().print(text, highlight=False)
 
 
 def _unexpected(error: Exception) -> str:

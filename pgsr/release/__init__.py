@@ -9,7 +9,8 @@
 | `running`                                        | what a run needs of the machine, and says to its operator      |
 | `terms`                                          | the public terms, and the mechanism and noise that follow      |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
-| `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data      |
+| `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data;     |
+|                                                  | `read_release`: the folder as values                           |
 | `outline`, `forecast`, `selftest`, `key_command` | what comes before: what would be released, with which errors,  |
 |                                                  | whether the sampler is right, and the publisher's keys         |
 | `errors`                                         | what is raised                                                 |
@@ -65,7 +66,7 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
-from pgsr.release.checking import Finding, Outcome, Report, check
+from pgsr.release.checking import Finding, Outcome, Published, Report, check, read_release
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
@@ -87,6 +88,7 @@ __all__ = [
     "ManifestError",
     "Outcome",
     "Outline",
+    "Published",
     "Release",
     "ReleaseConfig",
     "ReleaseError",
@@ -101,5 +103,6 @@ __all__ = [
     "new_key",
     "outline",
     "publish",
+    "read_release",
     "selftest",
 ]

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.measurement import Totals
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement, Totals
+from pgsr.mechanism import Mechanism
 from pgsr.method import Result
 from pgsr.release import noise_law
 from pgsr.release.errors import ReleaseError
@@ -103,6 +105,54 @@ def check(
     Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
     """
     return _Folder(Path(folder), digest, key, ignore).report(progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A release as it was read from its folder.
+
+    Attributes:
+        terms: of the release.
+        secure: whether it claims to be private; False for a rehearsal.
+        measurement: the noisy values.
+        counts: what was released.
+    """
+
+    terms: Terms
+    secure: bool
+    measurement: Measurement
+    counts: CountOfCounts
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that made it."""
+        return self.terms.mechanism(self.counts.hierarchy.n_levels)
+
+
+def read_release(folder: str | Path) -> Published:
+    """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
+
+    Raises:
+        ReleaseError: the folder is no release, or its files contradict its manifest.
+
+    Example:
+        >>> read_release("no such folder")
+        Traceback (most recent call last):
+        pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
+    """
+    found = _Folder(Path(folder), None, None)
+    for name, step in found.steps():
+        if name in _READING:
+            finding = found.find(name, step)
+            if not finding.passed:
+                raise ReleaseError(finding.sentence)
+    known = found.known
+    return Published(known["terms"], known["secure"], known["measurement"], known["counts"].counts())
+
+
+_READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
+            "consistency")  # fmt: skip
+"""The steps of `check` that reading takes."""
 
 
 class _SkippedError(Exception):

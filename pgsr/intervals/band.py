@@ -1,0 +1,183 @@
+"""The band: bounds of all counts at once that hold with a stated probability, whatever the data are."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pgsr import memory
+from pgsr.budget import Number
+from pgsr.checks import require_kind
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
+from pgsr.intervals.bounds import Bounds, Pair
+from pgsr.intervals.noise_quantiles import noise_quantiles
+from pgsr.intervals.statistics import Statistic
+from pgsr.intervals.tightening import tightened
+from pgsr.intervals.value import Intervals, exact_level
+from pgsr.measurement import Measurement, Totals
+from pgsr.views import View
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The bounds of all counts of all regions: with probability `level` or more, all of them hold at once.
+
+    Attributes:
+        hierarchy: the regions.
+        level: the probability, over the noise; it needs no assumption about the data.
+        quantiles: what the noise of each level of the hierarchy stays within, root first; None where none was drawn.
+        bounds: of counts and of cumulative counts, shape (regions, K + 1).
+    """
+
+    hierarchy: Hierarchy
+    level: Fraction
+    quantiles: tuple[int | None, ...]
+    bounds: Bounds
+
+    @property
+    def lower(self) -> np.ndarray:
+        """The lower bounds of cumulative counts; shape (regions, K + 1), int64."""
+        return self.bounds.cumulative[0]
+
+    @property
+    def upper(self) -> np.ndarray:
+        """The upper bounds of cumulative counts; shape (regions, K + 1), int64."""
+        return self.bounds.cumulative[1]
+
+    def of(self, statistic: Statistic) -> Pair:
+        """Bound a statistic of every region; shape (regions,), or (regions, K + 1) where it is by size.
+
+        Raises:
+            ArgumentError: the statistic speaks of sizes above K.
+            ProblemError: bounds of counts give none of this statistic.
+        """
+        require_kind(statistic, Statistic, "the statistic", "give one such as Tail(100)")
+        statistic.check(self.lower.shape[1] - 1)
+        return statistic.placed(self.hierarchy).within(self.bounds)
+
+    def intervals(self, statistic: Statistic, released: CountOfCounts) -> Intervals:
+        """Put the released value of a statistic beside its bounds.
+
+        Raises:
+            ArgumentError, ProblemError: as `of`.
+        """
+        low, high = self.of(statistic)
+        placed = statistic.placed(self.hierarchy)
+        return Intervals(self.hierarchy, placed, self.level, low, placed.of(released.counts), high, "band")
+
+    def __repr__(self) -> str:
+        quantiles = " / ".join("-" if q is None else f"{q:,}" for q in self.quantiles)
+        return f"Band(level={self.level}, {self.hierarchy!r}, noise within {quantiles})"
+
+
+def band(measurement: Measurement, level: Number = "0.9") -> Band:
+    """Bound all counts by a measurement alone, so that all bounds hold at once with probability `level` or more.
+
+    With y the noisy values and q the quantiles of `noise_quantiles`, the exact values lie in [y - q, y + q] with
+    probability `level`. These bounds are narrowed by what holds of all counts: they are not negative, add up over sizes
+    and over regions, and have their public totals. Whatever the truth is, it stays inside if it was inside before.
+
+    Ranked sizes y[i] in [l[i], u[i]] bound cumulative counts: c[s] is the number of i with h[i] <= s, so at least the
+    number of i with u[i] <= s and at most that with l[i] <= s.
+
+    Args:
+        measurement: of any view, with public numbers of groups of the root or of all regions.
+        level: above 0 and below 1.
+
+    Raises:
+        ProblemError: numbers of groups are noisy; or the noise has left the quantiles, which has a probability of less
+            than 1 - level.
+        TooLargeError, MemoryNeededError: the table is too large.
+
+    Complexity: O(regions x sizes) time per sweep and memory, at most 20 sweeps.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
+        >>> found = band(Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo")), level="0.9")
+        >>> found
+        Band(level=9/10, Hierarchy(3 regions, levels 1 / 2), noise within 7 / 8)
+        >>> found.lower[0], found.upper[0]
+        (array([  0, 160, 240]), array([  7, 174, 240]))
+
+    Shown by `tests/test_intervals_band.py::test_the_exact_coverage_is_at_least_the_level`.
+    """
+    require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
+    wanted = exact_level(level)
+    if measurement.public is Totals.NOISY:
+        raise ProblemError(
+            "a band needs public numbers of groups, and those of this measurement are noisy; use the bootstrap"
+        )
+    tree, max_size = measurement.hierarchy, measurement.max_size
+    if measurement.root_total * max(tree.n_regions, max_size + 2) >= LARGEST_TOTAL:
+        raise TooLargeError(
+            f"a band of {measurement.root_total:,} groups in {tree.n_regions:,} regions and {max_size + 1:,} sizes "
+            "would not fit into 64 bits; give fewer regions or sizes"
+        )
+    memory.require(96 * tree.n_regions * (max_size + 1), "a band")
+    quantiles = _quantiles(measurement, wanted)
+    found = tightened(tree, _raw(measurement, quantiles))
+    if found is None:
+        raise ProblemError(
+            f"no counts lie within noise of {float(wanted):.3g} probability around these values, so this is one of the "
+            "rare measurements with more noise; ask for a level nearer to 1"
+        )
+    return Band(tree, wanted, quantiles, found)
+
+
+def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, ...]:
+    tree = measurement.hierarchy
+    scales = [measurement.noise_scale(place) for place in range(tree.n_levels)]
+    known = [(place, scale) for place, scale in enumerate(scales) if scale is not None]
+    cells = [_cells(measurement, place) for place, _ in known]
+    found = iter(noise_quantiles([scale for _, scale in known], cells, level))
+    return tuple(None if scale is None else next(found) for scale in scales)
+
+
+def _cells(measurement: Measurement, level: int) -> int:
+    """Count the noisy values of a level that bound something: not those of totals that are public."""
+    regions = _measured_of(measurement, level)
+    view = measurement.view_of(level)
+    if view is View.RANKED:
+        return sum(len(measurement.values[region]) for region in regions)
+    known = int((regions < len(measurement.totals)).sum()) if view is View.CUMULATIVE else 0
+    return len(regions) * (measurement.max_size + 1) - known
+
+
+def _raw(measurement: Measurement, quantiles: tuple[int | None, ...]) -> Bounds:
+    """Make the bounds that noise within these quantiles leaves, with public totals."""
+    shape = (measurement.hierarchy.n_regions, measurement.max_size + 1)
+    totals = np.full(shape[0], measurement.root_total, np.int64)
+    totals[: len(measurement.totals)] = measurement.totals
+    x_low, c_low = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    x_high, c_high = np.repeat(totals[:, None], shape[1], axis=1), np.repeat(totals[:, None], shape[1], axis=1)
+    c_low[: len(measurement.totals), -1] = measurement.totals
+    for level, quantile in enumerate(quantiles):
+        if quantile is None:
+            continue
+        view = measurement.view_of(level)
+        for region in _measured_of(measurement, level):
+            values = measurement.values[region]
+            low, high = values - quantile, values + quantile
+            if view is View.COUNTS:
+                x_low[region], x_high[region] = np.maximum(x_low[region], low), np.minimum(x_high[region], high)
+                continue
+            if view is View.RANKED:  # larger sizes are fewer groups up to a size
+                low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])
+                low, high = (_sizes_at_most(side, measurement.max_size) for side in (high, low))
+            kept = slice(0, shape[1] - int(region < len(measurement.totals)))  # a public total has no noise
+            c_low[region, kept] = np.maximum(c_low[region, kept], low[kept])
+            c_high[region, kept] = np.minimum(c_high[region, kept], high[kept])
+    return Bounds((x_low, x_high), (c_low, c_high))
+
+
+def _measured_of(measurement: Measurement, level: int) -> np.ndarray:
+    here = measurement.hierarchy.level(level)
+    return here.start + np.flatnonzero(measurement.measured[here])
+
+
+def _sizes_at_most(sizes: np.ndarray, max_size: int) -> np.ndarray:
+    """The number of sizes that are at most s, for every s; sizes above K count as K, shape (K + 1,)."""
+    return np.cumsum(np.bincount(np.clip(sizes, 0, max_size), minlength=max_size + 1))

@@ -1,0 +1,202 @@
+"""The parametric bootstrap: noise and post-process the release once more, many times, and see how far it strays."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from pgsr import memory
+from pgsr.budget import Number
+from pgsr.checks import require_kind
+from pgsr.errors import ArgumentError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+from pgsr.intervals.statistics import Statistic
+from pgsr.intervals.value import Intervals, exact_level
+from pgsr.measurement import Totals
+from pgsr.mechanism import Mechanism
+from pgsr.method import Result
+from pgsr.random import Seeded
+
+FORMS = ("basic", "percentile", "symmetric", "normal")
+"""The forms of intervals."""
+
+DEFAULT_FORM = "symmetric"
+"""The form whose measured coverage is nearest to what is asked, see `pgsr.intervals`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """The values of a statistic on a release and on its replicates.
+
+    Attributes:
+        hierarchy: the regions.
+        statistic: what was computed.
+        estimate: on the release; shape (regions,), or (regions, K + 1) for statistics by size.
+        values: on the replicates; shape (replicates, ...).
+        possible: the smallest and the largest value that there can be.
+    """
+
+    hierarchy: Hierarchy
+    statistic: Statistic
+    estimate: np.ndarray
+    values: np.ndarray
+    possible: tuple[float, float]
+
+    def intervals(self, level: Number = "0.9", form: str = DEFAULT_FORM) -> Intervals:
+        """Form intervals, clipped to what is possible; whole numbers are rounded outward.
+
+        With t the estimate, t* its replicates, alpha = 1 - level and Q the quantiles of the replicates:
+
+            basic       [2 t - Q(1 - alpha / 2), 2 t - Q(alpha / 2)]
+            percentile  [Q(alpha / 2), Q(1 - alpha / 2)]
+            symmetric   t -+ the level-quantile of |t* - t|
+            normal      t - b -+ z(1 - alpha / 2) s,  with bias b = mean(t*) - t and s the standard deviation of t*.
+
+        Raises:
+            ArgumentError: the form is unknown, or the level is no probability.
+        """
+        wanted = exact_level(level)
+        if form not in FORMS:
+            raise ArgumentError(f"the form {form!r} is unknown; write one of {', '.join(FORMS)}")
+        low, high = _FORMS[form](self.estimate, self.values, float(wanted))
+        low, high = (np.clip(side, *self.possible) for side in (low, high))
+        if self.statistic.whole:
+            low, high = _whole(np.floor(low)), _whole(np.ceil(high))
+        return Intervals(self.hierarchy, self.statistic, wanted, low, self.estimate, high, f"{form} bootstrap")
+
+
+def intervals(
+    mechanism: Mechanism,
+    released: Result | CountOfCounts,
+    statistic: Statistic,
+    level: Number = "0.9",
+    replicates: int = 200,
+    seed: str | int = "intervals",
+    form: str = DEFAULT_FORM,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Intervals:
+    """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
+
+    The released counts are taken for the truth: the mechanism releases them again with research noise, with the same
+    views, epsilons and public totals. How far the replicates stray from the release tells how far the release may have
+    strayed from the truth. That is approximate, and holds for each interval by itself: coverage falls short of `level`
+    where the release has smoothed away what the truth had; `pgsr.intervals` has measurements. Only what was released is
+    used, so it costs no privacy.
+
+    Args:
+        mechanism: that made the release.
+        released: what it released.
+        statistic: of every region.
+        level: above 0 and below 1.
+        replicates: releases to make, 20 at least.
+        seed: of the research noise.
+        form: how intervals are formed, see `Replicates.intervals`.
+        progress: whether to show a progress bar; or what is told how many of how many replicates are done.
+
+    Raises:
+        ArgumentError: an argument is none of these.
+        CountError: the result is no valid release.
+        MemoryNeededError: the replicates do not fit.
+
+    Complexity: `replicates` releases; memory replicates x regions, times sizes for a statistic by size.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, View
+        >>> from pgsr.algorithms import Matching
+        >>> from pgsr.intervals import Tail
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
+        >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
+        >>> released = mechanism.release(truth, Seeded("demo"))
+        >>> found = intervals(mechanism, released, Tail(1), replicates=50)
+        >>> bool((found.lower <= found.upper).all())
+        True
+    """
+    return replicate(mechanism, released, [statistic], replicates, seed, progress)[0].intervals(level, form)
+
+
+def replicate(
+    mechanism: Mechanism,
+    released: Result | CountOfCounts,
+    statistics: Sequence[Statistic],
+    replicates: int = 200,
+    seed: str | int = "intervals",
+    progress: bool | Callable[[int, int], None] = False,
+) -> list[Replicates]:
+    """Release a release again, many times, and compute statistics of every replicate; arguments as in `intervals`."""
+    require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
+    require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 20:
+        raise ArgumentError(f"replicates={replicates!r}; give a whole number from 20 up, 200 is usual")
+    counts = _as_truth(mechanism, released.estimate.counts() if isinstance(released, Result) else released)
+    tree, shape = counts.hierarchy, (counts.hierarchy.n_regions, counts.max_size + 1)
+    for statistic in statistics:
+        require_kind(statistic, Statistic, "the statistic", "give one such as Tail(100)")
+        statistic.check(counts.max_size)
+    placed = [statistic.placed(tree) for statistic in statistics]
+    n_values = sum(shape[0] * (shape[1] if statistic.by_size else 1) for statistic in placed)
+    memory.require(8 * ((replicates + 8) * n_values + 4 * shape[0] * shape[1]), f"{replicates} replicates")
+    estimates = [statistic.of(counts.counts) for statistic in placed]
+    values = [np.empty((replicates, *estimate.shape), estimate.dtype) for estimate in estimates]
+    source_key = f"replicates of a release: {seed}"  # another stream than that of a release with the same seed
+    for place in _told(replicates, progress):
+        again = mechanism.release(counts, Seeded(source_key, place)).estimate.counts().counts
+        for statistic, rows in zip(placed, values, strict=True):
+            rows[place] = statistic.of(again)
+    n_groups = np.inf if mechanism.noise.totals is Totals.NOISY else float(counts.totals[0])
+    return [
+        Replicates(tree, statistic, estimate, rows, statistic.possible(n_groups, counts.max_size))
+        for statistic, estimate, rows in zip(placed, estimates, values, strict=True)
+    ]
+
+
+def _as_truth(mechanism: Mechanism, counts: CountOfCounts) -> CountOfCounts:
+    """Give the released counts the public facts that the mechanism's noise step asks of a truth."""
+    private = mechanism.noise.totals is Totals.NOISY
+    table = counts.counts
+    return CountOfCounts(
+        counts.hierarchy, table, "replicate", max_quantity=mechanism.noise.max_quantity, private_groups=private
+    )
+
+
+def _told(n: int, progress: bool | Callable[[int, int], None]):
+    """Count to n, with a bar or a call."""
+    if progress is True:
+        from rich.progress import track
+
+        yield from track(range(n), "releasing again")
+        return
+    for place in range(n):
+        if callable(progress):
+            progress(place, n)
+        yield place
+
+
+def _basic(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    low, high = _percentile(estimate, values, level)
+    return 2 * estimate - high, 2 * estimate - low
+
+
+def _percentile(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    del estimate
+    tail = (1 - level) / 2  # order statistics, the outer ones where the quantile lies between two
+    return np.quantile(values, tail, axis=0, method="lower"), np.quantile(values, 1 - tail, axis=0, method="higher")
+
+
+def _symmetric(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    width = np.quantile(np.abs(values - estimate), level, axis=0, method="higher")
+    return estimate - width, estimate + width
+
+
+def _normal(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    middle = 2 * estimate - values.mean(axis=0)
+    width = NormalDist().inv_cdf((1 + level) / 2) * values.std(axis=0, ddof=1)
+    return middle - width, middle + width
+
+
+_FORMS = {"basic": _basic, "percentile": _percentile, "symmetric": _symmetric, "normal": _normal}
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.int64)

@@ -1,0 +1,256 @@
+"""The band: its quantiles, its exact coverage on small trees, and that tightening excludes nothing."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import mpmath
+import numpy as np
+import pytest
+from exact_law import noise_by
+from instances import random_tree, random_truth, scale
+from test_intervals_statistics import all_of
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr.intervals import Bounds, Difference, Gini, MeanSize, Tail, band
+from pgsr.intervals.noise_quantiles import noise_quantiles
+from pgsr.intervals.tightening import tightened
+from pgsr.measurement import Measurement
+
+SMALL = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+
+def chance_within(scale: Fraction, m: int) -> mpmath.mpf:
+    """P(|z| <= m), a sum over the law's masses to 60 digits."""
+    with mpmath.workdps(60):
+        a = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        return (1 - a) / (1 + a) * (1 + 2 * sum(a**k for k in range(1, m + 1)))
+
+
+def chance_of(scale: Fraction, z: int) -> float:
+    a = float(mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator))
+    return (1 - a) / (1 + a) * a ** abs(z)
+
+
+def test_quantiles_are_the_exact_laws():
+    """They reach the level, none can be lowered alone, and no other split found by search has a much smaller sum."""
+    rng = np.random.default_rng(1)
+    for _ in range(scale(20, 200)):
+        n = int(rng.integers(1, 4))
+        scales = [Fraction(int(rng.integers(1, 30)), int(rng.integers(1, 6))) for _ in range(n)]
+        cells = [int(rng.integers(1, 2_000)) for _ in range(n)]
+        level = Fraction(int(rng.integers(1, 100)), 100)
+        found = noise_quantiles(scales, cells, level)
+
+        def chance(quantiles, scales=scales, cells=cells):
+            return prod(chance_within(b, q) ** k for b, k, q in zip(scales, cells, quantiles, strict=True))
+
+        assert chance(found) >= float(level)
+        lowered = [[*found[:i], found[i] - 1, *found[i + 1 :]] for i in range(n) if found[i]]
+        assert all(chance(lower) < level.numerator / mpmath.mpf(level.denominator) for lower in lowered)
+
+
+def test_the_split_over_levels_is_near_the_best():
+    scales, cells = [Fraction(2), Fraction(2), Fraction(5)], [4, 40, 400]
+    found = noise_quantiles(scales, cells, Fraction(9, 10))
+    chances = [[float(chance_within(b, m)) ** n for m in range(80)] for b, n in zip(scales, cells, strict=True)]
+    best = min(sum(q) for q in product(range(80), repeat=3) if prod(chances[i][m] for i, m in enumerate(q)) >= 0.9)
+    assert sum(found) <= best + 1
+
+
+def with_values(measurement: Measurement, noise: list[int]) -> Measurement:
+    """The same measurement with noise added to its values, region by region; to public totals, too."""
+    left = iter(noise)
+    if isinstance(measurement.values, tuple):
+        return replace(
+            measurement, values=tuple(np.array([v + next(left) for v in row], np.int64) for row in measurement.values)
+        )
+    values = measurement.values.copy()
+    for region in np.flatnonzero(measurement.measured):
+        values[region] += [next(left) for _ in range(values.shape[1])]
+    return replace(measurement, values=values)
+
+
+def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
+    """What would be measured without noise."""
+    with noise_by(lambda law, values, stream: None):
+        return noise.measure(truth, Seeded("bare"))
+
+
+@pytest.mark.parametrize(
+    ("view", "counts", "shares", "totals"),
+    [
+        (View.CUMULATIVE, [[1, 2], [0, 1]], None, "regions"),
+        (View.CUMULATIVE, [[1, 0], [3, 2]], ("1/4", "3/4"), "regions"),
+        (View.COUNTS, [[2, 0], [1, 1]], ("0", "1"), "regions"),
+        (View.COUNTS, [[2, 1], [0, 1]], ("0", "1"), "root"),
+        (View.CUMULATIVE, [[1, 2], [0, 1]], ("0", "1"), "root"),
+        (View.RANKED, [[0, 1], [1, 1]], None, "regions"),
+    ],
+)
+def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
+    """Over all noise of a range that holds nearly all mass: P(truth inside) >= level, and always within the quantiles.
+
+    Where no counts fit the values the band says so, and that counts as not covered.
+    """
+    level = Fraction(7, 10)
+    truth = CountOfCounts(SMALL, counts)
+    noise = Geometric(view, epsilon=4, shares=shares, totals=totals)
+    exact = bare(truth, noise)
+    cells = [
+        (exact.noise_scale(int(SMALL.level_of[region])), int(SMALL.level_of[region]), known)
+        for region in np.flatnonzero(exact.measured)
+        for place in range(len(exact.values[region]))
+        for known in [view is View.CUMULATIVE and place == truth.max_size and region < len(exact.totals)]
+    ]
+    quantiles = band(exact, level).quantiles
+    widest = 2 if sum(not known for *_, known in cells) > 3 else 6
+    covered = within = 0.0
+    for drawn in product(*([0] if known else range(-widest, widest + 1) for *_, known in cells)):
+        chance = prod(1.0 if known else chance_of(b, z) for z, (b, _, known) in zip(drawn, cells, strict=True))
+        is_within = all(abs(z) <= quantiles[place] for z, (_, place, _) in zip(drawn, cells, strict=True))
+        try:
+            found = band(with_values(exact, list(drawn)), level)
+        except PgsrError:
+            assert not is_within
+            continue
+        inside = holds(found.bounds, truth.counts)
+        assert inside or not is_within
+        covered += chance * inside
+        within += chance * is_within
+    assert level <= within <= covered <= 1 + 1e-9
+
+
+def holds(bounds: Bounds, counts: np.ndarray) -> bool:
+    pairs = ((bounds.counts, counts), (bounds.cumulative, np.cumsum(counts, axis=1)))
+    return all(bool(((low <= values) & (values <= high)).all()) for (low, high), values in pairs)
+
+
+def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measurement]:
+    """A truth and a measurement of it whose noise stays within the quantiles of level 0.8, often at their edge."""
+    paths = [path for path in random_tree(rng).paths if rng.random() < 0.8 or len(path) == 1]
+    tree = Hierarchy.from_paths(paths, pad_ragged=True)
+    truth = random_truth(rng, tree, max_size=int(rng.integers(1, 7)))
+    totals = str(rng.choice(["root", "regions"]))
+    views = [View.COUNTS, View.CUMULATIVE] + [View.RANKED] * (totals == "regions")
+    view = tuple(views[rng.integers(len(views))] for _ in range(tree.n_levels))
+    shares = rng.integers(0, 3, tree.n_levels)
+    shares[rng.integers(tree.n_levels)] += 1
+    parts = [Fraction(int(share), int(shares.sum())) for share in shares]
+    noise = Geometric(view, epsilon=Fraction(int(rng.integers(1, 20)), 2), shares=parts, totals=totals)
+    quantiles = band(bare(truth, noise), "0.8").quantiles
+    scales = [bare(truth, noise).noise_scale(level) for level in range(tree.n_levels)]
+
+    def add(law, values, stream):
+        q = min(quantile for quantile, b in zip(quantiles, scales, strict=True) if b == law.scale)
+        values += np.clip(rng.integers(-2 * q, 2 * q + 1, len(values)), -q, q)
+
+    with noise_by(add):
+        return truth, noise.measure(truth, Seeded("random"))
+
+
+@pytest.mark.parametrize(("totals", "free"), [("root", [0]), ("regions", [0, 1, 2])])
+def test_noise_on_public_totals_plays_no_part(totals, free):
+    """It is drawn, but it tells nothing, and is no cell that has to stay within its quantile."""
+    measured = Geometric(View.CUMULATIVE, 1, totals=totals).measure(CountOfCounts(SMALL, [[0, 5], [2, 4]]), Seeded(3))
+    values = measured.matrix.copy()
+    values[free, -1] += 1_000
+    for kept, moved in zip(
+        *(band(m).bounds.cumulative for m in (measured, replace(measured, values=values))), strict=True
+    ):
+        np.testing.assert_array_equal(kept, moved)
+    n_cells = 6 - len(free)
+    assert band(measured).quantiles == noise_quantiles([Fraction(2), Fraction(2)], [1, n_cells - 1], Fraction(9, 10))
+
+
+def test_tightening_never_excludes_the_truth():
+    rng = np.random.default_rng(5)
+    for _ in range(scale(60, 2_000)):
+        truth, measurement = random_measurement(rng)
+        found = band(measurement, "0.8")
+        assert holds(found.bounds, truth.counts)
+        for statistic in [*all_of(truth.max_size), Difference(MeanSize(), 0), Difference(Tail(0), 0)]:
+            if not isinstance(statistic, Gini):
+                low, high = found.of(statistic)
+                values = statistic.of(truth.counts)
+                assert ((low <= values + 1e-12) & (values <= high + 1e-12)).all(), statistic.name
+
+
+def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
+    """In one region, where equations form a chain, bounds become the smallest box around all counts that fit."""
+    rng = np.random.default_rng(6)
+    alone = Hierarchy.from_parents(["US"], [-1])
+    empty = 0
+    for _ in range(scale(60, 1_000)):
+        n = int(rng.integers(1, 5))
+        low, c_low = rng.integers(0, 3, (1, n)), rng.integers(0, 5, (1, n))
+        high, c_high = low + rng.integers(0, 3, (1, n)), c_low + rng.integers(0, 4, (1, n))
+        inside = np.array(list(product(*(range(a, b + 1) for a, b in zip(low[0], high[0], strict=True)))))
+        reached = np.cumsum(inside, axis=1)
+        fits = ((c_low <= reached) & (reached <= c_high)).all(axis=1)
+        found = tightened(alone, Bounds((low, high), (c_low, c_high)), sweeps=1_000)
+        if not fits.any():
+            assert found is None
+            empty += 1
+            continue
+        assert found is not None
+        for pair, values in ((found.counts, inside[fits]), (found.cumulative, reached[fits])):
+            np.testing.assert_array_equal(pair[0][0], values.min(axis=0))
+            np.testing.assert_array_equal(pair[1][0], values.max(axis=0))
+    assert empty
+
+
+def test_tightening_over_regions_excludes_nothing_and_is_idempotent():
+    rng = np.random.default_rng(7)
+    for _ in range(scale(20, 300)):
+        low, c_low = rng.integers(0, 2, (3, 2)), rng.integers(0, 3, (3, 2))
+        high, c_high = low + rng.integers(0, 4, (3, 2)), c_low + rng.integers(0, 4, (3, 2))
+        found = tightened(SMALL, Bounds((low, high), (c_low, c_high)), sweeps=1_000)
+        for leaves in product(range(6), repeat=4):
+            counts = SMALL.sum_up(np.array(leaves).reshape(2, 2))
+            if holds(Bounds((low, high), (c_low, c_high)), counts):
+                assert found is not None
+                assert holds(found, counts)
+        if found is not None:
+            again = tightened(SMALL, found)
+            assert again is not None
+            np.testing.assert_array_equal(again.cumulative, found.cumulative)
+
+
+def test_a_parent_bounds_its_children_and_they_bound_it():
+    low = np.zeros((3, 2), np.int64)
+    high = np.array([[5, 5], [9, 9], [9, 9]])
+    c_low = np.array([[0, 5], [0, 2], [0, 3]])
+    found = tightened(SMALL, Bounds((low, high), (c_low, high)))
+    assert found is not None
+    np.testing.assert_array_equal(found.cumulative[1][:, 1], [5, 2, 3])
+    np.testing.assert_array_equal(found.counts[1][1:], [[2, 2], [3, 3]])
+
+
+def test_what_a_band_cannot_do_is_a_sentence():
+    truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
+    noisy = Geometric(View.CUMULATIVE, 1, totals="noisy").measure(truth, Seeded("noisy"))
+    with pytest.raises(PgsrError, match="public numbers of groups"):
+        band(noisy)
+    measured = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a"))
+    for level in (0, 1, "1.5"):
+        with pytest.raises(PgsrError, match=r"greater than 0|below 1"):
+            band(measured, level)
+    with pytest.raises(PgsrError, match="Gini"):
+        band(measured).of(Gini())
+    with pytest.raises(PgsrError, match="up to that"):
+        band(measured).of(Tail(7))
+    with pytest.raises(PgsrError, match="nearer to 1"):
+        band(replace(measured, values=measured.matrix + 1_000))
+    with pytest.raises(PgsrError, match="64 bits"):
+        band(replace(measured, totals=np.array([2**61, 2**60, 2**60])))
+
+
+def test_intervals_of_a_band_show_the_released_value():
+    truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
+    found = band(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a")), 0.9).intervals(Tail(0), truth)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+    assert frame["estimate"].tolist() == [9, 5, 4]
+    assert found.method == "band"

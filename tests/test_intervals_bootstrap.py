@@ -1,0 +1,239 @@
+"""The parametric bootstrap: its forms, its replicates, its measured coverage; intervals as values and as a command."""
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_tables import config, release, write_tables
+from test_core_cli import invoke
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
+from pgsr.intervals import (
+    FORMS,
+    Count,
+    Counts,
+    CumulativeCounts,
+    Difference,
+    MeanSize,
+    Replicates,
+    Tail,
+    band,
+    intervals,
+    replicate,
+)
+from pgsr.mechanism import Mechanism
+from pgsr.release import Kind, Terms, read_release
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+TRUTH = CountOfCounts(TREE, [[2, 90, 40, 11], [5, 80, 30, 6]], "bootstrap")
+
+
+def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
+    return Terms("bootstrap", 3, "2", kind, totals=totals).mechanism(2)
+
+
+def naive_interval(t: float, replicates: list[float], level: float, form: str) -> tuple[float, float]:
+    """By sorting: the quantile p is at place p (B - 1) of the sorted replicates, between two places the outer one."""
+    n = len(replicates) - 1
+    ordered = sorted(replicates)
+    low, high = ordered[math.floor(n * (1 - level) / 2)], ordered[math.ceil(n * (1 + level) / 2 - 1e-9)]
+    if form == "basic":
+        return 2 * t - high, 2 * t - low
+    if form == "percentile":
+        return low, high
+    if form == "symmetric":
+        width = sorted(abs(value - t) for value in replicates)[math.ceil(n * level - 1e-9)]
+        return t - width, t + width
+    mean = sum(replicates) / (n + 1)
+    width = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(sum((v - mean) ** 2 for v in replicates) / n)
+    return t - (mean - t) - width, t - (mean - t) + width
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_equal_sorting(form):
+    rng = np.random.default_rng(1)
+    for level in ("0.5", "0.8", "0.95"):
+        estimate, values = rng.integers(3, 60, 3), rng.integers(0, 70, (37, 3))
+        found = Replicates(TREE, Tail(1), estimate, values, (0.0, 64.0)).intervals(level, form)
+        for place in range(3):
+            low, high = naive_interval(estimate[place], values[:, place].tolist(), float(level), form)
+            clipped = [min(max(side, 0), 64) for side in (low, high)]
+            assert [found.lower[place], found.upper[place]] == [math.floor(clipped[0]), math.ceil(clipped[1])]
+        assert found.lower.dtype == found.upper.dtype == np.int64
+        real = Replicates(TREE, MeanSize(), estimate / 7, values / 7, (0.0, 9.0)).intervals(level, form)
+        low, high = naive_interval(estimate[0] / 7, (values[:, 0] / 7).tolist(), float(level), form)
+        np.testing.assert_allclose([real.lower[0], real.upper[0]], np.clip([low, high], 0, 9))
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("totals", [None, "noisy"])
+def test_replicates_are_releases_of_the_release(kind, totals):
+    """They repeat for a seed, differ from the release's own noise, and keep what is public."""
+    made = mechanism(kind, totals)
+    released = made.release(TRUTH, Seeded("intervals")).estimate.counts()
+    found = replicate(made, released, [Counts(), Tail(3), Tail(0)], replicates=20)
+    again = replicate(made, released, [Counts()], replicates=20)
+    np.testing.assert_array_equal(found[0].values, again[0].values)
+    other = replicate(made, released, [Counts()], replicates=20, seed="other")
+    assert (other[0].values != again[0].values).any()
+    assert len({values.tobytes() for values in again[0].values}) > 15
+    np.testing.assert_array_equal(found[2].values, found[0].values[..., 1:].sum(axis=-1))
+    if totals is None:
+        assert (found[0].values[:, 0].sum(axis=1) == TRUTH.totals[0]).all()
+    assert (found[1].values == 0).all()
+    assert found[2].possible[1] == (math.inf if totals else TRUTH.totals[0])
+
+
+def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
+    """A research release and its intervals may share a seed; their noise may not, or replicates repeat its errors."""
+    made = Mechanism(Geometric(View.COUNTS, 1), TreeProjection())
+    names: list[tuple[str, int]] = []
+
+    class Told(Seeded):
+        def stream(self, identity):
+            names.append((str(self.key), self.replicate))
+            return super().stream(identity)
+
+    made.release(TRUTH, Told("same", 0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgsr.intervals.bootstrap.Seeded", Told)
+        replicate(made, TRUTH, [Tail(1)], replicates=20, seed="same")
+    assert names[0] == ("same", 0)
+    assert names[0] not in names[3:]
+    assert len(set(names)) == 21
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("post", [Matching(), BottomUp(), TreeProjection(), IsotonicTreeProjection()])
+def test_measured_coverage_of_cumulative_counts(post):
+    """Intervals of 90 % hold the truth in 80 % of cases at least, by every level, over nested replicates."""
+    noise = Geometric(View.COUNTS if isinstance(post, TreeProjection) else View.CUMULATIVE, 2)
+    made = Mechanism(noise, post)
+    statistic = CumulativeCounts()
+    true, hits = statistic.of(TRUTH.counts), []
+    for outer in range(60):
+        released = made.release(TRUTH, Seeded("outer", outer))
+        found = intervals(made, released, statistic, "0.9", 60, seed=outer)
+        hits.append((found.lower <= true) & (true <= found.upper))
+    by_region = np.mean(hits, axis=(0, 2))
+    assert (by_region >= 0.8).all(), by_region
+
+
+def test_a_release_without_noise_worth_the_name_has_no_width():
+    made = Mechanism(Geometric(View.CUMULATIVE, 1_000), Matching())
+    found = intervals(made, TRUTH, Counts(), replicates=20)
+    np.testing.assert_array_equal(found.lower, TRUTH.counts)
+    np.testing.assert_array_equal(found.upper, TRUTH.counts)
+
+
+def test_frames_and_figures():
+    made = mechanism()
+    one, every = (intervals(made, TRUTH, statistic, replicates=20) for statistic in (Tail(1), Counts()))
+    assert list(one.to_frame().columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+    assert one.to_frame()["region_id"].tolist() == ["US", "US/GA", "US/MI"]
+    assert one.to_frame(("US", "MI"))["estimate"].tolist() == [36]
+    frame = every.to_frame()
+    assert len(frame) == 12
+    assert frame["statistic"].tolist()[:4] == ["count:0", "count:1", "count:2", "count:3"]
+    assert frame[frame["region_id"] == "US/GA"]["estimate"].tolist() == TRUTH.counts[1].tolist()
+    assert "90 %" in one._repr_html_()
+    assert "symmetric bootstrap" in repr(every)
+    assert len(one.plot().axes) == len(one.plot(level=0).axes) == len(every.plot(("US", "GA")).axes) == 1
+    for draw in (lambda: one.plot(("US", "GA")), lambda: every.plot(level=1)):
+        with pytest.raises(PgsrError, match="give"):
+            draw()
+
+
+def test_regions_that_padding_repeats_have_one_row():
+    tree = Hierarchy.from_paths([("US", "DC"), ("US", "GA", "Cobb"), ("US", "GA", "Fulton")], pad_ragged=True)
+    truth = CountOfCounts(tree, [[0, 9], [3, 4], [0, 5]])
+    measured = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("padded"))
+    frame = band(measured).intervals(Tail(0), truth).to_frame()
+    assert sorted(frame["region_id"]) == ["US", "US/DC", "US/GA", "US/GA/Cobb", "US/GA/Fulton"]
+    assert dict(zip(frame["region_id"], frame["level"], strict=True))["US/DC"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"replicates": 19}, "from 20 up"),
+        ({"form": "best"}, "basic, percentile"),
+        ({"level": 1}, "below 1"),
+        ({"statistic": Count(4)}, "up to that"),
+        ({"statistic": "tail"}, "Tail\\(100\\)"),
+        ({"statistic": Difference(Tail(1), ("US", "HI"))}, "no region"),
+        ({"mechanism": Matching()}, "give the Mechanism"),
+        ({"released": [[1]]}, "its counts"),
+    ],
+)
+def test_what_the_bootstrap_cannot_use_is_a_sentence(change, word):
+    arguments = {"mechanism": mechanism(), "released": TRUTH, "statistic": Tail(1), "replicates": 20} | change
+    with pytest.raises(PgsrError, match=word):
+        intervals(**arguments)
+
+
+def test_progress_is_told():
+    told: list[tuple[int, int]] = []
+    intervals(mechanism(), TRUTH, Tail(1), replicates=20, progress=lambda *part: told.append(part))
+    assert told == [(place, 20) for place in range(20)]
+
+
+@pytest.mark.parametrize("kind", ["kuo", "m_h"])
+def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
+    write_tables(tmp_path)
+    folder = release(config(tmp_path, kind), rehearse=True)  # secure noise may leave a band now and then
+    published = read_release(folder)
+    assert not published.secure
+    assert published.mechanism == published.terms.mechanism(3)
+    replayed = published.mechanism.post_process(published.measurement).estimate.counts()
+    np.testing.assert_array_equal(replayed.counts, published.counts.counts)
+    for form in ("bootstrap", "band"):
+        file = tmp_path / f"{form}.csv"
+        options = ("--kind", form, "--replicates", 20, "--level", "0.8", "--output", file)
+        done = invoke("intervals", folder, "--statistic", "tail:1", "--statistic", "count", *options)
+        assert done.exit_code == 0
+        frame = pd.read_csv(file)
+        assert list(frame.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+        assert len(frame) == published.counts.hierarchy.n_regions * 5
+        assert (frame["lower"] <= frame["upper"]).all()
+        if form == "band":
+            expected = band(published.measurement, Fraction(4, 5)).intervals(Tail(1), published.counts).to_frame()
+            pd.testing.assert_frame_equal(frame.head(len(expected)), expected)
+    first, second = frame["region_id"].unique()[1:3]
+    shown = invoke("intervals", folder, "--kind", "band", "--region", first, "--statistic", "mean")
+    assert first in shown.stdout
+    assert second not in shown.stdout
+    assert invoke("check", folder).exit_code == 0
+
+
+def test_a_private_release_is_read_as_such(tmp_path):
+    write_tables(tmp_path)
+    assert read_release(release(config(tmp_path))).secure
+
+
+def test_the_command_refuses_in_the_users_words(tmp_path):
+    write_tables(tmp_path)
+    folder = release(config(tmp_path, "kuo"), rehearse=True)
+    assert "NOT private" in invoke("intervals", folder, "--kind", "band").stdout
+    (tmp_path / "there.csv").write_text("")
+    for arguments, word in [
+        ((folder, "--kind", "exact"), "bootstrap or band"),
+        ((folder, "--statistic", "median"), "quantile:0.5"),
+        ((folder, "--statistic", "tail:9"), "up to that"),
+        ((folder, "--region", "US/HI"), "no region"),
+        ((folder, "--level", "2"), "below 1"),
+        ((folder, "--output", tmp_path / "there.csv"), "exists"),
+        ((folder, "--output", folder / "new.csv"), "another place"),
+        ((folder, "--kind", "band", "--statistic", "gini"), "bootstrap"),
+        ((folder, "--replicates", "3"), "from 20 up"),
+        ((tmp_path / "nowhere",), "no folder"),
+    ]:
+        with pytest.raises(PgsrError, match=word):
+            invoke("intervals", *arguments)
+    (folder / "counts.csv").write_text("nothing")
+    with pytest.raises(PgsrError, match="digests"):
+        invoke("intervals", folder)
