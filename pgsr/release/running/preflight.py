@@ -63,8 +63,9 @@ def require_place(folder: Path) -> None:
 
 
 def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
-    """Raise `ReleaseError` if post-processing would leave 64 bits: means of cumulative counts are compared exactly.
+    """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
+    Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
     """
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
@@ -74,6 +75,11 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
             f"max_size, or write {other}; nothing was charged"
+        )
+    if terms.kind.is_joint and largest >= 2**39:
+        raise ReleaseError(
+            f"{terms.kind} of so many groups would have too few digits for fractions; write mechanism = 'm_h' or "
+            "'kuo'; nothing was charged"
         )
 
 
