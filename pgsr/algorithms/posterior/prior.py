@@ -57,7 +57,8 @@ class PooledPrior:
         """
         tree = measurement.hierarchy
         shapes = self._shapes(measurement, means)
-        yield slice(0, 1), _positive(smoothed(shapes[:1], self.root_width), groups[:1])
+        root = shapes[:1] if tree.n_inner else np.diff(means, prepend=0.0)  # a lone region is a leaf, and the root
+        yield slice(0, 1), _positive(smoothed(root, self.root_width), groups[:1])
         for parent in range(tree.n_inner):
             family = slice(int(tree.first_child[parent]), int(tree.first_child[parent + 1]))
             shape = smoothed(shapes[parent], self.shape_width)

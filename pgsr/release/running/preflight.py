@@ -21,9 +21,9 @@ LONGEST_NAME = 255
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
     """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
 
-    Fitted to measured peaks of all four mechanisms: noisy values, post-processing and the check need so much per
+    Fitted to measured peaks of all mechanisms: noisy values, post-processing and the check need so much per
     region and size, and the rows of the counts table, which leaves out counts of 0, come on top (matching keeps its
-    pairs beside them).
+    pairs beside them). A joint projection takes more per region and size, and posteriors a table of states.
 
     Args:
         kind: of the mechanism.
@@ -33,7 +33,10 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
     Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
     """
     per_filled = 125 if kind is Kind.KUO else 75
-    return 410_000_000 + 2_000 * n_regions + 110 * n_regions * n_sizes + per_filled * n_filled
+    per_cell = {Kind.POSTERIOR: 175, Kind.TWO_STAGE: 165}.get(kind, 110)
+    per_size = 28_000 if kind is Kind.POSTERIOR else 0
+    tables = per_cell * n_regions * n_sizes + per_filled * n_filled
+    return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
 
 
 def require_place(folder: Path) -> None:
