@@ -105,7 +105,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     with monkeypatch.context() as patch:
         patch.setattr(f"pgsr.release.making.{moment}", fail)
         with pytest.raises(ReleaseError, match="the disk is full") as caught:
-            publish(config(place, mechanism=f'"{mechanism}"'))
+            publish(config(place, mechanism=mechanism))
     assert "--finish" in str(caught.value)
     [hidden] = [path for path in place.iterdir() if path.name.startswith(".release.")]
     noisy = (hidden / artefact.MEASUREMENT).read_bytes()
