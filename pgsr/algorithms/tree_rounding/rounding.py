@@ -9,6 +9,9 @@ from pgsr.solving import NO_LIMIT, Deadline
 GRID = 1024
 """Values are read in multiples of 1 / GRID; the docstring of the room says why."""
 
+UP = 0.514
+"""A value goes up to the next multiple from 1 - UP of the way on. No fraction whose denominator is below 512,000 lies there."""
+
 
 def integers_near(
     tree: Hierarchy,
@@ -45,7 +48,7 @@ def integers_near(
     """
     from pgsr.algorithms.tree_rounding.kernel import share
 
-    values = np.rint(values * GRID) / GRID
+    values = np.floor(values * GRID + UP) / GRID
     out = np.empty(values.shape, np.int64)
     out[0] = np.clip(np.maximum.accumulate(nearest(values[0])), 0, root_total)
     out[0, -1] = root_total
