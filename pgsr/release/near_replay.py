@@ -18,8 +18,8 @@ those the few at which somebody's rounding changes.
 
 **What was measured.** Cumulative counts that change, at epsilon 1 with public totals of regions, of `census_like`
 counties with 3,195 x 301 and, where a second number stands, 3,195 x 1,001 cells; none changes by more than 1. In
-brackets what changed before values were rounded to multiples. The errors of another machine are those of the first three
-rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples, the others
+brackets what changed before values were rounded to multiples. The errors of another machine are those of the first
+three rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples, the others
 of `two_stage` with the borders of now.
 
 | what is different                                       | posterior             | two_stage                      |
@@ -34,9 +34,9 @@ of `two_stage` with the borders of now.
 | relative errors of 1e-12 in the projection *            | 0 (257), 3            | 12 (10,204), 16 (20,018)       |
 | relative errors of 1e-9 in the posterior means *        | 382 (418), 1,336      |                                |
 
-With borders in the middle the two other gaps changed up to 34 cells of `two_stage` (40 of 3,586,410 of `taxi_like`), and
-errors of 1e-8 changed 34 at epsilon 1/10 with the root's total alone, where now 0 change. So nothing that a machine
-should do changes as much as one cumulative count in 28,000; the rule allows one in 10,000. On one machine a replay is
+With borders in the middle the two other gaps changed up to 34 cells of `two_stage` (40 of 3,586,410 of `taxi_like`),
+and errors of 1e-8 changed 34 at epsilon 1/10 with the root's total alone, where now 0 change. So nothing that a machine
+should do changes more than one cumulative count in 28,000; the rule allows one in 10,000. On one machine a replay is
 equal, every count (`tests/test_release_forgeries.py`).
 
 **What it lets through.** A forger, or a publisher, may move that many cumulative counts by 1, where sums, signs and

@@ -10,7 +10,9 @@ GRID = 1024
 """Values are read in multiples of 1 / GRID; the docstring of the room says why."""
 
 UP = 0.514
-"""A value goes up to the next multiple from 1 - UP of the way on. No fraction whose denominator is below 512,000 lies there."""
+"""A value goes up to the next multiple from 1 - UP of the way on.
+
+No fraction whose denominator is below 512,000 lies there."""
 
 
 def integers_near(
