@@ -19,7 +19,8 @@ those the few at which somebody's rounding changes.
 **What was measured.** Cumulative counts that change, at epsilon 1 with public totals of regions, of `census_like`
 counties with 3,195 x 301 and, where a second number stands, 3,195 x 1,001 cells; none changes by more than 1. In
 brackets what changed before values were rounded to multiples. The errors of another machine are those of the first
-three rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples, the others
+three rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples,
+the others
 of `two_stage` with the borders of now.
 
 | what is different                                       | posterior             | two_stage                      |
