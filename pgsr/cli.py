@@ -30,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up")
+MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
 """Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_core_cli.py`)."""
 
 ConfigArgument = Annotated[

@@ -22,17 +22,20 @@ from pgsr.algorithms import (
     IsotonicTreeProjection,
     Matching,
     MeanConsistency,
+    MidpointBottomUp,
     NoConsistency,
+    Posterior,
     RegionTotalsProjection,
     SimplexProjection,
     SizeBlocks,
     SlopeGreedy,
     StreamedTreeProjection,
     TreeProjection,
+    TwoStage,
 )
 from pgsr.algorithms.matching import SortedMatching
 from pgsr.method import Result
-from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, MidpointBottomUp, Scip, Scipy, TwoStage
+from pgsr.models import CpSat, CumulativeFlow, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +104,14 @@ OURS = [
     of(STEPS, NoConsistency()),
     of(SIZES, NoConsistency()),
     of(STEPS, ChosenByNoise()),
+    of(STEPS, TwoStage()),
+    of(STEPS, TwoStage(), totals="root"),
+    of(STEPS, MidpointBottomUp()),
+    of(STEPS, Posterior()),
+    of(STEPS, Posterior(), totals="noisy"),
+    of(STEPS, Posterior(), totals="root"),
+    of(SIZES, Posterior()),
+    of(COUNTS, Posterior()),
 ]
 MODELS = [
     of(COUNTS, Flow(), totals="root"),
@@ -118,8 +129,6 @@ MODELS = [
     of(STEPS, Gurobi(), totals="root"),
     of(STEPS, MathOpt("HIGHS"), lambda m: Problem.m_c(m, norm=1), totals="root"),
     of(COUNTS, Scip(), totals="root"),
-    of(STEPS, TwoStage()),
-    of(STEPS, MidpointBottomUp()),
     of(STEPS, CumulativeFlow()),
     of(STEPS, Matching(matcher=models.TransportFlow())),
     of(STEPS, Matching(matcher=models.TransportLp())),

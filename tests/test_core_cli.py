@@ -86,7 +86,10 @@ def test_the_example_is_printed_as_it_is():
         (("release",), "--example"),
         (("release", "absent.toml"), "cannot be read"),
         (("release", "release.toml", "--epsilon", "-1"), "greater than 0"),
-        (("release", "release.toml", "--mechanism", "best"), '"m_h", "m_c_dp", "kuo", "bottom_up"'),
+        (
+            ("release", "release.toml", "--mechanism", "best"),
+            '"m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage"',
+        ),
         (("release", "release.toml", "--mechanism", "m_c"), "exact integer program"),
         (("validate",), "--schema"),
         (("validate", "absent.toml"), "cannot be read"),

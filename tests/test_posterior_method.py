@@ -56,6 +56,14 @@ def test_one_region_alone() -> None:
         assert len(list(Posterior().draws(noisy, 3))) == 3
 
 
+@pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
+def test_a_lone_region(totals: str) -> None:
+    """The root is a leaf, so there is no family of siblings."""
+    truth = CountOfCounts(Hierarchy.from_parents(["r"], [-1]), np.array([[3, 9, 2]]))
+    result = Posterior().apply(Geometric(View.CUMULATIVE, 1, totals=totals).measure(truth, Seeded("lone")))
+    assert result.status is Status.FEASIBLE
+
+
 def test_padded_regions() -> None:
     """A leaf that ends early is measured once, and all its copies are alike."""
     tree = Hierarchy.from_paths([("r", "a"), ("r", "b", "c"), ("r", "b", "d")], pad_ragged=True)

@@ -12,6 +12,7 @@ import pytest
 from exact_law import noise_by
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 
+from pgsr import Totals
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.release import Kind, check, publish
 from pgsr.release.folder.artefact import FILES
@@ -41,9 +42,24 @@ def test_every_mechanism_end_to_end(place, mechanism):
     counts = read_long(folder / "counts.parquet").counts()
     truth = asked.count()
     assert counts.totals[0] == truth.totals[0]
-    if mechanism in (Kind.KUO, Kind.BOTTOM_UP):
+    if asked.terms.kept is Totals.REGIONS:
         assert counts.totals.tolist() == truth.totals.tolist()
     assert not [path for path in place.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("mechanism", ["posterior", "two_stage"])
+@pytest.mark.parametrize("shares", ['["0", "1/4", "3/4"]', '["0", "0", "1"]', '["1/1000", "1/1000", "499/500"]'])
+@pytest.mark.parametrize("totals", ["root", "regions"])
+def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, totals):
+    asked = config(place, mechanism, shares=shares, totals=f'"{totals}"')
+    folder = release(asked)
+    assert check(folder).passed, check(folder)
+    have, wanted = read_long(folder / "counts.parquet").counts().totals, asked.count().totals
+    assert have[0] == wanted[0]
+    if totals == "regions":
+        assert have.tolist() == wanted.tolist()
+    published = (folder / "regions.csv").read_text().splitlines()[1:]
+    assert sum(not line.endswith(",") for line in published) == (1 if totals == "root" else 7)
 
 
 @pytest.mark.parametrize("mechanism", Kind)

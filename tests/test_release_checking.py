@@ -238,7 +238,7 @@ def test_every_change_is_found(made, tmp_path):
     while found.total() < wanted:
         trial += 1
         kind = list(Kind)[trial % len(Kind)]
-        tamper, fixes = TAMPERS[int(rng.integers(len(TAMPERS)))], bool(trial // 4 % 2)
+        tamper, fixes = TAMPERS[int(rng.integers(len(TAMPERS)))], bool(trial // len(Kind) % 2)
         folder = tmp_path / "copy"
         shutil.copytree(made[kind], folder)
         tamper(folder, rng)

@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Path:
         ({"max_size": "3.0"}, "is 3.0, a float; write an integer"),
         ({"max_size": "true"}, "is true; write an integer"),
         ({"max_size": "0"}, "from 1 up"),
-        ({"mechanism": "M_H"}, 'write one of "m_h", "m_c_dp", "kuo", "bottom_up", perhaps "m_h"'),
+        ({"mechanism": "M_H"}, 'write one of "m_h", "m_c_dp", .*"two_stage", perhaps "m_h"'),
         ({"mechanism": "m_c"}, 'names the exact integer program, which no release solves.*mechanism = "m_c_dp"'),
         ({"mechanism": "mean_consistency"}, "write one of"),
         ({"totals": '"regions"'}, "does not keep"),
@@ -204,7 +204,7 @@ def test_from_python_values(place):
     ("wrong", "error", "word"),
     [
         ({"kind": "m_c"}, ConfigError, "exact integer program"),
-        ({"kind": "best"}, ConfigError, "m_h, m_c_dp, kuo, bottom_up"),
+        ({"kind": "best"}, ConfigError, "m_h, m_c_dp, kuo, bottom_up, posterior, two_stage"),
         ({"epsilon": "many"}, BudgetError, "finite"),
         ({"totals": "some"}, ConfigError, "root, regions, noisy"),
         ({"max_size": 2.5}, ConfigError, "whole numbers"),

@@ -92,3 +92,16 @@ def test_what_leaves_64_bits_is_refused_before_the_charge(tmp_path, kind, option
             assert not make_ledger(tmp_path).entries
         else:
             assert release(config).is_dir()
+
+
+@pytest.mark.parametrize("kind", ["posterior", "two_stage"])
+def test_what_leaves_too_few_digits_is_refused_before_the_charge(tmp_path, kind):
+    """10^12 groups: a joint projection in floating point would have no digits for their fractions."""
+    write_tables(tmp_path)
+    config = ReleaseConfig.read(write_config(tmp_path, kind))
+    truth = CountOfCounts(config.tree(), np.full((4, 4), 10**12 // 16), "made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        with pytest.raises(ReleaseError, match=r"too few digits for fractions; .*nothing was charged"):
+            release(config)
+    assert not make_ledger(tmp_path).entries

@@ -94,8 +94,9 @@ def test_a_rehearsal_is_not_signed(place):
     assert not (folder / artefact.SIGNATURE).exists()
 
 
+@pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
 @pytest.mark.parametrize("moment", ["replayed", "_write", "check"])
-def test_what_was_paid_for_is_finished(place, monkeypatch, moment):
+def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
 
     def fail(*_arguments, **_options):
@@ -104,7 +105,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment):
     with monkeypatch.context() as patch:
         patch.setattr(f"pgsr.release.making.{moment}", fail)
         with pytest.raises(ReleaseError, match="the disk is full") as caught:
-            publish(config(place))
+            publish(config(place, mechanism=mechanism))
     assert "--finish" in str(caught.value)
     [hidden] = [path for path in place.iterdir() if path.name.startswith(".release.")]
     noisy = (hidden / artefact.MEASUREMENT).read_bytes()

@@ -6,6 +6,7 @@ import pytest
 from pgsr import Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import Posterior
 from pgsr.algorithms.tree_rounding import integers_near
+from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.datasets import census_like
 from pgsr.models.top_down import integers_top_down
 from pgsr.problem import precision_weights
@@ -49,7 +50,8 @@ def test_equals_interpolation_and_sorting() -> None:
     for _ in range(200):
         n, n_sizes = int(rng.integers(2, 7)), int(rng.integers(2, 12))
         tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
-        values = np.cumsum(rng.exponential(rng.choice([0.05, 1, 5]), (n, n_sizes)), axis=1)
+        steps = rng.exponential(rng.choice([0.05, 1, 5]), (n, n_sizes))
+        values = np.cumsum(np.ceil(GRID * steps) / GRID, axis=1)
         values[:, -1] = np.ceil(values[:, -1])
         totals = values[:, -1].astype(np.int64)
         together = tree.sum_up(values)
@@ -70,6 +72,25 @@ def test_every_answer_is_valid_and_near(public: bool) -> None:
             assert np.array_equal(tree.sum_children(found, level), found[tree.level(level)])
         assert np.array_equal(found[:, -1], totals) if public else found[0, -1] == totals[0]
         assert np.abs(found - values).max() < tree.n_levels + 1
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_the_last_digits_decide_nothing(public: bool) -> None:
+    """Fractions, and siblings that are alike, have many ties; errors of 1e-8 break none of them."""
+    rng = np.random.default_rng(15)
+    for _ in range(100):
+        tree, values = random_case(rng)
+        parts = int(rng.choice([2, 3, 2048]))
+        leaves = np.floor(parts * values[tree.leaves]) / parts
+        leaves[1::2] = leaves[: len(leaves) // 2 * 2 : 2]
+        leaves[:, -1] = np.ceil(leaves[:, -1])
+        values = tree.sum_up(leaves)
+        totals = values[:, -1].astype(np.int64)
+        known = totals if public else None
+        found = integers_near(tree, values, int(totals[0]), known)
+        for _ in range(5):
+            computed = values + rng.uniform(-1e-8, 1e-8, values.shape)
+            assert np.array_equal(integers_near(tree, computed, int(totals[0]), known), found)
 
 
 def test_leads_and_lags_of_one_parent_cancel() -> None:

@@ -52,7 +52,7 @@ def forecast(
         ...     ledger="ledger.jsonl",
         ... )
         >>> forecast(config, mean_size=1.5, progress=False).labels
-        ('m_h (configured)', 'm_c_dp', 'kuo', 'bottom_up')
+        ('m_h (configured)', 'm_c_dp', 'kuo', 'bottom_up', 'posterior', 'two_stage')
     """
     config = ReleaseConfig.of(config)
     terms, tell = config.terms, say or (lambda _text: None)

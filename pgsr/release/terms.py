@@ -7,7 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms import BottomUp, IsotonicFit, IsotonicTreeProjection, Matching, Merge, TreeProjection
+from pgsr.algorithms import (
+    BottomUp,
+    IsotonicFit,
+    IsotonicTreeProjection,
+    Matching,
+    Merge,
+    Posterior,
+    TreeProjection,
+    TwoStage,
+)
 from pgsr.budget import Budget, exact
 from pgsr.hierarchy import Hierarchy
 from pgsr.long_form import OTHER_COLUMNS
@@ -34,14 +43,18 @@ class Kind(StrEnum):
 
     M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
-    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Mean consistency is
-    none of them: its counts are fractional and negative.
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
+    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
+    TWO_STAGE: noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean
+    consistency is none of them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
     M_C_DP = "m_c_dp"
     KUO = "kuo"
     BOTTOM_UP = "bottom_up"
+    POSTERIOR = "posterior"
+    TWO_STAGE = "two_stage"
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind":
@@ -57,7 +70,14 @@ class Kind(StrEnum):
     @property
     def totals(self) -> tuple[Totals, ...]:
         """The choices of whose number of groups is public, the usual one first."""
+        if self.is_joint:
+            return Totals.REGIONS, Totals.ROOT, Totals.NOISY
         return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
+
+    @property
+    def is_joint(self) -> bool:
+        """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
+        return self in (Kind.POSTERIOR, Kind.TWO_STAGE)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -146,7 +166,8 @@ class Terms:
     @property
     def kept(self) -> Totals:
         """The regions whose public number of groups the released counts have: the root, or every region."""
-        return Totals.REGIONS if self.kind.totals[0] is Totals.REGIONS else Totals.ROOT
+        root_alone = self.kind.totals[0] is Totals.ROOT or self.public is Totals.ROOT
+        return Totals.ROOT if root_alone else Totals.REGIONS
 
     @property
     def sensitivity(self) -> int:
@@ -245,6 +266,8 @@ class Terms:
             return TreeProjection()
         if self.kind is Kind.M_C_DP:
             return IsotonicTreeProjection()
+        if self.kind.is_joint:
+            return Posterior() if self.kind is Kind.POSTERIOR else TwoStage()
         return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())
 
 

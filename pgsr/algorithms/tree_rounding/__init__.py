@@ -5,6 +5,14 @@ and possibly every region's public total G[r]. Wanted are integers c with
 
     c[r, s] = sum over children j of c[j, s],    0 <= c[r, 0] <= ... <= c[r, K],    c[r, K] = G[r] where public.
 
+**Ties.** Values that a method computes have many exact ties: a sum of fitted halves is k + 1/2, and siblings with equal
+noisy values are due the same. Their computed values differ in the last digits, differently with another number of
+threads, and those digits would decide who gets a group. So values are first rounded to multiples of 1/1024. A tie is
+then a tie, and goes to the even integer or to the first child. Means over 2, 4, 8, ... cells may lie exactly in the
+middle between two multiples, so the border is moved a little aside, to 0.486 of the way, where no fraction with a
+denominator below 512,000 lies. Only a value that happens to lie within an error of a border still changes, by 1/1024.
+`pgsr.release.near_replay` says what was measured.
+
 **Root.** c[root, s] is v[root, s] rounded to the nearest integer, which keeps it non-decreasing.
 
 **A parent's integers C, its children j.** The children's values add up to u[s] = sum over j of v[j, s], which differs

@@ -6,6 +6,14 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.rounding import nearest
 from pgsr.solving import NO_LIMIT, Deadline
 
+GRID = 1024
+"""Values are read in multiples of 1 / GRID; the docstring of the room says why."""
+
+UP = 0.514
+"""A value goes up to the next multiple from 1 - UP of the way on.
+
+No fraction whose denominator is below 512,000 lies there."""
+
 
 def integers_near(
     tree: Hierarchy,
@@ -18,7 +26,8 @@ def integers_near(
 
     Args:
         tree: the regions.
-        values: real cumulative counts, shape (regions, K + 1); consistent and non-decreasing up to rounding errors.
+        values: real cumulative counts, shape (regions, K + 1); consistent and non-decreasing up to rounding errors,
+            below 2^43.
         root_total: the public number of groups of the whole hierarchy.
         totals: every region's public number of groups, shape (regions,), which add up; None if only the root's is
             public.
@@ -41,6 +50,7 @@ def integers_near(
     """
     from pgsr.algorithms.tree_rounding.kernel import share
 
+    values = np.floor(values * GRID + UP) / GRID
     out = np.empty(values.shape, np.int64)
     out[0] = np.clip(np.maximum.accumulate(nearest(values[0])), 0, root_total)
     out[0, -1] = root_total

@@ -178,7 +178,7 @@ CONFIGURATION = Table(
         Key(
             "mechanism",
             choice(Kind, {"m_c": M_C_RENAMED}),
-            "m_h (counts), m_c_dp, kuo or bottom_up (cumulative counts).",
+            "m_h (counts), m_c_dp, kuo, bottom_up, posterior or two_stage (cumulative counts).",
         ),
         Key(
             "shares", forms.EXACTS, "Parts of epsilon per level, root first, that add up to 1; equal if left out.", None
@@ -186,8 +186,8 @@ CONFIGURATION = Table(
         Key(
             "totals",
             choice(Totals),
-            "Whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), or noisy where the table "
-            "of groups is private; the mechanism's own if left out.",
+            "Whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up), regions or root "
+            "(posterior, two_stage), or noisy where the table of groups is private; the first of these if left out.",
             None,
         ),
         Key("totals_share", forms.EXACT, 'The part of epsilon for totals = "noisy"; 1/10 if left out.', None),

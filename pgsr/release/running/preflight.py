@@ -21,9 +21,9 @@ LONGEST_NAME = 255
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
     """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
 
-    Fitted to measured peaks of all four mechanisms: noisy values, post-processing and the check need so much per
+    Fitted to measured peaks of all mechanisms: noisy values, post-processing and the check need so much per
     region and size, and the rows of the counts table, which leaves out counts of 0, come on top (matching keeps its
-    pairs beside them).
+    pairs beside them). A joint projection takes more per region and size, and posteriors a table of states.
 
     Args:
         kind: of the mechanism.
@@ -33,7 +33,10 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
     Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
     """
     per_filled = 125 if kind is Kind.KUO else 75
-    return 410_000_000 + 2_000 * n_regions + 110 * n_regions * n_sizes + per_filled * n_filled
+    per_cell = {Kind.POSTERIOR: 175, Kind.TWO_STAGE: 165}.get(kind, 110)
+    per_size = 28_000 if kind is Kind.POSTERIOR else 0
+    tables = per_cell * n_regions * n_sizes + per_filled * n_filled
+    return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
 
 
 def require_place(folder: Path) -> None:
@@ -63,8 +66,9 @@ def require_place(folder: Path) -> None:
 
 
 def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
-    """Raise `ReleaseError` if post-processing would leave 64 bits: means of cumulative counts are compared exactly.
+    """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
+    Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
     """
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
@@ -74,6 +78,11 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
             f"max_size, or write {other}; nothing was charged"
+        )
+    if terms.kind.is_joint and largest >= 2**39:
+        raise ReleaseError(
+            f"{terms.kind} of so many groups would have too few digits for fractions; write mechanism = 'm_h' or "
+            "'kuo'; nothing was charged"
         )
 
 
