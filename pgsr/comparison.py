@@ -25,6 +25,7 @@ from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.random import Seeded
 from pgsr.tolerances import ACCEPTED_GAP
+from pgsr.views_by_region import ByGroups
 
 Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
 
@@ -196,7 +197,9 @@ def _toy(target: Measurement | Problem) -> Measurement | Problem:
     counts = np.array([[0, 2, 0, 1], [0, 1, 1, 1]])[: len(paths)]
     truth = CountOfCounts(tree, counts)
     if isinstance(target, Measurement):
-        return Geometric(target.view, levels, totals=target.public).measure(truth, Seeded("toy"))
+        by_region = isinstance(target.view, tuple) and len(target.view) != levels
+        view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
+        return Geometric(view, levels, totals=target.public).measure(truth, Seeded("toy"))
     toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
     known, asked = target.groups, target.entities
     return replace(
