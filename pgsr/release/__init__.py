@@ -50,7 +50,7 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
     >>> dict(outline(config).facts)["state"]
     '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
     >>> forecast(config, mean_size=1.5, replicates=2, progress=False).mean.shape
-    (4, 2)
+    (6, 2)
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`EXAMPLE` is one) in place of the configuration:
@@ -75,7 +75,7 @@ from pgsr.release.forecast import forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
-from pgsr.release.terms import Kind, Terms
+from pgsr.release.terms import Kind, Measured, Terms
 
 __all__ = [
     "EXAMPLE",
@@ -85,6 +85,7 @@ __all__ = [
     "LedgerError",
     "LedgerFile",
     "ManifestError",
+    "Measured",
     "Outcome",
     "Outline",
     "Release",
