@@ -19,10 +19,18 @@ from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement, finish
 from pgsr.release.noise_law import families, judge
-from pgsr.tables import Entities, Groups
+from pgsr.tables import Entities, Groups, Levels
 
-GROUPS = {("GA", "a"): 2, ("GA", "b"): 30, ("MI", "a"): 3, ("MI", "b"): 1, ("OH", "a"): 50, ("OH", "b"): 45}
-"""With sizes 0..9 regions of at most 3 groups are ranked: three leaves of six. No state is, nor the nation."""
+GROUPS = {
+    ("GA", "a"): 2,
+    ("GA", "b"): 30,
+    ("MI", "a"): 3,
+    ("MI", "b"): 1,
+    ("OH", "a"): 50,
+    ("OH", "b"): 45,
+    ("OH", "c"): 0,
+}
+"""With sizes 0..9 regions of at most 3 groups are ranked: four leaves of seven, one of them empty. No state is."""
 
 RANKED = ("US/GA/a", "US/MI/a", "US/MI/b")
 KINDS = (Kind.KUO, Kind.BOTTOM_UP)
@@ -30,6 +38,7 @@ KINDS = (Kind.KUO, Kind.BOTTOM_UP)
 
 def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
     rows = [("US", *leaf) for leaf, n in GROUPS.items() for _ in range(n)]
+    areas = pd.DataFrame([("US", *leaf) for leaf in GROUPS], columns=["nation", "state", "county"])
     homes = pd.DataFrame(rows, columns=["nation", "state", "county"]).assign(group=range(len(rows)))
     sizes = np.random.default_rng(8).integers(0, 10, len(rows))
     people = pd.DataFrame({"group": np.repeat(homes.group, sizes)})
@@ -40,6 +49,7 @@ def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
         terms=Terms("views", 9, "2", kind, view=Measured.BY_GROUPS, **terms),
         entities=Entities(people, entity=None),
         groups=Groups(homes, region=("nation", "state", "county")),
+        regions=Levels(areas, ("nation", "state", "county")),
         output=folder / "release",
         ledger=ledger,
     )
@@ -69,9 +79,8 @@ def test_a_release_is_checked(made):
     terms, measurement = known(folder)
     assert (terms.view, terms.ranked_up_to, terms.kind) == (Measured.BY_GROUPS, 3, wanted.terms.kind)
     tree = measurement.hierarchy
-    assert {"/".join(tree.paths[r]) for r in range(tree.n_regions) if measurement.view_of(r) is View.RANKED} == set(
-        RANKED
-    )
+    ranked = {"/".join(tree.paths[r]) for r in range(tree.n_regions) if measurement.view_of(r) is View.RANKED}
+    assert ranked == {*RANKED, "US/OH/c"}
 
 
 def test_the_table_of_noisy_values(made):

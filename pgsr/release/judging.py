@@ -61,26 +61,21 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
         for region in range(regions.start, regions.stop):
             view, values = measurement.view_of(region), measurement.values[region]
             noise = np.zeros(len(values), np.int64)
-            law.add_to(
-                noise, Seeded(REHEARSAL_KEY).stream(StreamId(terms.data_set, view.value, level, tree.paths[region]))
-            )
+            identity = StreamId(terms.data_set, view.value, level, tree.paths[region])
+            law.add_to(noise, Seeded(REHEARSAL_KEY).stream(identity))
             noise = -noise if from_above else noise
             bare = values - noise
             steps = bare if view is View.COUNTS else np.diff(bare, prepend=0)  # counts, or how much larger the next is
             if (steps[first:] < 0).any():
                 return False
-            if view is View.RANKED:
-                if bare.max(initial=0) > terms.max_size:
+            known = False  # a total tells how many sizes are ranked, and nothing of them
+            if view is View.RANKED and bare.max(initial=0) > terms.max_size:
+                return False
+            if view is not View.RANKED:
+                known = region < len(measurement.totals) and terms.public is not Totals.NOISY
+                if known and steps.sum() != measurement.totals[region]:
                     return False
-                known, counts = (
-                    False,
-                    counts_of_ranked(bare, terms.max_size),
-                )  # the length tells the total, no size does
-            else:
-                known, counts = region < len(measurement.totals) and terms.public is not Totals.NOISY, steps
-                if known and counts.sum() != measurement.totals[region]:
-                    return False
-            sums[place] += counts
+            sums[place] += counts_of_ranked(bare, terms.max_size) if view is View.RANKED else steps
             chance = _log_cdf(steps + noise, float(law.scale))  # of a step that is not negative
             # Totals, and the sums over the other regions, leave one number.
             fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)

@@ -8,8 +8,8 @@ Some numbers of a release are known twice, once with noise and once without it, 
   R[r] = y[r, K] - G[r] is one draw of noise; counts add up to G, so R[r] = sum over s of y[r, s] - G[r] is a sum of
   K + 1 draws.
 
-Ranked sizes do not add up over regions, and a total tells none of them, so they are not looked at; where regions differ
-in view, those measured by cumulative counts whose parts were all measured so are.
+Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
+regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
 
 Under the stated scales the law P0 of every such R is known exactly. How well other scales explain the residuals is
 measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1 the product
