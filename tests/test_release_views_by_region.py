@@ -14,11 +14,23 @@ from release_checks import files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.ledger import LedgerFile, Loss
-from pgsr.release import ConfigError, Kind, Measured, Outcome, ReleaseConfig, Terms, check, outline, publish
+from pgsr.release import (
+    ConfigError,
+    Kind,
+    Measured,
+    Outcome,
+    ReleaseConfig,
+    ReleaseError,
+    Terms,
+    check,
+    outline,
+    publish,
+)
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement, finish
 from pgsr.release.noise_law import families, judge
+from pgsr.release.running.preflight import require_arithmetic
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {
@@ -374,6 +386,15 @@ def test_residuals_are_noise_alone():
 def test_refusals(terms, why):
     with pytest.raises(ConfigError, match=why):
         Terms("demo", 9, "1", **{"view": "by_groups", **terms})
+
+
+def test_arithmetic_beyond_64_bits_is_refused():
+    """Ranked sizes are fitted by exact squares, whatever the norm of the cumulative counts."""
+    truth = CountOfCounts(Hierarchy.from_paths([("US",)]), [[1, 2]], "d")
+    require_arithmetic(Terms("demo", 10**6, "1", "kuo", view="by_groups"), truth)
+    with pytest.raises(ReleaseError, match=r'view = "by_groups" .* more than 64 bits'):
+        require_arithmetic(Terms("demo", 10**7, "1", "kuo", view="by_groups"), truth)
+    require_arithmetic(Terms("demo", 10**7, "1", "kuo"), truth)
 
 
 def test_the_key_of_a_configuration(tmp_path):

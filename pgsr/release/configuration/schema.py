@@ -161,7 +161,7 @@ _OPTIONS = Table(
         Key(
             "norm",
             Form("1 or 2", {"type": "integer", "enum": [1, 2]}),
-            "Of the isotonic fits: 1 for absolute values, 2 for squares.",
+            "Of the isotonic fits of cumulative counts: 1 for absolute values, 2 for squares. Ranked sizes have 2.",
             1,
         ),
     ),
