@@ -18,11 +18,13 @@ from pgsr.problem import Problem
 from pgsr.random import Secure, Seeded
 from pgsr.version import installed_version
 from pgsr.views import View
+from pgsr.views_by_region import ByGroups
 
 __version__ = installed_version()
 
 __all__ = [
     "Budget",
+    "ByGroups",
     "Certificate",
     "Comparison",
     "CountOfCounts",

@@ -68,8 +68,8 @@ def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes
     for region in map(int, regions):
         row = row_of(region)
         keep = np.ones(len(row), bool) if zeros else row != 0
-        keep[0] = True
-        keep[-1] |= len(blocks) == 0
+        keep[:1] = True  # a region without groups has no ranked size
+        keep[-1:] |= len(blocks) == 0
         size = np.flatnonzero(keep)
         blocks.append((np.full(len(size), region), size, row[size]))
     region, size, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))

@@ -65,7 +65,7 @@ def overlay(
     if any(table.hierarchy.paths != tree.paths or table.max_size != largest for table in tables):
         raise ArgumentError("the tables are of different regions or sizes; give those of one data set")
     place = tree.find(region)
-    measured = None if noisy is None else noisy.view_of(int(tree.level_of[place]))
+    measured = None if noisy is None else noisy.view_of(place)
     if measured is View.RANKED:
         raise ArgumentError("ranked sizes do not lie over counts; draw them alone, by measurement.plot()")
     shown = view or measured or View.COUNTS

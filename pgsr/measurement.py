@@ -49,9 +49,10 @@ class Measurement:
 
     Attributes:
         hierarchy: the regions.
-        view: which vector of each region was measured; a tuple with one view per level where levels differ.
-        values: shape (regions, K + 1), int64, any sign; where some level is `View.RANKED` a tuple with one array per
-            region. Rows of regions that are not measured are 0, or empty.
+        view: which vector of each region was measured: one view; a tuple with one per level where levels differ; or a
+            tuple with one per region where regions of a level may differ. `view_of` reads all three.
+        values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` a tuple with one array
+            per region. Rows of regions that are not measured are 0, or empty.
         max_size: K.
         epsilon: exact epsilon spent per level, root first.
         public: whose number of groups is public.
@@ -79,6 +80,7 @@ class Measurement:
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         checked_epsilon(self.epsilon, self.hierarchy.n_levels)
         object.__setattr__(self, "values", checked_values(self.values, self.hierarchy.n_regions, self.max_size))
+        _check_view(self.view, self.hierarchy)
 
     @property
     def root_total(self) -> int:
@@ -96,20 +98,28 @@ class Measurement:
             raise ProblemError(ROOT_ALONE)
         return self.totals
 
-    def view_of(self, level: int) -> View:
-        """Give the view measured on this level."""
-        return self.view[level] if isinstance(self.view, tuple) else self.view
+    def view_of(self, region: int) -> View:
+        """Give the view of this region, by its index."""
+        return view_of(self.view, self.hierarchy, region)
 
-    def noise_scale(self, level: int) -> Fraction | None:
-        """The scale of the noise on this level, sensitivity / epsilon; None if it was not measured."""
-        if not self.epsilon[level]:
-            return None
-        return noise_sensitivity(self.view_of(level), self.max_quantity) / self.epsilon[level]
+    def views_on(self, level: int) -> set[View]:
+        """Give the views of the regions of this level."""
+        regions = self.hierarchy.level(level)
+        return {self.view_of(region) for region in range(regions.start, regions.stop)}
+
+    def noise_scale(self, region: int) -> Fraction | None:
+        """Give the scale of the noise in this region, sensitivity / epsilon; None if its level has no epsilon."""
+        epsilon = self.epsilon[self.hierarchy.level_of[region]]
+        return noise_sensitivity(self.view_of(region), self.max_quantity) / epsilon if epsilon else None
 
     @property
     def label(self) -> str:
-        """The view in words, or the views from the root down."""
-        return " x ".join(v.value for v in self.view) if isinstance(self.view, tuple) else self.view.value
+        """The view in words, the views from the root down, or how many regions have which."""
+        if isinstance(self.view, View):
+            return self.view.value
+        if len(self.view) == self.hierarchy.n_levels:
+            return " x ".join(view.value for view in self.view)
+        return ", ".join(f"{self.view.count(view):,} regions {view.value}" for view in View if view in self.view)
 
     @property
     def measured(self) -> np.ndarray:
@@ -119,21 +129,20 @@ class Measurement:
     @property
     def matrix(self) -> np.ndarray:
         """The values of a rectangular view as one array; shape (regions, K + 1)."""
-        return matrix(self.values, self.view)
+        return matrix(self.values, self.label)
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """The noisy values in long form, one row per measured region and size, zeros included.
 
         The columns of `pgsr.tables.to_long`, with `noisy_count` or `noisy_cumulative_count` in place of `n_groups`; of
-        ranked sizes `rank`, from 0, and `noisy_group_size`. Where levels differ in view, columns of the others are
+        ranked sizes `rank`, from 0, and `noisy_group_size`. Where regions differ in view, columns of the others are
         empty.
         """
         import pandas as pd
 
         columns, frames = self.hierarchy.region_columns(level_names), []
-        view_of = np.array([list(View).index(self.view_of(level)) for level in self.hierarchy.level_of])
-        for place, view in enumerate(View):
-            regions = np.flatnonzero(self.measured & (view_of == place))
+        for view in View:
+            regions = np.array([r for r in np.flatnonzero(self.measured).tolist() if self.view_of(r) is view], np.int64)
             if len(regions):
                 longest = max(len(self.values[region]) for region in regions)
                 cells = long_cells(self.values.__getitem__, regions, longest, zeros=True)
@@ -151,14 +160,16 @@ class Measurement:
         title = " / ".join(self.hierarchy.paths[place])
         if not self.measured[place]:
             raise ProblemError(f"{title} was not measured; draw a region of a level that has a share of epsilon")
-        view, curve = self.view_of(int(self.hierarchy.level_of[place])), Curve("noisy", self.values[place], NOISY)
+        view, curve = self.view_of(place), Curve("noisy", self.values[place], NOISY)
         return (
             ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
         )
 
     def __repr__(self) -> str:
         total = sum(self.epsilon, self.totals_epsilon)
-        return f"Measurement({self.view!r}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
+        by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels
+        view = self.label if by_region else repr(self.view)
+        return f"Measurement({view}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
 
     def _repr_html_(self) -> str:
         total = sum(self.epsilon, self.totals_epsilon)
@@ -202,15 +213,37 @@ def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.
     return spent[hierarchy.level_of] & ~hierarchy.padded
 
 
-def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: object) -> np.ndarray:
+def view_of(view: View | tuple[View, ...], hierarchy: Hierarchy, region: int) -> View:
+    """Give the view of a region, by its index, where `view` is one, one per level or one per region.
+
+    A tuple that fits both levels and regions says the same either way: every level has one region then.
+    """
+    if isinstance(view, View):
+        return view
+    return view[int(hierarchy.level_of[region]) if len(view) == hierarchy.n_levels else region]
+
+
+def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray:
     """The values of a rectangular view as one array; shape (regions, K + 1).
 
     Raises:
         ProblemError: they are one vector per region.
     """
     if not isinstance(values, np.ndarray):
-        raise ProblemError(f"{view!r} has one vector per region, of different lengths, not a matrix")
+        raise ProblemError(f"{view} has one vector per region, of different lengths, not a matrix")
     return values
+
+
+def _check_view(view: object, hierarchy: Hierarchy) -> None:
+    """Raise `ProblemError` unless this is a view, or a tuple of views that fits the levels or the regions."""
+    views = view if isinstance(view, tuple) else (view,)
+    if not all(isinstance(one, View) for one in views):
+        raise ProblemError("the view of a measurement is a View, or a tuple of them; use View.COUNTS or another")
+    if isinstance(view, tuple) and len(view) not in (hierarchy.n_levels, hierarchy.n_regions):
+        raise ProblemError(
+            f"{len(view)} views for {hierarchy.n_levels} levels and {hierarchy.n_regions} regions; give one view, one "
+            "per level or one per region"
+        )
 
 
 def checked_epsilon(epsilon: object, n_levels: int) -> None:

@@ -114,4 +114,4 @@ class Mechanism:
             return Problem.m_h(measurement)
         if measurement.view is View.CUMULATIVE:
             return Problem.m_c(measurement)
-        raise ProblemError(f"say which problem to solve on {measurement.view!r}: Mechanism(noise, method, problem=...)")
+        raise ProblemError(f"say which problem to solve on {measurement.label}: Mechanism(noise, method, problem=...)")

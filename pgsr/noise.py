@@ -1,6 +1,6 @@
 """The noise step: the only place that touches the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,10 +12,12 @@ from pgsr.checks import require_kind, require_source
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.group_totals import noisy_totals
+from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals, measured_regions, noise_sensitivity
+from pgsr.measurement import Measurement, Totals, measured_regions, noise_sensitivity, view_of
 from pgsr.random import Source, StreamId
 from pgsr.views import View, cumulative, ranked
+from pgsr.views_by_region import ByGroups, ViewRule, possible_views, views_of_regions
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Geometric:
 
     Args:
         view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
-            `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc".
+            `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". With `ByGroups()`, alone or
+            for a level, each region's number of groups decides between ranked sizes and cumulative counts.
         epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
         shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
         totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
@@ -52,7 +55,7 @@ class Geometric:
     `tests/test_core_views.py::test_sensitivity_by_enumeration`, `tests/test_core_group_totals.py::test_sensitivities`.
     """
 
-    view: View | tuple[View, ...]
+    view: ViewRule | tuple[ViewRule, ...]
     epsilon: Number
     shares: Sequence[Number] | None = None
     totals: Totals | str = Totals.REGIONS
@@ -63,15 +66,17 @@ class Geometric:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "totals", Totals.parse(self.totals))
         object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
-        views = self.view if isinstance(self.view, tuple) else (self.view,)
-        for view in views:
-            if not isinstance(view, View):
-                raise ProblemError(f"view={view!r} is unknown; use View.COUNTS, View.CUMULATIVE or View.RANKED")
+        for rule in self._rules:
+            if not isinstance(rule, ViewRule):
+                raise ProblemError(
+                    f"view={rule!r} is unknown; use View.COUNTS, View.CUMULATIVE, View.RANKED or ByGroups()"
+                )
         if isinstance(self.max_quantity, bool) or not isinstance(self.max_quantity, int) or self.max_quantity < 1:
             raise ProblemError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
-        if View.RANKED in views and self.totals is Totals.ROOT:
+        if self._ragged and self.totals is Totals.ROOT:
+            which = "View.RANKED" if View.RANKED in self._rules else "ByGroups()"
             raise ProblemError(
-                "View.RANKED tells every region's number of groups by its length; use totals='regions' or another view"
+                f"{which} tells every region's number of groups by its length; use totals='regions' or another view"
             )
         if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
             raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
@@ -95,28 +100,26 @@ class Geometric:
         """
         self.check(truth, source)
         tree, public = truth.hierarchy, Totals.parse(self.totals)
-        views, budget = self._views(tree.n_levels), self.budget(tree.n_levels)
-        laws, ragged = self._laws(tree.n_levels), View.RANKED in views
+        budget, laws = self.budget(tree.n_levels), self._laws(tree.n_levels)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(exact(self.epsilon), f"measuring {' x '.join(v.value for v in dict.fromkeys(views))}")
+            ledger.charge(exact(self.epsilon), f"measuring {_named(dict.fromkeys(self._rules))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
             totals = noisy_totals(truth, self.totals_epsilon, source)
-        measured = measured_regions(tree, budget.levels)
+        views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, budget.levels)
         rows = [np.empty(0, np.int64)] * tree.n_regions
-        matrix = None if ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
+        matrix = None if self._ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
-            level = int(tree.level_of[region])
-            law = laws[level]
-            if not measured[region] or law is None:
+            if not measured[region]:
                 continue
+            level, view = int(tree.level_of[region]), view_of(views, tree, region)
             counts = truth.rows(region, region + 1)[0]
             total = int(totals[region]) if public is Totals.NOISY else None
-            row = _vector(counts, views[level], total)
-            law.add_to(row, source.stream(StreamId(truth.name, views[level].value, level, tree.paths[region])))
-            if total is not None and views[level] is View.CUMULATIVE:
+            row = _vector(counts, view, total)
+            laws[level][view].add_to(row, source.stream(StreamId(truth.name, view.value, level, tree.paths[region])))
+            if total is not None and view is View.CUMULATIVE:
                 row = total - row  # measured from above
             if matrix is None:
                 rows[region] = row
@@ -124,7 +127,7 @@ class Geometric:
                 matrix[region] = row
         return Measurement(
             hierarchy=tree,
-            view=views[0] if len(set(views)) == 1 else views,
+            view=views,
             values=tuple(rows) if matrix is None else matrix,
             max_size=truth.max_size,
             epsilon=budget.levels,
@@ -148,25 +151,21 @@ class Geometric:
         if truth.private_groups and self.totals is not Totals.NOISY:
             raise ProblemError("the table of groups is private; pay for the totals with Geometric(..., totals='noisy')")
         tree = truth.hierarchy
-        views = self._views(tree.n_levels)
         self._laws(tree.n_levels)
         if self.totals is Totals.NOISY:
             DoubleGeometric(tree.n_levels / self.totals_epsilon)
-        n_cells = tree.n_regions * (truth.max_size + 1)
-        if View.RANKED in views:
-            n_cells = _ragged_cells(truth, views)
+        n_cells = _most_cells(truth, self._rules_of_levels(tree.n_levels))
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
     def blank(self, truth: CountOfCounts) -> Measurement:
         """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it."""
         tree, shape = truth.hierarchy, (truth.hierarchy.n_regions, truth.max_size + 1)
-        views, public = self._views(tree.n_levels), Totals.parse(self.totals)
+        public = Totals.parse(self.totals)
         totals = {Totals.REGIONS: truth.totals, Totals.ROOT: truth.totals[:1]}.get(public, np.zeros(shape[0], np.int64))
-        ragged = View.RANKED in views
         return Measurement(
             hierarchy=tree,
-            view=views[0] if len(set(views)) == 1 else views,
-            values=(np.empty(0, np.int64),) * shape[0] if ragged else np.broadcast_to(np.int64(0), shape),
+            view=self.views_on(tree, truth.max_size, totals),
+            values=(np.empty(0, np.int64),) * shape[0] if self._ragged else np.broadcast_to(np.int64(0), shape),
             max_size=truth.max_size,
             epsilon=self.budget(tree.n_levels).levels,
             public=public,
@@ -177,14 +176,53 @@ class Geometric:
             max_quantity=self.max_quantity,
         )
 
-    def _laws(self, n_levels: int) -> list[DoubleGeometric | None]:
-        pairs = zip(self._views(n_levels), self.budget(n_levels).levels, strict=True)
-        most = self.max_quantity
+    def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
+        """Choose the view of every region from public facts, in the form of `Measurement.view`.
+
+        That is one view, a tuple with one per level where levels differ, or, with `ByGroups`, one per region even where
+        all are the same: what may be asked of a measurement should not hang on a number of groups.
+
+        Args:
+            tree: the regions.
+            max_size: K.
+            totals: public numbers of groups, of the root or of every region as `totals` says; noisy ones if they are.
+
+        Raises:
+            ProblemError: as many views as levels are needed, or one.
+        """
+        rules = self._rules_of_levels(tree.n_levels)
+        if any(isinstance(rule, ByGroups) for rule in rules):
+            return views_of_regions(rules, tree.level_of.tolist(), totals.tolist(), max_size)
+        views = tuple(rule for rule in rules if isinstance(rule, View))
+        return views[0] if len(set(views)) == 1 else views
+
+    @property
+    def label(self) -> str:
+        """The view in words, or the views from the root down."""
+        return _named(self._rules)
+
+    @property
+    def _rules(self) -> tuple[ViewRule, ...]:
+        return self.view if isinstance(self.view, tuple) else (self.view,)
+
+    @property
+    def _ragged(self) -> bool:
+        """Whether vectors may differ in length."""
+        return any(View.RANKED in possible_views(rule) for rule in self._rules)
+
+    def _laws(self, n_levels: int) -> list[dict[View, DoubleGeometric]]:
+        """Make the law of the noise of every view that a level may have; none where nothing is measured."""
+        pairs = zip(self._rules_of_levels(n_levels), self.budget(n_levels).levels, strict=True)
         return [
-            DoubleGeometric(noise_sensitivity(view, most) / epsilon) if epsilon else None for view, epsilon in pairs
+            {
+                view: DoubleGeometric(noise_sensitivity(view, self.max_quantity) / epsilon)
+                for view in possible_views(rule)
+                if epsilon
+            }
+            for rule, epsilon in pairs
         ]
 
-    def _views(self, n_levels: int) -> tuple[View, ...]:
+    def _rules_of_levels(self, n_levels: int) -> tuple[ViewRule, ...]:
         if not isinstance(self.view, tuple):
             return (self.view,) * n_levels
         if len(self.view) != n_levels:
@@ -204,7 +242,14 @@ def _vector(counts: np.ndarray, view: View, total: int | None) -> np.ndarray:
     return np.concatenate([np.zeros(max(0, total - len(sizes)), np.int64), sizes[max(0, len(sizes) - total) :]])
 
 
-def _ragged_cells(truth: CountOfCounts, views: tuple[View, ...]) -> int:
-    tree = truth.hierarchy
-    ranks = np.array([view is View.RANKED for view in views])[tree.level_of]
-    return int(np.where(ranks, truth.totals, truth.max_size + 1).sum())
+def _most_cells(truth: CountOfCounts, rules: tuple[ViewRule, ...]) -> int:
+    """Count the values to be measured; where a number of groups decides, the most that a region may have."""
+    level_of, n_sizes = truth.hierarchy.level_of, truth.max_size + 1
+    ranks = np.array([rule is View.RANKED for rule in rules])
+    few = [rule.ranked_up_to(truth.max_size) if isinstance(rule, ByGroups) else 0 for rule in rules]
+    groups = truth.totals if ranks.any() else 0
+    return int(np.where(ranks[level_of], groups, np.maximum(n_sizes, few)[level_of]).sum())
+
+
+def _named(rules: Iterable[ViewRule]) -> str:
+    return " x ".join(rule.value if isinstance(rule, View) else repr(rule) for rule in rules)

@@ -287,7 +287,7 @@ class Problem:
         Raises:
             ProblemError: the values are ranked, so of different lengths.
         """
-        return matrix(self.values, self.view)
+        return matrix(self.values, repr(self.view))
 
     @property
     def root_total(self) -> int:
@@ -378,7 +378,7 @@ class Problem:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
-                "view": " x ".join(v.value for v in self.view) if isinstance(self.view, tuple) else self.view.value,
+                "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": f"0..{self.max_size:,}",
                 "unknowns": self.n_unknowns,
@@ -430,4 +430,5 @@ def _require(measurement: Measurement, problem: str, *views: View) -> None:
     require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
     if measurement.view not in views:
         wanted = " or ".join(map(repr, views))
-        raise ProblemError(f"{problem} needs {wanted}, this measurement is of {measurement.view!r}; measure that view")
+        have = repr(measurement.view) if isinstance(measurement.view, View) else f"several views ({measurement.label})"
+        raise ProblemError(f"{problem} needs {wanted}, this measurement is of {have}; measure that view")

@@ -12,6 +12,7 @@ from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.random import Seeded
 from pgsr.views import View
+from pgsr.views_by_region import ByGroups
 
 
 def toy_of(target: Measurement | Problem) -> Measurement | Problem:
@@ -24,7 +25,9 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
     levels = target.hierarchy.n_levels
     truth = _truth(levels)
     if isinstance(target, Measurement):
-        return Geometric(target.view, levels, totals=target.public).measure(truth, Seeded("toy"))
+        by_region = isinstance(target.view, tuple) and len(target.view) != levels
+        view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
+        return Geometric(view, levels, totals=target.public).measure(truth, Seeded("toy"))
     toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
     known, asked = target.groups, target.entities
     return replace(

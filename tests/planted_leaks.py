@@ -65,6 +65,35 @@ def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
 # What is noised, and what is public
 
 
+def views_by_true_sizes(patch: MonkeyPatch) -> None:
+    """Ranked sizes of the regions with few different sizes, which is what would be best."""
+
+    def looking(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
+            different = (truth.counts > 0).sum(axis=1)
+            with MonkeyPatch.context() as inner:
+                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, totals: f(n, t, k, different))
+                return measure(noise, truth, *rest)
+
+        return measured
+
+    around(patch, Geometric, "measure", looking)
+
+
+def views_by_exact_totals(patch: MonkeyPatch) -> None:
+    """Where totals are noisy, the true numbers of groups still choose the view."""
+
+    def looking(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
+            with MonkeyPatch.context() as inner:
+                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, totals: f(n, t, k, truth.totals))
+                return measure(noise, truth, *rest)
+
+        return measured
+
+    around(patch, Geometric, "measure", looking)
+
+
 def nothing_for_empty_cells(patch: MonkeyPatch) -> None:
     """A tempting shortcut for sparse tables."""
 

@@ -59,11 +59,14 @@ PUBLISHED = {
 
 
 @contextmanager
-def place() -> Iterator[Path]:
-    """A folder with confidential tables and a configuration, epsilon 1 of 100, K = 3; some groups are larger."""
+def place(mechanism: str = "m_h", **keys: str) -> Iterator[Path]:
+    """A folder with confidential tables and a configuration, epsilon 1 of 100, K = 3; some groups are larger.
+
+    `mechanism` and `keys` are those of `write_config`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         write_tables(Path(folder))
-        write_config(Path(folder))
+        write_config(Path(folder), mechanism, **keys)
         yield Path(folder)
 
 
@@ -75,12 +78,12 @@ def made(folder: Path, rehearse: bool = False) -> Path:
         raise AssertionError(f"no release: {error}") from error
 
 
-def files_follow_from_noisy_values() -> None:
+def files_follow_from_noisy_values(mechanism: str = "m_h", **keys: str) -> None:
     """Data that differ by a row and happen to get the same noisy values are published byte for byte alike.
 
     Fixed bits and several rows of every size: a leak may by chance be the same for one pair and one noise.
     """
-    with place() as folder:
+    with place(mechanism, **keys) as folder:
         people = pq.read_table(folder / "entities.parquet")
         group = people["group"].to_numpy()
         size = np.bincount(group)[group]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
-from privacy_checks import check_likelihood, check_losses, check_replay, release_loss
+from privacy_checks import check_likelihood, check_losses, check_replay, frozen, release_loss
 from test_core_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
 from test_core_double_geometric import Script as ScriptedBytes
 
 import pgsr.double_geometric as law
 from pgsr import (
     Budget,
+    ByGroups,
     CountOfCounts,
     Geometric,
     Hierarchy,
@@ -87,6 +88,9 @@ def r6_losses() -> None:
         for shares in (None, ("1/4", "3/4")):
             check_losses(Geometric(view, "7/10", shares), PAIR, (2, 1), 3)
         check_losses(Geometric(view, "7/10"), THREE, (2,), 3)
+    for threshold in ("2/3", "1"):  # ranked are the second leaf alone, and all but the largest region
+        check_losses(Geometric(ByGroups(threshold), "7/10"), PAIR, (3, 2), 3)
+    check_losses(Geometric((View.COUNTS, ByGroups("2/3")), "1", max_quantity=2), PAIR, (3, 2), 3)
     for view in (View.COUNTS, View.CUMULATIVE):
         check_losses(Geometric(view, "1", totals="root"), PAIR, (2, 0), 2)
 
@@ -240,6 +244,11 @@ def r7_likelihood_with_noisy_totals() -> None:
         noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
         for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), (THREE, 0, 0, 1)):
             check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
+    noise = Geometric(ByGroups(1), "1", totals="noisy", totals_share="1/3")
+    mechanism = Mechanism(noise, Matching())
+    for groups in (0, 1):
+        for published in (None, lambda m: (m.view, frozen(m.values))):  # noisy values are published with their view
+            check_likelihood(mechanism, ALONE, (groups,), 1, -1, 3, [Fraction(1, 2)], published)
 
 
 def r8_replay() -> None:

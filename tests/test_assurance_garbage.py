@@ -14,6 +14,7 @@ from neighbours import PAIR, truth_of
 
 from pgsr import (
     Budget,
+    ByGroups,
     CountOfCounts,
     Estimate,
     Geometric,
@@ -170,13 +171,18 @@ class Draw:
 
 def geometric(a: Draw) -> Any:
     noise = Geometric(
-        a(*View, (View.CUMULATIVE, View.RANKED)),
+        a(*View, (View.CUMULATIVE, View.RANKED), ByGroups(1), (View.COUNTS, ByGroups("1/2"))),
         a(1, "0.1"),
         a(None, ("1/2", "1/2"), (0, 1)),
         a("regions", "root", "noisy"),
         a("1/10"),
     )
     return noise.measure(a(TRUTH), a(Seeded("x"), Secure()), a(None, Ledger(1)))
+
+
+def by_groups(a: Draw) -> Any:
+    noisy = Geometric(ByGroups(a("1/2", 1, 0.5)), 1).measure(TRUTH, Seeded("x"))
+    return a.one_of(*POSTS).apply(noisy)
 
 
 def budget(a: Draw) -> Any:
@@ -267,6 +273,7 @@ def test_refused_numbers_of_entities_cost_nothing(source: Any, epsilon: str) -> 
 
 CALLS = [
     geometric,
+    by_groups,
     budget,
     seeded,
     problem,

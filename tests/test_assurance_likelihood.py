@@ -14,7 +14,7 @@ from law_checks import (
 from neighbours import ALONE, CHAIN, PAIR, THREE
 from privacy_checks import check_likelihood, frozen
 
-from pgsr import Geometric, Hierarchy, Mechanism, Problem, View
+from pgsr import ByGroups, Geometric, Hierarchy, Mechanism, Problem, View
 from pgsr.algorithms import (
     BottomUp,
     CostTables,
@@ -60,6 +60,9 @@ MECHANISMS = {
     "matching, H_g": Mechanism(noise(View.RANKED), Matching()),
     "matching, H_g, average": Mechanism(noise(View.RANKED), Matching(merge="average")),  # type: ignore[arg-type]
     "matching, H_c x H_g": Mechanism(noise((View.CUMULATIVE, View.RANKED)), Matching()),
+    "matching, by groups": Mechanism(noise(ByGroups(1)), Matching()),
+    "matching, H_c x by groups": Mechanism(noise((View.CUMULATIVE, ByGroups(1))), Matching()),
+    "bottom-up, by groups": Mechanism(noise(ByGroups(1), shares=(0, 1)), BottomUp()),
     "matching, smallest size 1": Mechanism(noise(View.CUMULATIVE), Matching(IsotonicFit(min_size=1))),
     "bottom-up": Mechanism(noise(View.CUMULATIVE, shares=(0, 1)), BottomUp()),
     "bottom-up, H_g": Mechanism(noise(View.RANKED, shares=(0, 1)), BottomUp()),
@@ -69,6 +72,7 @@ NOISY_TOTALS = {
     "M_c^dp": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), IsotonicTreeProjection()),
     "matching, H_c": Mechanism(noise(View.CUMULATIVE, "noisy", totals_share="1/3"), Matching()),
     "matching, H_g": Mechanism(noise(View.RANKED, "noisy", totals_share="1/3"), Matching()),
+    "matching, by groups": Mechanism(noise(ByGroups(1), "noisy", totals_share="1/3"), Matching()),
 }
 BASES = (Fraction(1, 2), Fraction(2, 3))
 
@@ -87,7 +91,9 @@ class Small:
 SHARE = [Small(CHAIN, (2,), 1, -1, 2)]
 ALL = [*SHARE, Small(CHAIN, (2,), 2, 0, 2), Small(PAIR, (1, 1), 1, 0, 2), Small(PAIR, (2, 0), 1, 0, 2)]
 THREE_LEVELS = Small(THREE, (1,), 1, 0, 1)
-OF_THREE_LEVELS = [name for name, m in MECHANISMS.items() if m.noise.shares is None and isinstance(m.noise.view, View)]
+OF_THREE_LEVELS = [
+    name for name, m in MECHANISMS.items() if m.noise.shares is None and not isinstance(m.noise.view, tuple)
+]
 
 
 @pytest.mark.assure("R7")

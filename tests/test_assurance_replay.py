@@ -9,7 +9,7 @@ from instances import random_tree, random_truth, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
-from pgsr import Estimate, Geometric, Measurement, Mechanism, Problem, View, algorithms, models
+from pgsr import ByGroups, Estimate, Geometric, Measurement, Mechanism, Problem, View, algorithms, models
 from pgsr.algorithms import (
     BottomUp,
     ChosenByNoise,
@@ -103,6 +103,11 @@ OURS = [
     of(SIZES, BottomUp()),
     of(STEPS, NoConsistency()),
     of(SIZES, NoConsistency()),
+    of(ByGroups(1), NoConsistency()),
+    of(ByGroups(1), Matching()),
+    of(ByGroups(1), Matching(), totals="noisy"),
+    of(ByGroups(1), BottomUp()),
+    of(ByGroups(1), ChosenByNoise()),
     of(STEPS, ChosenByNoise()),
     of(STEPS, TwoStage()),
     of(STEPS, TwoStage(), totals="root"),
@@ -139,7 +144,7 @@ MODELS = [
 
 def named(mechanism: Mechanism) -> str:
     problem = getattr(mechanism.problem, "__name__", "") if mechanism.problem else ""
-    return f"{mechanism.post!r} {problem} on {mechanism.noise.view.name}, {mechanism.noise.totals}"  # type: ignore[union-attr]
+    return f"{mechanism.post!r} {problem} on {mechanism.noise.label}, {mechanism.noise.totals}"
 
 
 def check_replays(mechanism: Mechanism, n_pairs: int) -> int:

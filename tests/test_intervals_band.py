@@ -99,7 +99,7 @@ def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
     noise = Geometric(view, epsilon=4, shares=shares, totals=totals)
     exact = bare(truth, noise)
     cells = [
-        (exact.noise_scale(int(SMALL.level_of[region])), int(SMALL.level_of[region]), known)
+        (exact.noise_scale(int(region)), int(SMALL.level_of[region]), known)
         for region in np.flatnonzero(exact.measured)
         for place in range(len(exact.values[region]))
         for known in [view is View.CUMULATIVE and place == truth.max_size and region < len(exact.totals)]
@@ -140,7 +140,7 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
     parts = [Fraction(int(share), int(shares.sum())) for share in shares]
     noise = Geometric(view, epsilon=Fraction(int(rng.integers(1, 20)), 2), shares=parts, totals=totals)
     quantiles = band(bare(truth, noise), "0.8").quantiles
-    scales = [bare(truth, noise).noise_scale(level) for level in range(tree.n_levels)]
+    scales = [bare(truth, noise).noise_scale(int(first)) for first in tree.level_start[:-1]]
 
     def add(law, values, stream):
         q = min(quantile for quantile, b in zip(quantiles, scales, strict=True) if b == law.scale)

@@ -49,7 +49,12 @@ class Target:
         terms, secure = manifest.terms_of(self.fields)
         tree, totals = released_tables.read_regions(self / artefact.REGIONS, terms)
         facts = manifest.facts(terms, secure, "measurement")
-        return terms, tree, totals, released_tables.read_measurement(self / artefact.MEASUREMENT, tree, terms, facts)
+        return (
+            terms,
+            tree,
+            totals,
+            released_tables.read_measurement(self / artefact.MEASUREMENT, tree, totals, terms, facts),
+        )
 
     def fix_digests(self) -> None:
         fields = self.fields
@@ -217,7 +222,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     """Noise of one epsilon, and another one in the manifest, README, metadata, data package and summary alike."""
     terms, _, _, _ = target.known()
     truth = target.config.count()
-    real = Geometric(terms.kind.view, drawn, totals=terms.public).measure(truth, Seeded("forger"))
+    real = Geometric(terms.measures.rule, drawn, totals=terms.public).measure(truth, Seeded("forger"))
     stated_terms = replace(terms, epsilon=Fraction(stated), shares=None)
     target.remake(stated_terms.measured(real.hierarchy, real.matrix, real.totals, True), stated_terms)
 
@@ -257,7 +262,7 @@ def rehearsed(target: Target) -> None:
 def mechanism_renamed(target: Target) -> None:
     """Noisy counts are said to be cumulative ones."""
     terms, tree, totals, values = target.known()
-    other = replace(terms, kind=Kind.M_C_DP, shares=None, epsilon=terms.epsilon / 2)
+    other = replace(terms, kind=Kind.M_C_DP, view=None, shares=None, epsilon=terms.epsilon / 2)
     target.remake(other.measured(tree, values, totals, True), other)
 
 

@@ -47,7 +47,7 @@ class IsotonicTreeProjection:
         """Give the reason why this measurement cannot be used, or None."""
         require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
         if measurement.view is not View.CUMULATIVE:
-            return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
+            return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.label}"
         if not measurement.measured[measurement.hierarchy.leaves].all():
             return "M_c^dp needs measured leaves; give the last level a share of epsilon"
         if self.totals is Totals.REGIONS and measurement.public is Totals.ROOT:

@@ -129,7 +129,7 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
 
 def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, ...]:
     tree = measurement.hierarchy
-    scales = [measurement.noise_scale(place) for place in range(tree.n_levels)]
+    scales = [measurement.noise_scale(int(first)) for first in tree.level_start[:-1]]
     known = [(place, scale) for place, scale in enumerate(scales) if scale is not None]
     cells = [_cells(measurement, place) for place, _ in known]
     found = iter(noise_quantiles([scale for _, scale in known], cells, level))
@@ -138,12 +138,11 @@ def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, .
 
 def _cells(measurement: Measurement, level: int) -> int:
     """Count the noisy values of a level that bound something: not those of totals that are public."""
-    regions = _measured_of(measurement, level)
-    view = measurement.view_of(level)
-    if view is View.RANKED:
-        return sum(len(measurement.values[region]) for region in regions)
-    known = int((regions < len(measurement.totals)).sum()) if view is View.CUMULATIVE else 0
-    return len(regions) * (measurement.max_size + 1) - known
+    cells = 0
+    for region in _measured_of(measurement, level):
+        known = measurement.view_of(region) is View.CUMULATIVE and region < len(measurement.totals)
+        cells += len(measurement.values[region]) - int(known)
+    return cells
 
 
 def _raw(measurement: Measurement, quantiles: tuple[int | None, ...]) -> Bounds:
@@ -157,9 +156,8 @@ def _raw(measurement: Measurement, quantiles: tuple[int | None, ...]) -> Bounds:
     for level, quantile in enumerate(quantiles):
         if quantile is None:
             continue
-        view = measurement.view_of(level)
         for region in _measured_of(measurement, level):
-            values = measurement.values[region]
+            view, values = measurement.view_of(region), measurement.values[region]
             low, high = values - quantile, values + quantile
             if view is View.COUNTS:
                 x_low[region], x_high[region] = np.maximum(x_low[region], low), np.minimum(x_high[region], high)

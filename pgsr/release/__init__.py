@@ -51,7 +51,7 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
     >>> dict(outline(config).facts)["state"]
     '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
     >>> forecast(config, mean_size=1.5, replicates=2, progress=False).mean.shape
-    (4, 2)
+    (8, 2)
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`EXAMPLE` is one) in place of the configuration:
@@ -76,7 +76,7 @@ from pgsr.release.forecast import forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
-from pgsr.release.terms import Kind, Terms
+from pgsr.release.terms import Kind, Measured, Terms
 
 __all__ = [
     "EXAMPLE",
@@ -86,6 +86,7 @@ __all__ = [
     "LedgerError",
     "LedgerFile",
     "ManifestError",
+    "Measured",
     "Outcome",
     "Outline",
     "Published",

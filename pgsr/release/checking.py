@@ -289,10 +289,12 @@ class _Folder:
     def measurement(self) -> str:
         terms, tree, secure = self._known("terms"), self._known("tree"), self._known("secure")
         facts = manifest.facts(terms, secure, "measurement")
-        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, terms, facts)
-        measurement = terms.measured(tree, values, self._known("totals"), secure)
+        totals = self._known("totals")
+        values = released_tables.read_measurement(self.path / artefact.MEASUREMENT, tree, totals, terms, facts)
+        measurement = terms.measured(tree, values, totals, secure)
         self.known["measurement"] = measurement
-        return f"noisy values of every measured region and size 0..{terms.max_size:,}"
+        ranked = " or rank, as its number of groups says" if terms.ranked_up_to is not None else ""
+        return f"noisy values of every measured region and size 0..{terms.max_size:,}{ranked}"
 
     def privacy_claim(self) -> str:
         if not self._known("secure"):

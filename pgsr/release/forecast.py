@@ -8,7 +8,7 @@ from pgsr.errors import ArgumentError
 from pgsr.planning import Plan, expected_errors, stand_in_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind
+from pgsr.release.terms import Kind, Measured
 
 READING, SIMULATING = "reading the public tables", "drawing noise and post-processing, again and again"
 """The stages of a forecast, as they are told."""
@@ -22,7 +22,7 @@ def forecast(
     progress: bool | Callable[[int, int], None] = True,
     say: Callable[[str], None] | None = None,
 ) -> Plan:
-    """Estimate the errors of the configured mechanism and of the others at the same epsilon.
+    """Estimate the errors of the configured mechanism and of the others at the same epsilon, by each of their views.
 
     The stand-in has the public regions and numbers of groups and a public law of sizes. The private table is not even
     opened: what is chosen by this forecast costs nothing. Choosing by errors on the data would.
@@ -52,7 +52,8 @@ def forecast(
         ...     ledger="ledger.jsonl",
         ... )
         >>> forecast(config, mean_size=1.5, progress=False).labels
-        ('m_h (configured)', 'm_c_dp', 'kuo', 'bottom_up', 'posterior', 'two_stage')
+        ('m_h (configured)', 'm_c_dp', 'kuo', 'kuo, by_groups', 'bottom_up', 'bottom_up, by_groups', 'posterior',
+        'two_stage')
     """
     config = ReleaseConfig.of(config)
     terms, tell = config.terms, say or (lambda _text: None)
@@ -68,10 +69,15 @@ def forecast(
     if len(law) != terms.max_size + 1:
         raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
     stand_in = stand_in_of(tree, empty.totals[tree.leaves].tolist(), law)
-    chosen = {f"{terms.kind} (configured)": terms.mechanism(tree.n_levels)}
-    for other in Kind:
-        if other is not terms.kind:
-            usual = replace(terms, kind=other, shares=None, totals=other.totals[0], totals_share=None)
-            chosen[str(other)] = usual.mechanism(tree.n_levels)
+    chosen = {f"{_label(terms.kind, terms.measures)} (configured)": terms.mechanism(tree.n_levels)}
+    for other, view in [(kind, view) for kind in Kind for view in kind.views]:
+        if (other, view) != (terms.kind, terms.measures):
+            own = {} if other is terms.kind else {"shares": None, "totals": other.totals[0], "totals_share": None}
+            usual = replace(terms, kind=other, view=view, **own)
+            chosen[_label(other, view)] = usual.mechanism(tree.n_levels)
     tell(SIMULATING)
     return expected_errors(stand_in, chosen, replicates, progress=progress)
+
+
+def _label(kind: Kind, view: Measured) -> str:
+    return str(kind) if view is kind.views[0] else f"{kind}, {view}"

@@ -14,8 +14,8 @@ from pgsr.problem import Problem
 from pgsr.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
 from pgsr.release.folder.released_tables import dense
-from pgsr.release.terms import Kind, Terms
-from pgsr.views import View, counts_of_cumulative, cumulative
+from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.views import View, counts_of_ranked, cumulative
 
 LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
@@ -50,26 +50,33 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
     look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
     before, is multiplied up. Where counts are large and few facts are public there is too little to say it.
     """
-    tree, cumulates = measurement.hierarchy, terms.kind.view is View.CUMULATIVE
+    tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
-    from_above = terms.public is Totals.NOISY and cumulates
+    from_above = terms.public is Totals.NOISY and terms.measures is Measured.CUMULATIVE
     first = int(from_above)
     chances, sums = 0.0, np.zeros((2, terms.max_size + 1), np.int64)
     for place, level in enumerate(levels):
         law, regions = DoubleGeometric(terms.scales(tree.n_levels)[level]), tree.level(level)
         for region in range(regions.start, regions.stop):
-            noise = np.zeros(terms.max_size + 1, np.int64)
-            identity = StreamId(terms.data_set, terms.kind.view.value, level, tree.paths[region])
+            view, values = measurement.view_of(region), measurement.values[region]
+            noise = np.zeros(len(values), np.int64)
+            identity = StreamId(terms.data_set, view.value, level, tree.paths[region])
             law.add_to(noise, Seeded(REHEARSAL_KEY).stream(identity))
             noise = -noise if from_above else noise
-            bare = measurement.matrix[region] - noise
-            counts = counts_of_cumulative(bare) if cumulates else bare
-            known = region < len(measurement.totals) and terms.public is not Totals.NOISY
-            if (counts[first:] < 0).any() or (known and counts.sum() != measurement.totals[region]):
+            bare = values - noise
+            steps = bare if view is View.COUNTS else np.diff(bare, prepend=0)  # counts, or how much larger the next is
+            if (steps[first:] < 0).any():
                 return False
-            sums[place] += counts
-            chance = _log_cdf(counts + noise, float(law.scale))  # of a count that is not negative
+            known = False  # a total tells how many sizes are ranked, and nothing of them
+            if view is View.RANKED and bare.max(initial=0) > terms.max_size:
+                return False
+            if view is not View.RANKED:
+                known = region < len(measurement.totals) and terms.public is not Totals.NOISY
+                if known and steps.sum() != measurement.totals[region]:
+                    return False
+            sums[place] += counts_of_ranked(bare, terms.max_size) if view is View.RANKED else steps
+            chance = _log_cdf(steps + noise, float(law.scale))  # of a step that is not negative
             # Totals, and the sums over the other regions, leave one number.
             fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)
             if place == 1 and region == regions.stop - 1:

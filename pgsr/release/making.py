@@ -163,7 +163,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         require_place(folder)
         tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, terms)
         facts = manifest.facts(terms, secure, "measurement")
-        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, terms, facts)
+        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, totals, terms, facts)
         measurement = terms.measured(tree, values, totals, secure)
         with _kept_if_paid(hidden, terms, sign, tell):
             report = _completed(hidden, folder, terms, measurement, key, tell, _silent)
@@ -249,8 +249,7 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> 
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
-    values = measurement.matrix
-    released_tables.write_measurement(folder / artefact.MEASUREMENT, values, tree, terms, facts)
+    released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, terms, facts)
     released_tables.write_regions(folder / artefact.REGIONS, tree, measurement.totals, terms)
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)

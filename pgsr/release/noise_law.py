@@ -8,6 +8,9 @@ Some numbers of a release are known twice, once with noise and once without it, 
   R[r] = y[r, K] - G[r] is one draw of noise; counts add up to G, so R[r] = sum over s of y[r, s] - G[r] is a sum of
   K + 1 draws.
 
+Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
+regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
+
 Under the stated scales the law P0 of every such R is known exactly. How well other scales explain the residuals is
 measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1 the product
 over all independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true, whatever P1 is. So has
@@ -147,10 +150,11 @@ def judge(measurement: Measurement, scales: tuple[float, ...]) -> Verdict:
 
 def families(measurement: Measurement) -> Iterator[Family]:
     """The residuals: of public totals, and of every level against the measured regions below it."""
-    tree, measured = measurement.hierarchy, measurement.measured
+    tree, values = measurement.hierarchy, measurement.values
+    views = [measurement.view_of(region) for region in range(tree.n_regions)]
+    assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
+    measured = measurement.measured & np.array([view is not View.RANKED for view in views])
     yield Family("numbers of groups", _of_totals(measurement, measured))
-    values, views = measurement.matrix, {measurement.view_of(level) for level in range(tree.n_levels)}
-    assert len(views) == 1, "levels of different views measure different things"
     below = measured_below(tree, measured)
     for level in range(tree.n_levels - 1):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
@@ -159,7 +163,7 @@ def families(measurement: Measurement) -> Iterator[Family]:
                 parts = below[region]
                 draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
                 draws[level] += 1
-                grouped[Sum(tuple(map(int, draws)))].append(values[region] - values[parts].sum(axis=0))
+                grouped[Sum(tuple(map(int, draws)))].append(values[region] - sum(values[part] for part in parts))
         kept = sorted(grouped, key=lambda kind: sum(kind.draws))[:MOST_LAWS]
         yield Family(f"level {level}", {kind: np.concatenate(grouped[kind]) for kind in kept})
 
@@ -267,12 +271,11 @@ def _characteristic(t: np.ndarray, parts: list[tuple[float, int, int]]) -> np.nd
 
 def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:
     tree, totals = measurement.hierarchy, measurement.totals
-    cumulates = measurement.view_of(0) is View.CUMULATIVE
-    if not cumulates and measurement.public is Totals.NOISY:
-        return {}  # the noise of the totals was changed when they were made to add up
     grouped: defaultdict[Sum, list[int]] = defaultdict(list)
-    for region in np.flatnonzero(measured[: len(totals)]):
-        row = measurement.matrix[region]
+    for region in np.flatnonzero(measured[: len(totals)]).tolist():
+        row, cumulates = measurement.values[region], measurement.view_of(region) is View.CUMULATIVE
+        if not cumulates and measurement.public is Totals.NOISY:
+            continue  # the noise of the totals was changed when they were made to add up
         draws = [0] * tree.n_levels
         draws[int(tree.level_of[region])] = 1 if cumulates else len(row)
         known = int(row[-1]) if cumulates else int(row.sum())

@@ -14,12 +14,10 @@ from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.making import charge_for
 from pgsr.release.running.preflight import require_place, require_room
+from pgsr.release.terms import Measured, Terms
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
 from pgsr.tables.source import Frame
-from pgsr.views import View
-
-_VIEWS = {View.COUNTS: "counts", View.CUMULATIVE: "cumulative counts"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     groups = f", {int(counted.totals[0]):,} groups" if counted else ""
     facts = [
         ("data set", terms.data_set),
-        ("mechanism", f"{terms.kind}: noise on {_VIEWS[terms.kind.view]}, then {terms.mechanism(1).post!r}"),
+        ("mechanism", f"{terms.kind}: noise on {_measures(terms)}, then {terms.mechanism(1).post!r}"),
         ("sizes", f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}{groups}"),
         ("epsilon", f"{terms.epsilon} in all"),
         *_levels(config, tree),
@@ -92,6 +90,12 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("signed with", str(config.sign) if config.sign else "nothing"),
     ]
     return Outline(config, tree, tuple(facts))
+
+
+def _measures(terms: Terms) -> str:
+    if terms.measures is Measured.BY_GROUPS:
+        return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
+    return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
 
 
 def _counted(config: ReleaseConfig) -> CountOfCounts | None:

@@ -27,6 +27,7 @@ from pgsr.noise import Geometric
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
 from pgsr.views import View
+from pgsr.views_by_region import ByGroups, ViewRule
 
 M_C_RENAMED = (
     "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "
@@ -38,15 +39,29 @@ RESERVED_NAMES = OTHER_COLUMNS
 """The columns of a release's tables beside those of the levels; no level may have such a name."""
 
 
+class Measured(StrEnum):
+    """What a release measures of a region: one view of all, or each region's by its number of groups (`ByGroups`)."""
+
+    COUNTS = "counts"
+    CUMULATIVE = "cumulative"
+    BY_GROUPS = "by_groups"
+
+    @property
+    def rule(self) -> ViewRule:
+        rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
+        return rules[self]
+
+
 class Kind(StrEnum):
     """The mechanisms that give a release and need no solver.
 
     M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
-    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
-    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
-    TWO_STAGE: noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean
-    consistency is none of them: its counts are fractional and negative.
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Both also work on
+    ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). POSTERIOR: noisy cumulative counts, every
+    region's posterior means by the exact law of the noise, then consistent (`Posterior`). TWO_STAGE: noisy cumulative
+    counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of them: its
+    counts are fractional and negative.
     """
 
     M_H = "m_h"
@@ -64,8 +79,13 @@ class Kind(StrEnum):
         raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
 
     @property
-    def view(self) -> View:
-        return View.COUNTS if self is Kind.M_H else View.CUMULATIVE
+    def views(self) -> tuple[Measured, ...]:
+        """The choices of what is measured, the usual one first."""
+        if self is Kind.M_H:
+            return (Measured.COUNTS,)
+        if self in (Kind.M_C_DP, Kind.TWO_STAGE, Kind.POSTERIOR):
+            return (Measured.CUMULATIVE,)
+        return Measured.CUMULATIVE, Measured.BY_GROUPS
 
     @property
     def totals(self) -> tuple[Totals, ...]:
@@ -101,6 +121,7 @@ class Terms:
         max_quantity: public bound on what one entity adds to a size.
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
+        view: what is measured of a region; the mechanism's usual view if None.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -125,9 +146,12 @@ class Terms:
     merge: Merge = Merge.WEIGHTED
     norm: int = 1
     level_names: tuple[str, ...] | None = None
+    view: Measured | None = None
 
     def __post_init__(self) -> None:
         self._convert()
+        if self.view is None:
+            object.__setattr__(self, "view", self.kind.views[0])
         if self.totals is None:
             object.__setattr__(self, "totals", self.kind.totals[0])
         if self.totals_share is None:
@@ -135,6 +159,14 @@ class Terms:
         if self.totals not in self.kind.totals:
             usual = " or ".join(f'"{t}"' for t in self.kind.totals)
             raise ConfigError(f'mechanism {self.kind} does not keep totals = "{self.totals}"; write totals = {usual}')
+        if self.measures not in self.kind.views:
+            usual = " or ".join(f'"{view}"' for view in self.kind.views)
+            raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
+        if self.measures is Measured.BY_GROUPS and self.totals is not Totals.REGIONS:
+            raise ConfigError(
+                f'view = "by_groups" tells every region\'s number of groups, and totals = "{self.totals}" publishes no '
+                'exact ones; write view = "cumulative"'
+            )
         if self.norm not in (1, 2):
             raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
@@ -164,6 +196,18 @@ class Terms:
         return self.totals
 
     @property
+    def measures(self) -> Measured:
+        """What is measured of a region, `view`; it is not None once the terms are made."""
+        assert self.view is not None
+        return self.view
+
+    @property
+    def ranked_up_to(self) -> int | None:
+        """The largest number of groups of a region that is measured by ranked sizes; None if none is."""
+        rule = self.measures.rule
+        return rule.ranked_up_to(self.max_size) if isinstance(rule, ByGroups) else None
+
+    @property
     def kept(self) -> Totals:
         """The regions whose public number of groups the released counts have: the root, or every region."""
         root_alone = self.kind.totals[0] is Totals.ROOT or self.public is Totals.ROOT
@@ -172,7 +216,8 @@ class Terms:
     @property
     def sensitivity(self) -> int:
         """The largest L1 change of one region's vector by one entity."""
-        return self.kind.view.sensitivity * (1 if self.kind.view is View.COUNTS else self.max_quantity)
+        counts = self.measures is Measured.COUNTS
+        return View.COUNTS.sensitivity if counts else View.CUMULATIVE.sensitivity * self.max_quantity
 
     @property
     def totals_epsilon(self) -> Fraction:
@@ -225,14 +270,17 @@ class Terms:
     def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
         share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
-        noise = Geometric(self.kind.view, self.epsilon, self.parts(n_levels), self.public, share, self.max_quantity)
+        rule, parts = self.measures.rule, self.parts(n_levels)
+        noise = Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
         return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
-    def measured(self, tree: Hierarchy, values: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
+    def measured(
+        self, tree: Hierarchy, values: np.ndarray | tuple[np.ndarray, ...], totals: np.ndarray, secure: bool
+    ) -> Measurement:
         """The measurement that these noisy values are under these terms."""
         return Measurement(
             hierarchy=tree,
-            view=self.kind.view,
+            view=self.mechanism(tree.n_levels).noise.views_on(tree, self.max_size, totals),
             values=values,
             max_size=self.max_size,
             epsilon=self.budget(tree.n_levels).levels,
@@ -250,6 +298,8 @@ class Terms:
         keep(self, "epsilon", exact(self.epsilon))
         keep(self, "kind", Kind(self.kind))
         keep(self, "merge", _one_of(Merge, self.merge, "merge"))
+        if self.view is not None:
+            keep(self, "view", _one_of(Measured, self.view, "view"))
         if self.totals is not None:
             keep(self, "totals", _one_of(Totals, self.totals, "totals"))
         if self.totals_share is not None:

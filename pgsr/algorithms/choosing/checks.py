@@ -43,5 +43,4 @@ def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: 
 
 def label(candidate: Mechanism) -> str:
     """Describe a candidate in words, without its epsilon."""
-    view = candidate.noise.view
-    return f"{candidate.post!r} on {' x '.join(v.value for v in (view if isinstance(view, tuple) else (view,)))}"
+    return f"{candidate.post!r} on {candidate.noise.label}"

@@ -26,7 +26,7 @@ def by_public_totals(measurement: Measurement) -> PostProcess:
     """Choose top-down matching where every region's number of groups is public, and M_c^dp where only the root's is.
 
     Raises:
-        ProblemError: counts, or views that differ by level, without the totals of regions.
+        ProblemError: counts, or views that differ, without the totals of regions.
 
     Source: Kuo et al. 2018, section 5; Fioretto and Van Hentenryck 2019, section 8.
     """

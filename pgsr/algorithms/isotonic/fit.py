@@ -58,13 +58,13 @@ class IsotonicFit:
             return f"min_size {self.min_size} is above the largest size {measurement.max_size}"
         if not measurement.measured[measurement.hierarchy.leaves].all():
             return "the leaves were not measured; give the last level a share of epsilon"
-        if any(measurement.view_of(level) is View.COUNTS for level in levels):
+        if any(View.COUNTS in measurement.views_on(level) for level in levels):
             return "isotonic fits need View.CUMULATIVE or View.RANKED; for counts use SimplexProjection"
         return None
 
     def groups(self, measurement: Measurement, region: int) -> Groups:
         """Estimate the groups of one measured region; `refusal` says beforehand whether it can be fitted."""
-        view = measurement.view_of(int(measurement.hierarchy.level_of[region]))
+        view = measurement.view_of(region)
         total = int(measurement.region_totals[region])
         row = measurement.values[region]
         if view is View.CUMULATIVE:

@@ -30,7 +30,7 @@ class Merge(StrEnum):
 class Matching:
     """The post-process that fits every region alone, and from the root down matches its groups to its children's.
 
-    1. `fit` estimates the groups of every region (H_c or H_g by level, as measured).
+    1. `fit` estimates the groups of every region (H_c or H_g, as each was measured).
     2. Each group gets a variance estimate from the number n of estimated groups of its size:
        2 / (n epsilon_l^2) for H_g, 4 / (n epsilon_l^2) for H_c.
     3. From the root down, the G groups of a region are matched to the G groups of its children at the least total
@@ -142,7 +142,7 @@ def _precision(measurement: Measurement, region: int, groups: Groups) -> np.ndar
     level = int(measurement.hierarchy.level_of[region])
     if not measurement.measured[region]:
         return np.zeros(len(groups.size))
-    factor = 2 if measurement.view_of(level) is View.RANKED else 4
+    factor = 2 if measurement.view_of(region) is View.RANKED else 4
     return groups.count * float(measurement.epsilon[level]) ** 2 / factor
 
 

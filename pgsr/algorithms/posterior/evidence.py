@@ -65,8 +65,7 @@ class Evidence:
     @classmethod
     def of(cls, measurement: Measurement, region: int) -> "Evidence":
         """Collect what was measured in one region."""
-        level = int(measurement.hierarchy.level_of[region])
-        view, scale = measurement.view_of(level), measurement.noise_scale(level)
+        view, scale = measurement.view_of(region), measurement.noise_scale(region)
         assert scale is not None, "a measured region"
         known = measurement.public is not Totals.ROOT or region == 0
         total = int(measurement.totals[region]) if known else None

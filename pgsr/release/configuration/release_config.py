@@ -18,7 +18,7 @@ from pgsr.release.configuration.sections import Section
 from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind, Terms
+from pgsr.release.terms import Kind, Measured, Terms
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
@@ -249,6 +249,7 @@ def _terms(top: Section) -> Terms:
         merge=merge,
         norm=norm,
         level_names=top.texts("level_names", None),
+        view=top.choice("view", Measured, None),
     )
 
 

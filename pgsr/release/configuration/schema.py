@@ -11,7 +11,7 @@ from pgsr.measurement import Totals
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.declared import Key, Table, json_schema
 from pgsr.release.configuration.forms import Form, choice
-from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind
+from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind, Measured
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -161,7 +161,7 @@ _OPTIONS = Table(
         Key(
             "norm",
             Form("1 or 2", {"type": "integer", "enum": [1, 2]}),
-            "Of the isotonic fits: 1 for absolute values, 2 for squares.",
+            "Of the isotonic fits of cumulative counts: 1 for absolute values, 2 for squares. Ranked sizes have 2.",
             1,
         ),
     ),
@@ -179,6 +179,14 @@ CONFIGURATION = Table(
             "mechanism",
             choice(Kind, {"m_c": M_C_RENAMED}),
             "m_h (counts), m_c_dp, kuo, bottom_up, posterior or two_stage (cumulative counts).",
+        ),
+        Key(
+            "view",
+            choice(Measured),
+            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up) by_groups, "
+            "which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; the "
+            "mechanism's own if left out.",
+            None,
         ),
         Key(
             "shares", forms.EXACTS, "Parts of epsilon per level, root first, that add up to 1; equal if left out.", None

@@ -1,10 +1,9 @@
 """The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pgsr.release.terms import Terms
-from pgsr.views import View
+from pgsr.release.terms import Measured, Terms
 
 
 @dataclass(frozen=True)
@@ -42,18 +41,30 @@ def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
 
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
-    if terms.kind.view is View.CUMULATIVE:
-        value = (
-            f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
-            f"sizes): true number plus noise. At the size {terms.max_size} it is the noisy number of all groups."
-        )
-    else:
+    if terms.measures is Measured.COUNTS:
         value = "Noisy number of groups of exactly this size in this region: true number plus noise."
-    return [
-        *_region_columns(names),
-        _size(terms),
-        Column(noisy_column(terms), "integer", f"{value} It may be negative. The noise's scale is in manifest.json."),
+        return [*_region_columns(names), _size(terms), _noisy("noisy_count", value)]
+    value = (
+        f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
+        f"sizes): true number plus noise. At the size {terms.max_size} it is the noisy number of all groups."
+    )
+    columns = [_size(terms), _noisy("noisy_cumulative_count", value)]
+    if terms.ranked_up_to is None:
+        return [*_region_columns(names), *columns]
+    few = f"regions with at most {terms.ranked_up_to:,} groups"
+    columns += [
+        Column("rank", "integer", f"In {few}: a place among the groups sorted by size, 0 for the smallest."),
+        _noisy("noisy_group_size", f"In {few}: noisy size of the group at this rank, true size plus noise."),
     ]
+    empty = (f"Empty in {few}.", f"Empty in {few}.", "Empty in the others.", "Empty in the others.")
+    described = zip(columns, empty, strict=True)
+    both = [replace(c, description=f"{c.description} {more}", required=False) for c, more in described]
+    return [*_region_columns(names), *both]
+
+
+def measurement_key(terms: Terms) -> list[str]:
+    """The columns of measurement.parquet that together name a row."""
+    return ["region_id", "group_size", *(["rank"] if terms.ranked_up_to is not None else [])]
 
 
 def regions_columns(names: Sequence[str]) -> list[Column]:
@@ -73,11 +84,6 @@ def regions_columns(names: Sequence[str]) -> list[Column]:
             False,
         ),
     ]
-
-
-def noisy_column(terms: Terms) -> str:
-    """The name of the column of noisy values, which says whether they are cumulative over sizes."""
-    return "noisy_cumulative_count" if terms.kind.view is View.CUMULATIVE else "noisy_count"
 
 
 def _region_columns(names: Sequence[str]) -> list[Column]:
@@ -101,6 +107,11 @@ def _region_columns(names: Sequence[str]) -> list[Column]:
         ),
         *levels,
     ]
+
+
+def _noisy(name: str, value: str) -> Column:
+    """Describe a column of noisy values; its name says whether they are cumulative over sizes."""
+    return Column(name, "integer", f"{value} It may be negative. The noise's scale is in manifest.json.")
 
 
 def _size(terms: Terms) -> Column:

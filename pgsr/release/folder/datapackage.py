@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.folder import artefact
-from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, measurement_key, regions_columns
 from pgsr.release.folder.manifest import terms_of
 
 
@@ -37,7 +37,7 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
                 artefact.MEASUREMENT,
                 "noisy values",
                 measurement_columns(terms, names),
-                ["region_id", "group_size"],
+                measurement_key(terms),
             ),
         ],
     }

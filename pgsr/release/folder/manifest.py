@@ -9,15 +9,14 @@ import numpy as np
 
 from pgsr.algorithms import Merge
 from pgsr.budget import exact
-from pgsr.certificates import Certificate, objective
+from pgsr.certificates import Certificate
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
-from pgsr.problem import Problem
 from pgsr.release.errors import ManifestError
 from pgsr.release.folder.released_tables import dense
-from pgsr.release.terms import Kind, Terms
-from pgsr.views import View, cumulative
+from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.views import View, cumulative, ranked
 
 FORMAT = "pgsr release 2"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -60,7 +59,8 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
             "level": level,
             "name": names[level],
             "regions": regions[level],
-            "view": terms.kind.view.value,
+            "view": str(terms.measures),
+            **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
             "share": str(parts[level]),
             "epsilon": str(budget[level]),
             "sensitivity": terms.sensitivity,
@@ -114,7 +114,7 @@ def answer_fields(
     terms: Terms, measurement: Measurement, status: str, certificate: Certificate, counts: Estimate
 ) -> dict:
     """The part of a manifest that judges the counts from measurement and counts alone."""
-    values = measurement.matrix[measurement.measured]
+    values = [measurement.values[region] for region in np.flatnonzero(measurement.measured)]
     return {
         "status": status,
         "certificate": {
@@ -128,19 +128,27 @@ def answer_fields(
             "sum": distance(terms, measurement, counts, 1),
             "squares": distance(terms, measurement, counts, 2),
         },
-        "measurement": {"values": int(values.size), "sum": _exact_sum(values)},
+        "measurement": {"values": sum(map(len, values)), "sum": sum(map(_exact_sum, values))},
     }
 
 
 def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
     """Sum |x - y|^norm over all measured cells, an exact integer.
 
-    x are the released values in the measured view, y the noisy ones.
+    x are the released values in the measured view of each region, y the noisy ones.
+
+    Raises:
+        ManifestError: a region's counts do not have the number of groups that are ranked there.
     """
-    x = dense(counts)
-    values = x if terms.kind.view is View.COUNTS else cumulative(x)
-    alone = Problem.about(measurement, "distance", None, norm=norm, consistent=False)
-    return int(objective(alone, Estimate(counts.hierarchy, terms.kind.view, values)))
+    x, total = dense(counts), 0
+    for region in np.flatnonzero(measurement.measured).tolist():
+        y, view = measurement.values[region], measurement.view_of(region)
+        if view is View.RANKED and ((x[region] < 0).any() or x[region].sum() != len(y)):
+            name = " / ".join(measurement.hierarchy.paths[region])
+            raise ManifestError(f"the counts of {name} do not have its public number of groups")
+        difference = np.abs(_VECTORS[view](x[region]) - y)
+        total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
+    return total
 
 
 def versions() -> dict[str, str]:
@@ -171,9 +179,7 @@ def read(text: str) -> dict[str, Any]:
     if not isinstance(found["levels"], list) or not found["levels"]:
         raise ManifestError("the manifest names no levels")
     for level in found["levels"]:
-        _require(
-            level, ("level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"), "a level"
-        )
+        _require(level, _level_fields(level), "a level")
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
@@ -208,6 +214,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             Merge(options.get("merge", Merge.WEIGHTED)),
             options.get("norm", 1),
             tuple(_kind(level, "name", str) for level in manifest["levels"]),
+            Measured(_kind(manifest["levels"][0], "view", str)),
         )
         terms.names(len(manifest["levels"]))
     except (PgsrError, ValueError) as error:
@@ -215,6 +222,12 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
     if manifest["privacy_claim"] not in (PRIVATE, SEEDED):
         raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release says so")
     return terms, manifest["privacy_claim"] == PRIVATE
+
+
+def _level_fields(level: object) -> tuple[str, ...]:
+    by_groups = isinstance(level, dict) and level.get("view") == str(Measured.BY_GROUPS)
+    few = ("ranked_up_to",) if by_groups else ()
+    return ("level", "name", "regions", "view", *few, "share", "epsilon", "sensitivity", "noise_scale")
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:
@@ -243,6 +256,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(text: str) -> Any:
     raise ValueError(f"{text} is no number")
+
+
+_VECTORS = {View.COUNTS: np.asarray, View.CUMULATIVE: cumulative, View.RANKED: ranked}
+
+
+def _exact_sum_of_squares(values: np.ndarray) -> int:
+    """Sum squares of non-negative numbers of int64 without overflow."""
+    if int(values.max(initial=0)) < 2**31:
+        return _exact_sum(values * values)
+    return sum(int(value) ** 2 for value in values)
 
 
 def _exact_sum(values: np.ndarray) -> int:

@@ -50,7 +50,7 @@ def readme(manifest: dict[str, Any]) -> str:
         "PUBLISHED EXACTLY, WITHOUT NOISE\n" + "\n".join(f"  - {fact}" for fact in manifest["invariants"]),
         "HOW IT WAS MADE\n"
         + _filled(
-            f"Mechanism {manifest['mechanism']}: {words.MECHANISMS[manifest['mechanism']]}. Computed by "
+            f"Mechanism {manifest['mechanism']}: {words.mechanism_phrase(manifest)}. Computed by "
             f"{manifest['method']} (options: {options}) from the noisy values in {artefact.MEASUREMENT} and public "
             f"facts alone. Status {manifest['status']}: {words.status_sentence(manifest['status'])}"
         )

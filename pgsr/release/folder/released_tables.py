@@ -16,7 +16,7 @@ from pgsr import memory
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Totals, measured_regions
+from pgsr.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
@@ -102,45 +102,56 @@ def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
     return (said.min, said.max) == (found["min"], found["max"])
 
 
-def write_measurement(path: Path, values: np.ndarray, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> None:
-    """Write the noisy values of every measured region and every size 0..K; `values` has shape (regions, K + 1)."""
-    schema = _schema(measurement_columns(terms, terms.names(tree.n_levels)), facts)
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        keys = region_columns(tree, terms.names(tree.n_levels))
-        for regions in _blocks(_measured(tree, terms), terms.max_size):
-            columns = [*_keys(keys, regions, terms.max_size), pa.array(values[regions].ravel())]
-            writer.write_table(pa.table(columns, schema=schema))
+def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts: Mapping[str, str]) -> None:
+    """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
+    rows = _Rows(measurement.hierarchy, measurement.totals, terms)
+    with pq.ParquetWriter(path, rows.schema(facts), compression="zstd") as writer:
+        for regions in rows.blocks():
+            values = np.concatenate([measurement.values[region] for region in regions])
+            writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema(facts)))
 
 
-def read_measurement(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> np.ndarray:
-    """Read what `write_measurement` wrote; shape (regions, K + 1), int64.
+def read_measurement(
+    path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]
+) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Read the values that `write_measurement` wrote, in the form of `Measurement.values`.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
         MemoryNeededError: the values do not fit.
     """
-    measured = _measured(tree, terms)
-    columns = measurement_columns(terms, terms.names(tree.n_levels))
+    rows = _Rows(tree, totals, terms)
     with pq.ParquetFile(path) as file:
-        _require_schema(path, file.schema_arrow, _schema(columns, facts))
-        if file.metadata.num_rows != len(measured) * (terms.max_size + 1):
+        _require_schema(path, file.schema_arrow, rows.schema(facts))
+        wanted = int(rows.lengths[rows.measured].sum())
+        if file.metadata.num_rows != wanted:
             raise ReleaseError(
-                f"{path.name} has {file.metadata.num_rows:,} rows; {len(measured):,} measured regions x "
-                f"{terms.max_size + 1:,} sizes need {len(measured) * (terms.max_size + 1):,}"
+                f"{path.name} has {file.metadata.num_rows:,} rows; {len(rows.measured):,} measured regions and sizes "
+                f"0..{terms.max_size:,} need {wanted:,}"
             )
-        memory.require(8 * tree.n_regions * (terms.max_size + 1), "the measurement")
-        values = np.zeros((tree.n_regions, terms.max_size + 1), np.int64)
-        described = region_columns(tree, terms.names(tree.n_levels))
-        for group, regions in enumerate(_blocks(measured, terms.max_size)):
+        memory.require(8 * int(rows.lengths.sum()), "the measurement")
+        found = [np.empty(0, np.int64)] * tree.n_regions
+        matrix = None if rows.by_groups else np.zeros((tree.n_regions, terms.max_size + 1), np.int64)
+        for group, regions in enumerate(rows.blocks()):
             table = file.read_row_group(group)
-            keys = _keys(described, regions, terms.max_size)
-            if any(not column.combine_chunks().equals(key) for column, key in zip(table.columns, keys, strict=False)):
-                raise ReleaseError(f"the regions or sizes of {path.name} are not those of {REGIONS}, in its order")
-            noisy = table.columns[-1]
+            noisy = table.columns[-1].combine_chunks()
+            if rows.by_groups:  # of the two columns of values one is empty
+                noisy = pc.call_function("coalesce", [noisy, table.columns[-3].combine_chunks()])
             if noisy.null_count:
                 raise ReleaseError(f"{path.name} has rows without a value")
-            values[regions] = noisy.to_numpy().reshape(len(regions), -1)
-    return values
+            values = noisy.to_numpy()
+            expected = rows.columns(regions, values)
+            if any(not have.combine_chunks().equals(w) for have, w in zip(table.columns, expected, strict=True)):
+                raise ReleaseError(
+                    f"the regions, sizes or ranks of {path.name} are not those of {REGIONS}, in its order"
+                )
+            if matrix is not None:
+                matrix[regions] = values.reshape(len(regions), -1)
+                continue
+            ends = np.cumsum(rows.lengths[regions])[:-1]
+            for region, part in zip(regions, np.split(values, ends), strict=True):
+                found[region] = part.astype(np.int64)
+    return tuple(found) if matrix is None else matrix
 
 
 def write_regions(path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
@@ -227,19 +238,43 @@ def _listed(tree: Hierarchy) -> Iterator[tuple[int, tuple[str, ...]]]:
             yield region, paths[region]
 
 
-def _measured(tree: Hierarchy, terms: Terms) -> np.ndarray:
-    return np.flatnonzero(measured_regions(tree, terms.budget(tree.n_levels).levels))
+class _Rows:
+    """The rows of the table of noisy values, which public facts determine but for the values.
 
+    Attributes:
+        measured: the measured regions, in order.
+        by_groups: whether some regions may be measured by ranked sizes.
+        ranked: which are; shape (regions,), bool.
+        lengths: the number of values of every region.
+    """
 
-def _blocks(regions: np.ndarray, max_size: int) -> Iterator[np.ndarray]:
-    step = max(1, _BLOCK_ROWS // (max_size + 1))
-    for start in range(0, len(regions), step):
-        yield regions[start : start + step]
+    def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
+        self._names = terms.names(tree.n_levels)
+        self._terms, self._described = terms, region_columns(tree, self._names)
+        self.measured = np.flatnonzero(measured_regions(tree, terms.budget(tree.n_levels).levels))
+        self.by_groups = terms.ranked_up_to is not None
+        views = terms.mechanism(tree.n_levels).noise.views_on(tree, terms.max_size, totals)
+        self.ranked = np.array([view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)])
+        self.lengths = np.where(self.ranked, totals, terms.max_size + 1)
 
+    def schema(self, facts: Mapping[str, str]) -> pa.Schema:
+        return _schema(measurement_columns(self._terms, self._names), facts)
 
-def _keys(columns: dict[str, pa.Array], regions: np.ndarray, max_size: int) -> list[pa.Array]:
-    row = pa.array(np.repeat(regions, max_size + 1))
-    return [
-        *(column.take(row) for column in columns.values()),
-        pa.array(np.tile(np.arange(max_size + 1), len(regions))),
-    ]
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The measured regions block by block; each block has at least one row."""
+        step = max(1, _BLOCK_ROWS // (self._terms.max_size + 1))
+        for start in range(0, len(self.measured), step):
+            regions = self.measured[start : start + step]
+            if self.lengths[regions].any():
+                yield regions
+
+    def columns(self, regions: np.ndarray, values: np.ndarray) -> list[pa.Array]:
+        """The columns of the rows of these regions, which have these values."""
+        lengths = self.lengths[regions]
+        row = np.repeat(regions, lengths)
+        cell = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        places = [column.take(pa.array(row)) for column in self._described.values()]
+        if not self.by_groups:
+            return [*places, pa.array(cell), pa.array(values)]
+        few = self.ranked[row]
+        return [*places, *(pa.array(c, mask=empty) for empty in (few, ~few) for c in (cell, values))]

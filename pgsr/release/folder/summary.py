@@ -85,7 +85,7 @@ def _parts(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> Ite
     yield "</table>"
     yield f"<p>Published exactly, without noise: {escape('; '.join(manifest['invariants']))}.</p>"
     yield "<h2>How it was made</h2>"
-    yield f"<p>From {escape(words.MECHANISMS[manifest['mechanism']])}, by {escape(manifest['method'])}.</p>"
+    yield f"<p>From {escape(words.mechanism_phrase(manifest))}, by {escape(manifest['method'])}.</p>"
     yield f"<p>{escape(words.status_sentence(manifest['status']))}</p>"
     yield "<h2>How to use it</h2>"
     yield (

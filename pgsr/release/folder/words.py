@@ -17,18 +17,28 @@ _STATUS = {
     ),
 }
 
-MECHANISMS = {
+_MECHANISMS = {
     "m_h": "noisy counts of every region, then the nearest counts that are consistent (M_H)",
     "m_c_dp": "noisy cumulative counts, repaired region by region, then made consistent (M_c^dp)",
-    "kuo": "noisy cumulative counts, repaired region by region, then matched from the top down (Kuo et al. 2018)",
-    "bottom_up": "noisy cumulative counts of the smallest regions alone, repaired and added up",
+    "kuo": "{noisy}, repaired region by region, then matched from the top down (Kuo et al. 2018)",
+    "bottom_up": "{noisy} of the smallest regions alone, repaired and added up",
     "posterior": (
         "noisy cumulative counts, what they say of every region given the law of the noise (posterior means), then the "
         "nearest consistent values, rounded"
     ),
     "two_stage": "noisy cumulative counts, repaired region by region, then the nearest consistent values, rounded",
 }
-"""The mechanisms, and what each does."""
+
+
+def mechanism_phrase(manifest: dict[str, Any]) -> str:
+    """Say what the mechanism makes the counts from, and how."""
+    few = manifest["levels"][0].get("ranked_up_to")
+    noisy = "noisy cumulative counts"
+    if few is not None:
+        noisy = (
+            f"noisy ranked sizes (in regions with at most {few:,} groups) or noisy cumulative counts (in the others)"
+        )
+    return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
 
 
 def status_sentence(status: str) -> str:

@@ -72,14 +72,19 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
     The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
     """
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
-    largest = int(truth.totals[0]) + 100 * int(max(terms.scales(truth.hierarchy.n_levels)) + 1)
-    if squares and largest * (terms.max_size + 1) ** 2 >= 2**62:
+    noise = 100 * int(max(terms.scales(truth.hierarchy.n_levels)) + 1)
+    if terms.ranked_up_to and (terms.max_size + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
+        raise ReleaseError(
+            f'view = "by_groups" with sizes 0..{terms.max_size:,} would need more than 64 bits; lower max_size, or '
+            'write view = "cumulative"; nothing was charged'
+        )
+    if squares and (int(truth.totals[0]) + noise) * (terms.max_size + 1) ** 2 >= 2**62:
         other = "mechanism = 'm_h' or 'kuo'" if terms.kind is Kind.M_C_DP else "norm = 1"
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
             f"max_size, or write {other}; nothing was charged"
         )
-    if terms.kind.is_joint and largest >= 2**39:
+    if terms.kind.is_joint and int(truth.totals[0]) + noise >= 2**39:
         raise ReleaseError(
             f"{terms.kind} of so many groups would have too few digits for fractions; write mechanism = 'm_h' or "
             "'kuo'; nothing was charged"
