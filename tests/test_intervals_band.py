@@ -78,6 +78,7 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         return noise.measure(truth, Seeded("bare"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "counts", "shares", "totals"),
     [

@@ -26,22 +26,23 @@ def sizes_band_figure(title: str, lower: np.ndarray, estimate: np.ndarray, upper
     else:
         axes.plot(sizes, estimate, linewidth=0.9, color=BLUE, label="estimate")
     finish(axes, "group size (entities)", "groups (number)", "")
+    axes.locator_params(axis="x", integer=True)
     legend_below(drawn, [axes])
     head(drawn, title)
     return drawn
 
 
 def regions_figure(
-    title: str, names: Sequence[str], lower: np.ndarray, estimate: np.ndarray, upper: np.ndarray
+    title: str, value: str, names: Sequence[str], lower: np.ndarray, estimate: np.ndarray, upper: np.ndarray
 ) -> "Figure":
-    """Draw an interval per region, the smallest estimate at the bottom; every array has shape (regions,)."""
+    """Draw an interval of `value` per region, the smallest estimate at the bottom; arrays have shape (regions,)."""
     drawn = new_figure(8.4, 1.6 + 0.22 * min(len(names), MOST_REGIONS))
     axes = drawn.subplots()
     order = np.argsort(estimate, kind="stable")
     places = np.arange(len(names))
     axes.hlines(places, lower[order], upper[order], color=SKY, linewidth=3, label="interval")
     axes.plot(estimate[order], places, linestyle="", markersize=5, label="estimate", **ESTIMATED.marks)
-    finish(axes, "value", "" if len(names) <= MOST_REGIONS else "regions, by estimate", "")
+    finish(axes, value, "" if len(names) <= MOST_REGIONS else "regions, by estimate", "")
     axes.grid(axis="x", color="#e5e5e5")
     if len(names) <= MOST_REGIONS:
         axes.set_yticks(places, [str(names[place]) for place in order])

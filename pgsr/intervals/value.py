@@ -88,8 +88,9 @@ class Intervals:
             raise ArgumentError(f"{self.statistic.name} is one number per region; give level, or None for the last one")
         here = tree.level(tree.n_levels - 1 if level is None else level)
         names = [" / ".join(path[1:] or path) for path in tree.real_paths[here]]
-        title = f"{self.statistic.name}: {self._about}"
-        return regions_figure(title, names, self.lower[here], self.estimate[here], self.upper[here])
+        return regions_figure(
+            self._about, self.statistic.name, names, self.lower[here], self.estimate[here], self.upper[here]
+        )
 
     @property
     def _about(self) -> str:
