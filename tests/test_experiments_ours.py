@@ -91,6 +91,30 @@ def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> No
             x2.measure(at)
 
 
+PEAKS = {
+    (x2.TAXI_REAL.name, x2.KUO): 320,
+    (x2.TAXI_REAL.name, x2.POSTERIOR): 469,
+    (x2.TAXI_REAL.name, x2.POSTERIOR_LEAF_HEAVY): 511,
+    (x2.TAXI_REAL.name, x2.POSTERIOR_RANKED): 676,
+    (x2.CENSUS_1_000.name, x2.TWO_STAGE): 496,
+    (x2.CENSUS_1_000.name, x2.M_C_REGIONS): 432,
+    (x2.CENSUS_1_000.name, x2.POSTERIOR_LEAF_HEAVY): 562,
+    (x2.BLACK.name, x2.TWO_STAGE): 442,
+    (x2.BLACK.name, x2.POSTERIOR_LEAF_HEAVY): 636,
+    (x2.HAWAIIAN.name, x2.POSTERIOR_RANKED): 783,
+}
+"""Measured peaks in megabytes, on two cores."""
+
+
+def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cell takes more than is set aside for it, nor is several times as much set aside at any of these shapes."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    data = {each.name: each for each in x2.EXPERIMENT.profiles[Profile.PAPER].data}
+    for (name, arm), peak in PEAKS.items():
+        estimate = x2.EXPERIMENT.memory(data[name], arm, {}) / 1e6
+        assert peak <= estimate <= 5 * peak, (name, arm.label, estimate)
+
+
 def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
     rng = np.random.default_rng(2)
