@@ -174,7 +174,7 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     assert [v.finding for v in found(verdicts, f"{x2.POSTERIOR.label} is nowhere")] == [Finding.HOLDS]
     (kuo,) = found(verdicts, f"{x2.KUO.label} is nowhere")
     assert kuo.finding is Finding.FAILS
-    assert kuo.words.startswith("beaten at 4 of 4 places; over the best other arm at most x ")
+    assert kuo.words.startswith("beaten at 4 of 4 judged places; over the best other arm at most x ")
     assert float(kuo.words.partition("x ")[2].partition(" ")[0]) == pytest.approx(8, rel=0.02)
     assert "(b, epsilon 1, root: posterior, equal shares)" in kuo.words
     longer = pd.concat([frame(errors), frame({("b", x2.KUO.label): (8000.0, 1.0)}).assign(replicate=6)])
@@ -184,6 +184,7 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
         x2.verdicts(frame(errors | {("a", x2.POSTERIOR_RANKED.label): (1.0, 1.0)})), f"{x2.POSTERIOR_RANKED.label} is"
     )
     assert part.finding is Finding.NOT_JUDGED
+    assert part.words.startswith("beaten at 0 of 2 judged places")
     assert part.words.endswith("nothing to compare at 2 places")
 
 

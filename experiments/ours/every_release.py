@@ -211,7 +211,9 @@ def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
     if largest:
         ratio, where = max(largest)
         beaten = sum(each.finding is Finding.FAILS for each in judged)
-        words = f"beaten at {beaten} of {len(places)} places; over the best other arm at most x {ratio:.3g} ({where})"
+        places_judged = sum(each.finding is not Finding.NOT_JUDGED for each in judged)
+        words = f"beaten at {beaten} of {places_judged} judged places; over the best other arm at most x {ratio:.3g}"
+        words += f" ({where})"
         if len(largest) < len(places):
             words += f"; nothing to compare at {len(places) - len(largest)} places"
         yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
