@@ -91,6 +91,32 @@ def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> No
             x2.measure(at)
 
 
+PEAKS = {
+    (x2.TAXI_REAL.name, x2.KUO): 320,
+    (x2.TAXI_REAL.name, x2.POSTERIOR): 469,
+    (x2.TAXI_REAL.name, x2.POSTERIOR_LEAF_HEAVY): 511,
+    (x2.TAXI_REAL.name, x2.POSTERIOR_RANKED): 676,
+    (x2.CENSUS_1_000.name, x2.TWO_STAGE): 496,
+    (x2.CENSUS_1_000.name, x2.M_C_REGIONS): 432,
+    (x2.CENSUS_1_000.name, x2.POSTERIOR): 592,
+    (x2.CENSUS_1_000.name, x2.POSTERIOR_LEAF_HEAVY): 581,
+    (x2.BLACK.name, x2.TWO_STAGE): 467,
+    (x2.BLACK.name, x2.POSTERIOR): 738,
+    (x2.BLACK.name, x2.POSTERIOR_LEAF_HEAVY): 1_345,
+    (x2.HAWAIIAN.name, x2.POSTERIOR_RANKED): 1_855,
+}
+"""Measured peaks in megabytes, on two cores, over all epsilons."""
+
+
+def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cell takes more than is set aside for it, nor is several times as much set aside at any of these shapes."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    data = {each.name: each for each in x2.EXPERIMENT.profiles[Profile.PAPER].data}
+    for (name, arm), peak in PEAKS.items():
+        estimate = x2.EXPERIMENT.memory(data[name], arm, {}) / 1e6
+        assert peak <= estimate <= 5 * peak, (name, arm.label, estimate)
+
+
 def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
     rng = np.random.default_rng(2)
@@ -150,7 +176,7 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     assert [v.finding for v in found(verdicts, f"{x2.POSTERIOR.label} is nowhere")] == [Finding.HOLDS]
     (kuo,) = found(verdicts, f"{x2.KUO.label} is nowhere")
     assert kuo.finding is Finding.FAILS
-    assert kuo.words.startswith("beaten at 4 of 4 places; over the best other arm at most x ")
+    assert kuo.words.startswith("beaten at 4 of 4 judged places; over the best other arm at most x ")
     assert float(kuo.words.partition("x ")[2].partition(" ")[0]) == pytest.approx(8, rel=0.02)
     assert "(b, epsilon 1, root: posterior, equal shares)" in kuo.words
     longer = pd.concat([frame(errors), frame({("b", x2.KUO.label): (8000.0, 1.0)}).assign(replicate=6)])
@@ -160,6 +186,7 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
         x2.verdicts(frame(errors | {("a", x2.POSTERIOR_RANKED.label): (1.0, 1.0)})), f"{x2.POSTERIOR_RANKED.label} is"
     )
     assert part.finding is Finding.NOT_JUDGED
+    assert part.words.startswith("beaten at 0 of 2 judged places")
     assert part.words.endswith("nothing to compare at 2 places")
 
 
