@@ -54,6 +54,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     for method in METHODS if methods is None else methods:
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
+        yield _timed("draws of the posterior", _draw)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
 
@@ -74,6 +75,13 @@ def _solve_toys(method: Method | PostProcess) -> None:
     for measurement in toys.measurements():
         if supports(measurement) is None:
             method.apply(measurement)
+
+
+def _draw() -> None:
+    """Draw from the posterior of a toy."""
+    for measurement in toys.measurements():
+        if algorithms.Posterior().supports(measurement) is None:
+            list(algorithms.Posterior().draws(measurement, 1))
 
 
 def _read_a_table() -> None:

@@ -23,7 +23,7 @@ def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
 
 
 def quantities_ignored(patch: MonkeyPatch) -> None:
-    patch.setattr(Geometric, "_sensitivity", lambda noise, view: view.sensitivity)
+    patch.setattr("pgsr.noise.noise_sensitivity", lambda view, quantity: view.sensitivity)
 
 
 def without_size_0(patch: MonkeyPatch) -> None:

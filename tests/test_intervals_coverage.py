@@ -2,12 +2,14 @@
 
 from pgsr.experiments.benchmarks.interval_coverage import STATISTICS, Coverage, population
 from pgsr.intervals import FORMS
+from pgsr.release.terms import Kind
 
 
 def test_every_mechanism_form_and_statistic_is_measured():
     told: list[tuple[int, int]] = []
     found = Coverage((1,), releases=2, replicates=20).measure(lambda *part: told.append(part))
-    assert told[-1] == (7, 8)
+    n_cells = 2 * len(Kind)
+    assert told[-1] == (n_cells - 1, n_cells)
     assert set(found["method"]) == {"band", *FORMS}
     assert set(found["statistic"]) == {statistic.name for statistic in STATISTICS}
     assert set(found["level"]) == {"root", "level 1", "leaves"}
