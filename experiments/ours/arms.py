@@ -10,21 +10,22 @@ from pgsr import Geometric, Problem, View
 from pgsr.algorithms import Matching
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.models import CumulativeFlow, TwoStage
+from pgsr.views_by_region import ViewRule
 
 
-def equal_shares(view: View, epsilon: Fraction, levels: int) -> Geometric:
+def equal_shares(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     """Make the noise step with equal shares for all levels."""
     del levels
     return Geometric(view, epsilon)
 
 
-def leaf_heavy(view: View, epsilon: Fraction, levels: int) -> Geometric:
+def leaf_heavy(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     """Make the noise step with 1/20 (1/10 below epsilon 1) for the root, and all the rest for the leaves."""
     top = Fraction(1, 20) if epsilon >= 1 else Fraction(1, 10)
     return Geometric(view, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
 
 
-def leaves_only(view: View, epsilon: Fraction, levels: int) -> Geometric:
+def leaves_only(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     """Make the noise step that measures nothing but the leaves."""
     return Geometric(view, epsilon, shares=(*(0,) * (levels - 1), 1))
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pgsr import Result, Status, View, metrics
+from pgsr import ByGroups, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _RANKED_EQUAL = partial(equal_shares, View.RANKED)
 _RANKED_LEAVES_ONLY = partial(leaves_only, View.RANKED)
+_BY_GROUPS_LEAVES_ONLY = partial(leaves_only, ByGroups())
 
 BOTTOM_UP = Arm("bottom-up, Hc", CUMULATIVE_LEAVES_ONLY, BottomUp())
 BOTTOM_UP_RANKED = Arm("bottom-up, Hg", _RANKED_LEAVES_ONLY, BottomUp())
@@ -50,6 +51,8 @@ POSTERIOR = Arm("posterior, equal shares", CUMULATIVE_EQUAL, Posterior())
 POSTERIOR_LEAF_HEAVY = Arm("posterior, leaf-heavy", CUMULATIVE_LEAF_HEAVY, Posterior())
 POSTERIOR_LEAVES = Arm("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, Posterior())
 POSTERIOR_RANKED = Arm("posterior, Hg, leaves only", _RANKED_LEAVES_ONLY, Posterior())
+BOTTOM_UP_BY_GROUPS = Arm("bottom-up, by groups", _BY_GROUPS_LEAVES_ONLY, BottomUp())
+POSTERIOR_BY_GROUPS = Arm("posterior, by groups, leaves only", _BY_GROUPS_LEAVES_ONLY, Posterior())
 ARMS = (
     BOTTOM_UP,
     BOTTOM_UP_RANKED,
@@ -62,7 +65,8 @@ ARMS = (
     POSTERIOR_LEAF_HEAVY,
     POSTERIOR_LEAVES,
     POSTERIOR_RANKED,
-    # Views chosen region by region go here, an arm a line.
+    BOTTOM_UP_BY_GROUPS,
+    POSTERIOR_BY_GROUPS,
 )
 
 RANKED_GROUPS = 10_000_000
@@ -113,7 +117,7 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
         assert arm.noise is not None, "every arm here measures"
         noise = arm.noise(min(EPSILONS), len(data.levels))
         scale = float(1 / min(share for share in noise.budget(len(data.levels)).levels if share))
-        width = 1_000 + 350 * scale if noise.view is View.RANKED else 100 + 60 * scale
+        width = 100 + 60 * scale if noise.view is View.CUMULATIVE else 1_000 + 350 * scale
         needed += int(8 * (os.cpu_count() or 1) * (data.max_size + 1) * min(width, data.groups + 1))
     return needed
 
@@ -171,6 +175,11 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
             "the posterior of leaves by Hg has a smaller EMD than bottom-up at every level",
             POSTERIOR_RANKED,
             (BOTTOM_UP_RANKED,),
+        ),
+        (
+            "the posterior of leaves by groups has a smaller EMD than bottom-up by Hc and by Hg at every level",
+            POSTERIOR_BY_GROUPS,
+            (BOTTOM_UP, BOTTOM_UP_RANKED),
         ),
         (
             "the leaf-heavy posterior has a smaller EMD than both Kuo's matching and bottom-up at every level at once",
