@@ -16,6 +16,7 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
+from pgsr.experiments.benchmarks.national_coverage import DATA, NationalCoverage, judged
 from pgsr.experiments.engine import from_file, runner
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
@@ -27,6 +28,7 @@ from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import write_report
 from pgsr.experiments.report.sections import collect
+from pgsr.release import Kind
 
 EXAMPLES = """Examples:
 
@@ -155,6 +157,33 @@ def coverage(
         found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
     found.to_csv(out / "coverage.csv", index=False)
     _console().print(f"table  {out / 'coverage.csv'}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments national-coverage --mechanism m_h --releases 100  |  "
+    "python -m pgsr.experiments national-coverage --mechanism posterior --shares 1/12,0,11/12"
+)
+def national_coverage(
+    mechanism: Annotated[Kind, typer.Option(help="Of the releases.")] = Kind.POSTERIOR,
+    data: Annotated[str, typer.Option(help=f"The population: {', '.join(DATA)}.")] = "census",
+    epsilon: Annotated[str, typer.Option(help="Of every release, 1 or 1/10.")] = "1",
+    shares: Annotated[str | None, typer.Option(help="Of epsilon, root first: 1/12,0,11/12.")] = None,
+    releases: Annotated[int, typer.Option(help="Of the population.", min=1)] = 20,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    out: Annotated[Path, typer.Option(help="Folder for the tables (CSV).")] = Path("results/national_coverage"),
+) -> None:
+    """Measure how often the intervals of a national release hold the truth, stratum by stratum; a rerun continues."""
+    writable(out)
+    if data not in DATA:
+        raise ExperimentError(f"the population {data!r} is unknown; write one of {', '.join(DATA)}")
+    split = None if shares is None else tuple(shares.split(","))
+    asked = NationalCoverage(data, mechanism, epsilon, releases, replicates, split)
+    with Progress(console=_console(), transient=True) as bar:
+        task = bar.add_task("releasing")
+        found = asked.measure(out, lambda done, total: bar.update(task, completed=done, total=total))
+    found.to_csv(out / f"{asked.name}.csv", index=False)
+    _console().print(judged(found).head(20).to_string(float_format="{:.3f}".format), highlight=False)
+    _console().print(f"table  {out / f'{asked.name}.csv'}", highlight=False)
 
 
 @app.command(

@@ -14,6 +14,7 @@ from pgsr.problem import Problem
 from pgsr.views import View
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
@@ -203,6 +204,10 @@ class Uncertain(Protocol):
 
     def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """Give an interval for every cell of the estimate."""
+        ...
+
+    def deviations(self, view: View) -> "np.ndarray":
+        """Give the standard deviation of every cell's error, shape (regions, K + 1)."""
         ...
 
 
