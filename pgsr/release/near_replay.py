@@ -20,8 +20,7 @@ those the few at which somebody's rounding changes.
 counties with 3,195 x 301 and, where a second number stands, 3,195 x 1,001 cells; none changes by more than 1. In
 brackets what changed before values were rounded to multiples. The errors of another machine are those of the first
 three rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples,
-the others
-of `two_stage` with the borders of now.
+the others of `two_stage` with the borders of now.
 
 | what is different                                       | posterior             | two_stage                      |
 |---------------------------------------------------------|-----------------------|--------------------------------|
@@ -57,7 +56,7 @@ ONE_IN = 10_000
 
 @dataclass(frozen=True)
 class Differences:
-    """How the cumulative counts of a release differ from those of a replay.
+    """The differences between the cumulative counts of a release and those of a replay.
 
     Attributes:
         number: of the cumulative counts that differ.
