@@ -37,7 +37,7 @@ the others of `two_stage` with the borders of now.
 With borders in the middle the two other gaps changed up to 34 cells of `two_stage` (40 of 3,586,410 of `taxi_like`),
 and errors of 1e-8 changed 34 at epsilon 1/10 with the root's total alone, where now 0 change. So nothing that a machine
 should do changes more than one cumulative count in 28,000; the rule allows one in 10,000. On one machine a replay is
-equal, every count (`tests/test_release_forgeries.py`).
+equal, every count (`tests/test_release_near_replay.py`).
 
 **What it lets through.** A forger, or a publisher, may move that many cumulative counts by 1, where sums, signs and
 totals allow it: in a nation of 3,195 regions and 301 sizes 96 of 961,695. A changed published file is found by the
