@@ -200,7 +200,7 @@ class Result:
 
 
 class Uncertain(Protocol):
-    """What a method knows about its errors."""
+    """The interface of a method that knows how large its errors may be."""
 
     def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """Give an interval for every cell of the estimate."""

@@ -38,7 +38,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def invoke(*arguments: object):
-    """In this process, which is quicker; errors are raised."""
+    """Run a command in this process, which is quicker; errors are raised."""
     return CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
 
 
@@ -254,7 +254,7 @@ def test_the_key_that_signs_is_handed_on(place, monkeypatch):
 
 
 def test_every_stage_is_known(place):
-    """What is no stage is printed, and gets no time."""
+    """A line that is no stage is printed, and gets no time."""
     said: list[str] = []
     path = write_config(place)
     publish(path, say=said.append)
@@ -370,7 +370,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_console_script():
-    """`make` installs it; .venv/bin/python -m pip install --no-deps --no-build-isolation -e . does, too."""
+    """The script comes with `make`, or with .venv/bin/python -m pip install --no-deps --no-build-isolation -e ."""
     script = Path(sys.executable).with_name("pgsr")
     done = subprocess.run([script, "release", "--example"], capture_output=True, text=True, check=True)
     assert done.stdout == EXAMPLE

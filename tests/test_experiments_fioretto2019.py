@@ -43,7 +43,7 @@ TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", 
 
 
 def entry(task: Task) -> Entry:
-    """As the runner stores it, but computed in this process."""
+    """Make an entry as the runner stores it, but computed in this process."""
     record = task.compute()
     reason = str(record.pop("reason", ""))
     return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)

@@ -198,7 +198,7 @@ def test_g7_weighting_on_two_levels():
 
 @needs_taxi
 def test_the_omniscient_line():
-    """sqrt(2) / epsilon per level, for each of the sizes that occur."""
+    """The line is sqrt(2) / epsilon per level, for each of the sizes that occur."""
     found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, (Fraction(1, 2),), 1))
     truth = TAXI_HALVES.truth()
     expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))

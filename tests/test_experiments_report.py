@@ -274,7 +274,7 @@ def test_the_tests_err_as_often_as_they_say():
 
 
 def test_verdicts_of_all_experiments_obey(smoked):
-    """At smoke profile nothing random is judged, whatever an experiment computes."""
+    """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
     for verdict in (verdict for section in smoked for verdict in section.verdicts):
         assert verdict.judgement.test, verdict

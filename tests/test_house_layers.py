@@ -1,4 +1,4 @@
-"""What users rely on: light imports, README's snippet word for word, commands that answer."""
+"""The things that users rely on: light imports, README's snippet word for word, commands that answer."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def test_import_is_light():
 
 @pytest.mark.slow
 def test_the_core_needs_no_solver():
-    """With every solver package hidden, pgsr still solves."""
+    """The core solves with every solver package hidden."""
     code = """
 import sys
 for name in ("cvxpy", "gurobipy", "ortools", "highspy", "clarabel", "osqp", "piqp", "scs"):

@@ -1,4 +1,4 @@
-"""`pgsr ledger init | show | verify`: help with examples, tables, exit codes."""
+"""The commands `pgsr ledger init | show | verify`: help with examples, tables, exit codes."""
 
 import re
 from pathlib import Path

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from release_checks import files_follow_from_noisy_values
+from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.ledger import LedgerFile, Loss
@@ -259,7 +259,7 @@ def test_the_view_of_one_region_changed_is_found(copy, change):
 
 @pytest.mark.parametrize(("name", "value"), [("ranked_up_to", 2), ("view", "cumulative"), ("view", "counts")])
 def test_another_rule_in_the_manifest_is_found(copy, name, value):
-    """On one level, and on all."""
+    """The rule is another on one level, and on all."""
     path = copy / artefact.MANIFEST
     whole = json.loads(path.read_text())
     for levels in ([2], [0, 1, 2]):
@@ -304,7 +304,7 @@ def test_one_noisy_size_changed_is_found(copy):
 
 
 def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
-    """Of all levels; the leaves alone know too little twice in a folder this small."""
+    """The release is of all levels; the leaves alone know too little twice in a folder this small."""
     wanted = config(tmp_path)
     copy = publish(wanted).folder
     measured = wanted.terms.mechanism(3).noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
@@ -318,8 +318,8 @@ def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
 
 
 def test_files_follow_from_noisy_values():
-    """With the same noisy values, data that differ by a row are published byte for byte alike; leaves are ranked."""
-    files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")
+    """The same noisy values of data that differ by a row are published byte for byte alike; leaves are ranked."""
+    assert_files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")
 
 
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
@@ -355,7 +355,7 @@ def test_scales_of_noise_are_told_apart():
 
 
 def test_residuals_are_noise_alone():
-    """Of cumulative counts, and not of the truth: they do not change if the sizes do."""
+    """The residuals are of cumulative counts, not of the truth: they do not change if the sizes do."""
     rows = TRUTH.counts[TREE.leaves]
     other = CountOfCounts(TREE, rows[:, ::-1].copy(), "d")
     pairs = zip(families(measured(1)), families(measured(1, truth=other)), strict=True)

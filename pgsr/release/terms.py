@@ -40,7 +40,7 @@ RESERVED_NAMES = OTHER_COLUMNS
 
 
 class Measured(StrEnum):
-    """What a release measures of a region: one view of all, or each region's by its number of groups (`ByGroups`)."""
+    """The view that a release measures: one of all regions, or each region's by its number of groups (`ByGroups`)."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
@@ -197,7 +197,7 @@ class Terms:
 
     @property
     def measures(self) -> Measured:
-        """What is measured of a region, `view`; it is not None once the terms are made."""
+        """The `view` that is measured of a region, which is not None once the terms are made."""
         assert self.view is not None
         return self.view
 

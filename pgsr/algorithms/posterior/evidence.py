@@ -43,7 +43,7 @@ class Marginals:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What was measured in one region.
+    """The noisy values of one region, and what they say about its cumulative counts.
 
     Attributes:
         view: of the noisy values.
@@ -159,12 +159,12 @@ class Evidence:
 
 @lru_cache(maxsize=64)
 def alpha(scale: Fraction) -> float:
-    """exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
+    """Compute exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
     with localcontext() as context:
         context.prec = 60
         return float((-Decimal(scale.denominator) / Decimal(scale.numerator)).exp())
 
 
 def powers_of_alpha(scale: Fraction, n: int) -> np.ndarray:
-    """alpha^0, ..., alpha^(n - 1), multiplied up one by one; shape (n,)."""
+    """Multiply up the powers alpha^0, ..., alpha^(n - 1), one by one; shape (n,)."""
     return np.cumprod(np.concatenate([[1.0], np.full(n - 1, alpha(scale))]))

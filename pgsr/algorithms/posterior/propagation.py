@@ -1,4 +1,4 @@
-"""How errors of posterior means become errors of the joint projection.
+"""The way from errors of posterior means to errors of the joint projection.
 
 Without its inequalities the joint projection is generalised least squares, cell by cell: with weights w (0 where a
 region was not measured) and m the regions' own values, from the leaves up

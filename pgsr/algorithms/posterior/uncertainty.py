@@ -1,4 +1,4 @@
-"""How far a posterior release may be from the truth, cell by cell."""
+"""Intervals that say how far a posterior release may be from the truth, cell by cell."""
 
 from dataclasses import dataclass
 
