@@ -6,9 +6,11 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from made_tables import TABLES, write_config, write_tables
@@ -37,6 +39,26 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ended(place: Path, monkeypatch, capsys) -> Callable[..., Ended]:
+    """Run `pgsr` in `place` from its arguments to its exit code, in this process."""
+    monkeypatch.chdir(place)
+
+    def end(*arguments: object) -> Ended:
+        monkeypatch.setattr("sys.argv", ["pgsr", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        return Ended(caught.value.code, *capsys.readouterr())
+
+    return end
+
+
 def invoke(*arguments: object):
     """Run a command in this process, which is quicker; errors are raised."""
     return CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
@@ -57,6 +79,10 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert spoiled.returncode == 1
     assert "failed" in spoiled.stdout
     assert not spoiled.stderr
+    refused = run("release", "absent.toml", cwd=place)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert len(refused.stderr.splitlines()) == 1
+    assert "cannot be read" in refused.stderr
 
 
 def test_findings_as_json(place):
@@ -79,7 +105,6 @@ def test_the_example_is_printed_as_it_is():
     assert invoke("release", "--example").stdout == EXAMPLE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -99,13 +124,13 @@ def test_the_example_is_printed_as_it_is():
         (("plan", "absent.toml"), "cannot be read"),
     ],
 )
-def test_errors_are_one_sentence_and_exit_code_2(place, arguments, word):
+def test_errors_are_one_sentence_and_exit_code_2(place, ended, arguments, word):
     write_config(place)
-    done = run(*arguments, cwd=place)
-    assert done.returncode == 2
-    assert word in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    done = ended(*arguments)
+    assert done.code == 2
+    assert word in done.err
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", [info.callback.__name__ for info in cli.app.registered_commands])
@@ -125,14 +150,13 @@ def test_help_names_the_steps_in_their_order():
     assert "Exit codes" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", Kind)
 def test_validate_tells_what_would_be_released(place, mechanism):
     """The private table is not opened (it is none), and nothing is written."""
     path = write_config(place, mechanism, level_names='["nation", "state", "county"]', epsilon='"1/2"')
     (place / "entities.parquet").write_text("secret")
     before = sorted(place.iterdir())
-    shown = " ".join(run("validate", path, cwd=place).stdout.split())
+    shown = " ".join(invoke("validate", path).stdout.split())
     assert [path for path in sorted(place.iterdir()) if path.suffix != ".lock"] == before
     terms = ReleaseConfig.read(path).terms
     for word in (
@@ -200,7 +224,6 @@ def taken(place: Path) -> None:
     (place / "release" / "kept.txt").touch()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "keys", "word"),
     [
@@ -212,21 +235,20 @@ def taken(place: Path) -> None:
         (None, {"shares": '["1/2", "1/2"]'}, "2 shares for 3 levels"),
     ],
 )
-def test_validate_refuses_what_release_refuses(place, spoil, keys, word):
+def test_validate_refuses_what_release_refuses(place, ended, spoil, keys, word):
     if spoil:
         spoil(place)
-    done = run("validate", write_config(place, **keys), cwd=place)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert word in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    done = ended("validate", write_config(place, **keys))
+    assert (done.code, done.out) == (2, "")
+    assert word in done.err
+    assert len(done.err.strip().splitlines()) == 1
     assert not LedgerFile(place / "ledger.jsonl").entries
 
 
-@pytest.mark.slow
-def test_validate_lists_all_errors(place):
-    done = run("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"), cwd=place)
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 4
+def test_validate_lists_all_errors(place, ended):
+    done = ended("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"))
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 4
 
 
 def test_the_schema_is_printed_as_it_is():

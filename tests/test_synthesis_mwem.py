@@ -156,7 +156,7 @@ def test_universe_is_the_ordered_one_collapsed(domain: Domain) -> None:
 
 
 def test_number_of_types_by_hand() -> None:
-    """The number is d_G sum_m C(d_I + m - 1, m): 2 (2 + 3 + 4); a head, no or one spouse, 0..2 children: 2 . 2 . 3 . 6."""
+    """It is d_G sum_m C(d_I + m - 1, m): 2 (2 + 3 + 4); a head, a spouse or not, 0-2 children: 2 . 2 . 3 . 6."""
     assert n_types(PLAIN) == 18
     assert n_types(HOUSEHOLD) == 72
     assert n_types(Domain.plain([], [Attribute("a", range(10))], max_size=5)) == sum(
