@@ -2,6 +2,7 @@
 
 import math
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +40,7 @@ def contradicting_sum(program: Program) -> Verdict:
     above = sparse.hstack([program.order, sparse.csr_array((k, 2 * m)), -sparse.eye_array(k)], format="csr")
     low, high = np.maximum(program.lower, program.reach[0]), np.minimum(program.upper, program.reach[1])
     box = np.stack([np.append(low, np.zeros(2 * m + k)), np.append(high, np.full(2 * m + k, np.inf))], axis=1)
-    answer = linprog(
+    answer: Any = linprog(
         np.append(np.zeros(n), np.ones(2 * m + k)),
         A_ub=above if k else None,
         b_ub=program.order_right if k else None,

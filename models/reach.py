@@ -1,7 +1,9 @@
 """The finite box around the optima of a problem with stated conditions, which solvers of integers and bounds need."""
 
+from typing import Any
+
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import linprog
 
 from pgsr.measurement import Totals
 from pgsr.method import Status
@@ -49,15 +51,16 @@ def _some_point(problem: Problem, program: Program) -> np.ndarray:
     origin = -program.origin.astype(float)
     if _satisfies(program, origin):
         return origin
-    rows = [
-        LinearConstraint(program.matrix, program.right, program.right),
-        LinearConstraint(program.order, -np.inf, program.order_right),
-    ]
-    found = milp(
+    n_equal, n_above = len(program.right), len(program.order_right)
+    found: Any = linprog(
         np.zeros(program.n),
+        A_ub=program.order if n_above else None,
+        b_ub=program.order_right if n_above else None,
+        A_eq=program.matrix if n_equal else None,
+        b_eq=program.right if n_equal else None,
+        bounds=np.stack([program.lower, program.upper], axis=1),
+        method="highs",
         integrality=np.full(program.n, int(program.integer)),
-        bounds=Bounds(program.lower, program.upper),
-        constraints=[row for row in rows if row.A.shape[0]],
         options={"time_limit": SECONDS},
     )
     if found.status == 2:
@@ -74,8 +77,8 @@ def _some_point(problem: Problem, program: Program) -> np.ndarray:
 def _satisfies(program: Program, z: np.ndarray) -> bool:
     """Say whether integers z satisfy every row and bound."""
     return bool(
-        (program.matrix @ z == program.right).all()
-        and (program.order @ z <= program.order_right).all()
-        and (program.lower <= z).all()
-        and (z <= program.upper).all()
+        np.all(program.matrix @ z == program.right)
+        and np.all(program.order @ z <= program.order_right)
+        and np.all(program.lower <= z)
+        and np.all(z <= program.upper)
     )

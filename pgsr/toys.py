@@ -40,7 +40,9 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         weights=None,
         entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
         epsilon=None if target.epsilon is None else toy.epsilon,
-        conditions=None if stated is None else _toy_conditions(stated, Cells(truth.hierarchy, toy.view, toy.max_size)),
+        conditions=None
+        if stated is None
+        else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Random conditions in two forms, as a modeller writes them and as dense rows; and dense twins of conditioned problems."""
+"""Random conditions, as a modeller writes them and as dense rows, and dense twins of problems with conditions."""
 
 from collections.abc import Iterator
 from itertools import product
