@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
 """The kinds of conditions that an answer may violate, in the order of columns."""
 
 
