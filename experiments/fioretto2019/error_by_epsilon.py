@@ -14,7 +14,16 @@ from pgsr.experiments.engine.verdicts import Verdict, separated, smaller
 from pgsr.experiments.engine.words import with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
-from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.data import (
+    CENSUS,
+    CENSUS_SMALL,
+    KUO_TAXI,
+    OTHER_DATA,
+    PAPER_NAMES,
+    TAXI,
+    TAXI_SMALL,
+    cause_on,
+)
 from pgsr.experiments.fioretto2019.orders import orders
 
 if TYPE_CHECKING:
@@ -92,7 +101,7 @@ def _orders(totals: LevelErrors) -> Iterator[Verdict]:
         words = ", ".join(
             f"{label} {with_error(row.values.values())}{ratios[label]}" for label, row in of.items() if row
         )
-        yield from orders(of, f"{data}, epsilon {epsilon:g}", words)
+        yield from orders(of, f"{data}, epsilon {epsilon:g}", words, cause_on(data))
 
 
 def _falls(totals: LevelErrors) -> Iterator[Verdict]:
@@ -103,7 +112,7 @@ def _falls(totals: LevelErrors) -> Iterator[Verdict]:
             found = separated(less.values.values(), more.values.values())
             words = f"{with_error(less.values.values())} to {with_error(more.values.values())}"
             where = f"{data}, {label}, epsilon {less.epsilon:g} to {more.epsilon:g}"
-            yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words)
+            yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words, cause_on(data))
 
 
 def _places(shares: LevelErrors) -> Iterator[Verdict]:
@@ -116,7 +125,8 @@ def _places(shares: LevelErrors) -> Iterator[Verdict]:
                     f"of the leaves' error, {100 * b.mean:.0f} percent at the smallest tenth of sizes with {summed}, "
                 )
                 words += f"{100 * a.mean:.0f} percent with {counted}"
-                yield Verdict(fioretto.CLAIMS["figure 10e"], f"{data}, epsilon {epsilon:g}", smaller(a, b), words)
+                place = f"{data}, epsilon {epsilon:g}"
+                yield Verdict(fioretto.CLAIMS["figure 10e"], place, smaller(a, b), words, cause_on(data))
 
 
 _SOURCE = "sum over the levels of table 1; figure 10 prints no numbers"
