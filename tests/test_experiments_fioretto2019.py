@@ -14,6 +14,7 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
 from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
@@ -31,9 +32,10 @@ from pgsr.experiments.fioretto2019.arms import (
     release_and_violations,
     violated,
 )
-from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
 from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
+from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
 
@@ -217,6 +219,32 @@ def test_printed_errors_come_out_with_half_the_noise_alone():
     }
     (relaxation,) = (v for v in found if "exact relaxation" in v.claim)
     assert relaxation.finding is Finding.FAILS
+
+
+def test_saturated_errors_are_not_compared():
+    """Beyond half of 2 G both errors are those of any guess; one alone may be, and a sum has as many times the room."""
+
+    def error(mean: float) -> LevelError:
+        return LevelError(TAXI.name, False, 0.1, "an arm", (), 0, {r: mean + r for r in range(5)})
+
+    most = half_of_largest(TAXI.name)
+    assert most == GROUPS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is Finding.NOT_JUDGED
+    assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is Finding.HOLDS
+    assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is Finding.FAILS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is Finding.HOLDS
+    assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is Finding.FAILS
+    assert smaller_unless_saturated(None, error(1)).finding is Finding.NOT_JUDGED
+
+
+def test_the_dense_taxi_data_do_not_saturate():
+    """One release of each mechanism at the smallest epsilon: below a fifth of the largest error at every level."""
+    truth = TAXI_DENSE.truth()
+    assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == PICKUPS
+    for arm in (FOUR[1], FOUR[3]):
+        cell = Cell("PG3", TAXI_DENSE.name, Fraction(1, 10), 0, arm.label)
+        levels = release_and_violations(Trial(cell, arm, TAXI_DENSE, truth, "test", 60))["levels"]
+        assert max(levels["l1"]) < 0.2 * 2 * TAXI_DENSE.groups
 
 
 def test_windows_of_the_printed_dynamic_programs():

@@ -177,6 +177,19 @@ def test_verdicts_are_counted_and_lead_to_their_experiment(written):
     assert "#t1" in [link["href"] for link in page.all("a")]
 
 
+def test_errors_beyond_half_of_the_largest_are_marked(tmp_path):
+    """The data have 432 groups, so L1 errors of a level reach 864, and those above 432 say nothing."""
+    experiment, store = tiny(), Store(tmp_path / "results")
+    for replicate in range(3):
+        cell = Cell(experiment.id, "small", Fraction(1), replicate, "one")
+        record = {"status": "FEASIBLE", "levels": {"l1": [431.0, 433.0], "emd": [500.0, 500.0]}}
+        entry = Entry(cell, True, State.DONE, "", record, code_digest(experiment), 60.0, 2.0, 1)
+        store.save(entry, SMOKE)
+    document = markdown.render(report_blocks(report_sections.collect([experiment], SMOKE, store), SMOKE), tmp_path)
+    rows = [line for line in document.splitlines() if line.startswith(("| L1, sum", "| EMD, mean"))]
+    assert {row.split("|")[3].strip() for row in rows} == {"431", "433 **saturated**", "500"}
+
+
 def test_troubles_are_told_with_their_remedy(written):
     text = Page(written[0]).text
     assert "1 stale. Cells: T1 | small | epsilon=1 | replicate=2 | one" in text

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from pgsr.datasets import census2000, flights, taxi_like
-from pgsr.datasets.taxi_like import GROUPS
+from pgsr.datasets.taxi_like import GROUPS, PICKUPS
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi
@@ -81,6 +81,18 @@ TAXI = DataSet(
     stands_for=TAXI_OF_THE_PAPER,
 )
 
+PAIRS = 100 * GROUPS
+"""Pairs of a taxi and a zone, if every taxi works in 100 of the 263 zones: assumed."""
+
+TAXI_DENSE = replace(
+    TAXI,
+    name="Taxi 2014 in pairs, generated",
+    load=partial(taxi_like, groups=PAIRS, pickups=PICKUPS),
+    groups=PAIRS,
+    note="taxi_like: as many pickups in 100 times as many groups, pairs of a taxi and a zone, so that errors stay far "
+    "below the largest possible",
+)
+
 TAXI_SMALL = replace(
     TAXI,
     name="Taxi 2014, generated, K = 200",
@@ -124,6 +136,16 @@ def cause_on(name: str, declared: Cause = Cause.CLAIM) -> Cause:
         ('stand-in data', "paper's claim", "paper's claim")
     """
     return engine_cause_on(_BY_NAME[name].stands_for if name in _BY_NAME else None, declared)
+
+
+def groups_of(name: str) -> int:
+    """Look up the number of groups of the data set of this name.
+
+    Example:
+        >>> groups_of(KUO_TAXI.name)
+        360872
+    """
+    return _BY_NAME[name].groups
 
 
 PAPER_NAMES = {data.name: data.stands_for.name for data in (TAXI, CENSUS) if data.stands_for is not None}

@@ -18,7 +18,7 @@ from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, exactly, in_every_replicate, not_judged, smaller
+from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, exactly, in_every_replicate, not_judged
 from pgsr.experiments.engine.words import number, relation, with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, HALF, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
@@ -30,10 +30,12 @@ from pgsr.experiments.fioretto2019.data import (
     OTHER_DATA,
     PAPER_NAMES,
     TAXI,
+    TAXI_DENSE,
     TAXI_SMALL,
     cause_on,
 )
 from pgsr.experiments.fioretto2019.orders import orders
+from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,8 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     for row, name in zip(grid, names, strict=True):
         for axes, epsilon in zip(row[:-1], epsilons, strict=True):
             _levels(axes, errors.where(data=name, epsilon=epsilon), PAPER_NAMES.get(name, ""), epsilon)
+            axes.axhline(half_of_largest(name), color="#555555", linewidth=0.8, linestyle="--",
+                         label="half of the largest possible error: saturated above")  # fmt: skip
             finish(axes, "level", "L1 error (groups), log", f"{name}\nepsilon {epsilon:g}")
         _violations(row[-1], violations.where(data=name), PAPER_NAMES.get(name, ""))
     legend_below(figure, grid.ravel(), 5)
@@ -69,8 +73,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge the claims about accuracy and consistency, then every printed number beside ours."""
     errors, totals = level_errors(frame, "l1"), level_errors(frame, "l1_total")
+    depth = {name: errors.where(data=name).n_levels for name in errors.values_of("data")}
     return [
-        *_totals(totals),
+        *_totals(totals, depth),
         *_by_level(errors),
         *_consistency(frame),
         *_printed(errors),
@@ -118,13 +123,14 @@ def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
     finish(axes, "epsilon", "violations (pairs), log above 10", "violations")
 
 
-def _totals(totals: LevelErrors) -> Iterator[Verdict]:
+def _totals(totals: LevelErrors, depth: dict[str, int]) -> Iterator[Verdict]:
     """Judge the claims of figure 10 on the sum over all levels."""
     for data, epsilon in totals.values_of("data", "epsilon"):
         part = totals.where(data=data, epsilon=epsilon)
         of = {label: part.one(arm=label) for label in LABELS}
         words = ", ".join(f"{label} {with_error(row.values.values())}" for label, row in of.items() if row)
-        yield from orders(of, f"{data}, epsilon {epsilon:g}, all levels", words, cause_on(data))
+        where = f"{data}, epsilon {epsilon:g}, all levels"
+        yield from orders(of, depth[data], where, words, cause_on(data))
 
 
 def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
@@ -137,7 +143,7 @@ def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
             others = [row for arm, row in rows.items() if arm != M_C_DP.label]
             words = ", ".join(f"{arm} {with_error(row.values.values())}" for arm, row in rows.items())
             where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
-            found = smaller(rows.get(M_C_DP.label), *others)
+            found = smaller_unless_saturated(rows.get(M_C_DP.label), *others)
             yield Verdict(fioretto.CLAIMS["figure 10c"], where, found, words, Cause.READING)
 
 
@@ -243,6 +249,7 @@ def _possible() -> Iterator[Verdict]:
         if beyond:
             worst = max(p.value for p in beyond)
             words += f", up to {number(worst)}, so the printed data have at least {number(worst / 2)} groups"
+            words += ", or the printed unit slipped"
         found = exactly(not beyond, "printed numbers against an upper bound")
         claim = "printed errors are possible for the printed number of groups"
         yield Verdict(claim, f"{data}, as printed", found, words, Cause.NUMBER)
@@ -280,10 +287,10 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), replicates=2, time_limit=60),
         Profile.QUICK: Scale(
-            (TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
+            (TAXI, KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
         ),
         Profile.PAPER: Scale(
-            (TAXI, KUO_TAXI, CENSUS, CENSUS_CALIBRATED),
+            (TAXI, TAXI_DENSE, KUO_TAXI, CENSUS, CENSUS_CALIBRATED),
             (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
             replicates=30,
             time_limit=120,

@@ -1,5 +1,6 @@
 """The content of the report, in order, as blocks."""
 
+import math
 import os
 import re
 from collections import Counter
@@ -146,6 +147,8 @@ def _how_to_read() -> Iterator[Block]:
         "are listed with the reason.",
         "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
         "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
+        ("An L1 error marked ", Mark("saturated"), " is beyond half of the largest that counts of so many groups can "
+         "have, twice their number: it is about that of any guess, and two such errors are not compared."),
         "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
         "used where the paper's data cannot be had, and its numbers are not the paper's.",
         "Stale results come from sources that changed since; they are shown and counted as such. Failed, torn and "
@@ -257,13 +260,14 @@ def _other_data(rows: Sequence[Mean]) -> Iterator[Bullets]:
 def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> Table:
     beside = any(row.printed is not None for row in rows)
     depth = {use.data.name: len(use.data.levels) for use in section.data}
+    n_groups = {use.data.name: use.data.groups for use in section.data}
     groups: dict[str, list[tuple[Cell, ...]]] = {}
     for row in rows:
         error, ratio = row.standard_error, row.ratio
         cells: list[Cell] = [
             UNITS.get(row.metric, row.metric.replace("_", " ")),
             "" if row.level is None else level_name(row.level, depth.get(row.data, 0)),
-            number(row.mean), "" if error is None else number(error), f"{row.n:,}",
+            _marked(row, n_groups), "" if error is None else number(error), f"{row.n:,}",
         ]  # fmt: skip
         if beside:
             cells += [
@@ -275,6 +279,13 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
     columns = ("metric", "level", "ours", "s.e.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())
     return Table(caption, columns, grouped, numbers=(2, 3, 4, *((5, 6) if beside else ())), folded=folded)
+
+
+def _marked(row: Mean, n_groups: dict[str, int]) -> Cell:
+    """Write a mean, and mark an L1 error beyond half of the largest, twice the number of groups."""
+    if row.metric == "l1" and row.mean > n_groups.get(row.data, math.inf):
+        return number(row.mean), " ", Mark("saturated")
+    return number(row.mean)
 
 
 def _group(row: Mean) -> str:

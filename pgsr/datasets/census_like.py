@@ -30,7 +30,7 @@ class Tail(StrEnum):
 
     CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
     PAPER: by the recipe of Kuo et al. 2018.
-    FIORETTO: by the recipe of Fioretto and Van Hentenryck 2019, which keeps the class "7 or more" at its published size.
+    FIORETTO: by the recipe of Fioretto and Van Hentenryck 2019, which keeps the published class "7 or more".
     """
 
     CALIBRATED = "calibrated"
@@ -65,16 +65,16 @@ def census_like(
     In California (1.02) and Hawaii (1.09) r is above 1 and the recipe diverges, so r is capped at 0.9. All states with
     a large r get tails far above the truth: in California more than a quarter of the groups then have size 7 or more.
 
-    Tail "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as "calibrated" does,
-    with the r that the published figures imply; no group quarters, but 50 outliers in the whole nation, of sizes uniform
-    on 10..1,000 and in states by their numbers of households (fewer where they would exceed 1 % of all groups). The
-    paper takes r = n_7 / n_6, but n_7 is not published, only n_7+; docs/census_recipe.md compares the readings.
+    Tail "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as "calibrated"
+    does, with the r that the published figures imply; no group quarters, but 50 outliers in the whole nation, of sizes
+    uniform on 10..1,000 and in states by their numbers of households (fewer where they would exceed 1 % of all
+    groups). The paper takes r = n_7 / n_6, but only n_7+ is published, not n_7; docs/census_recipe.md has the readings.
 
     Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
     (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
-    and sizes are drawn inside the classes 7 or more and facilities; "fioretto" shares out all but the outliers so. Under
-    "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6 share the
-    rest by largest remainders.
+    and sizes are drawn inside the classes 7 or more and facilities; "fioretto" shares out all but the outliers so.
+    Under "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6 share
+    the rest by largest remainders.
 
     Geography: a state has as many counties as in 2010; the j-th largest of n takes a share ~ (j + 1)^-1.2 of it. In a
     state of 62 counties (the median) the largest then takes 18 % and the median one 0.4 / n, as in reality (medians, by
