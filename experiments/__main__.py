@@ -19,6 +19,7 @@ from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.national_coverage import DATA, NationalCoverage, judged
 from pgsr.experiments.benchmarks.variants import KEYS, chosen
 from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import Condition
@@ -376,7 +377,7 @@ def verdicts(
     if not any(section.done for section in sections):
         which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
         raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
-    counts: Counter[Finding] = Counter()
+    counts: Counter[tuple[Cause, Finding]] = Counter()
     for section in sections:
         title = f"{section.experiment.id} {section.experiment.title}"
         if section.verdicts:
@@ -387,11 +388,15 @@ def verdicts(
         trouble = {condition: sum(map(len, keys.values())) for condition, keys in section.trouble.items()}
         for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
             console.print(remark, highlight=False, markup=False)
-        counts.update(verdict.finding for verdict in section.verdicts)
+        counts.update((verdict.cause, verdict.finding) for verdict in section.verdicts)
+    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in Finding} | {"meaning": c.meaning} for c in Cause]
+    print_frame(console, pd.DataFrame(by_cause), "Findings by cause: what each is about")
     n_done = sum(bool(section.done) for section in sections)
-    found = ", ".join(f"{finding} {counts[finding]:,}" for finding in Finding)
+    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in Finding)
     console.print(
-        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}", highlight=False
+        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}, of the papers' "
+        "claims as the papers state them",
+        highlight=False,
     )
 
 

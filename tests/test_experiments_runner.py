@@ -389,6 +389,7 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "4 cells are missing" in said
     assert "K9 L1 against L2 nothing is stored" in said
     assert "1 of 2 experiments have results in profile smoke: " in said
+    assert "Findings by cause" in said
     assert "bottom-up is better at the leaves" in said
     for arguments in (
         ["run", "K99"],

@@ -60,10 +60,12 @@ class StandsFor:
     Attributes:
         name: the paper's name of it.
         why_other: why numbers of the paper are of other data than ours; "" where the data is the paper's own.
+        by_recipe: made as the paper says, at its size, so that its claims can be tested there, if not its numbers.
     """
 
     name: str
     why_other: str = ""
+    by_recipe: bool = False
 
     @property
     def is_the_papers(self) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
@@ -21,7 +22,7 @@ from pgsr.experiments.engine.printed import Beside, stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI
+from pgsr.experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI, cause_on
 from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr.random import ByteStream, StreamId
 
@@ -111,7 +112,8 @@ def _claims(errors: LevelErrors) -> Iterator[Verdict]:
             claim = "bottom-up is better at the leaves" if level == last else "bottom-up is worse above the leaves"
             found = compared(hc.less(bottom_up) if level == last else bottom_up.less(hc))
             words = f"bottom-up {_number(bottom_up.mean)}, Hc {_number(hc.mean)}"
-            yield Verdict(claim, f"{data}, epsilon {epsilon:g}, {noise}, {level_name(level, last + 1)}", found, words)
+            place = f"{data}, epsilon {epsilon:g}, {noise}, {level_name(level, last + 1)}"
+            yield Verdict(claim, place, found, words, cause_on(data, _DECLARED[noise][0]))
 
 
 def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
@@ -125,7 +127,7 @@ def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
             found = compared(known[0][0].less(known[0][1]))
             ratios = (f"{level_name(b.level, part.n_levels)} x {b.mean / g.mean:.2f}" for b, g in known)
             claim = "one seed for all regions inflates bottom-up at the root"
-            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, ", ".join(ratios))
+            yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, ", ".join(ratios), Cause.READING)
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
@@ -133,7 +135,8 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
     taxi = errors.where(data=TAXI.name, epsilon=1)
     if not taxi:
         words = "needs the real data: set PGSR_DATA and run K8 again"
-        yield Verdict("printed numbers are reproduced", "Taxi", not_judged("no results on Taxi"), words)
+        absent = not_judged("no results on Taxi")
+        yield Verdict("printed numbers are reproduced", "Taxi", absent, words, Cause.PROFILE)
         return
     for (noise, (bottom_up, hc)), printed in product(PAIRS.items(), kuo.K8):
         ours = taxi.one(arm=bottom_up if printed.arm == "BU" else hc, level=printed.level)
@@ -142,7 +145,8 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
             found = agrees(ours.values.values(), printed.value, REPRODUCED)
             words = f"ours {_number(ours.mean)}, printed {_number(printed.value)}: x {ratio:.2f}"
             where = f"Taxi, epsilon 1, {level_name(ours.level, 3)}"
-            yield Verdict(f"printed {printed.arm} number comes out with {noise}", where, found, words)
+            claim = f"printed {printed.arm} number comes out with {noise}"
+            yield Verdict(claim, where, found, words, _DECLARED[noise][1])
 
 
 def _number(value: float) -> str:
@@ -154,6 +158,12 @@ PAIRS = {
     "shared seed": (f"bottom-up, {ARTEFACT}", f"Hc, {ARTEFACT}"),
 }
 """Arms to compare: bottom-up and Hc at every level, by kind of noise."""
+
+_DECLARED = {
+    "independent noise": (Cause.CLAIM, Cause.NUMBER),
+    "shared seed": (Cause.READING, Cause.READING),
+}
+"""Whose the claims and the numbers are: the paper states independent noise; the shared seed is what its code did."""
 
 ARMS = (
     Arm(PAIRS["independent noise"][0], _leaves_only, BottomUp(FIT)),
