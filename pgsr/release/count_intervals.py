@@ -76,8 +76,9 @@ class CountIntervals:
             low, high = _band(measurement, terms.intervals).bounds.counts
             ends = Ends(low, high)
             return cls(ends, ends, ends)
+        _ = result.estimate  # raises where the post-processing was not finished
         about, level = result.uncertainty, float(terms.intervals)
-        assert result.estimate is None or isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
+        assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         table = Estimate(released.hierarchy, View.COUNTS, dense(released))
         exact, error = about.counts.astype(float), SD_ERROR * (1 + about.counts.astype(float))
         possible = (exact, exact + error, np.maximum(exact - error, 0))
