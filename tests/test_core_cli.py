@@ -73,7 +73,7 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert digest
     checked = run("check", "release", "--digest", digest[1], cwd=place)
     assert checked.returncode == 0, checked.stdout
-    assert "of 17 checks passed, " in checked.stdout
+    assert "of 18 checks passed, " in checked.stdout
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1

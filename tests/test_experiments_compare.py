@@ -50,7 +50,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
                                     str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip
     assert done.exit_code == 0, done.output
     table = pd.read_parquet(next(tmp_path.glob("*.parquet")))
-    releases = [label for label, *_ in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), False)]
+    releases = [arm[0] for arm in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), False)]
     rows = table.to_dict("records")
     assert [row["method"] for row in rows if row["key"] == "releases"] == releases
     assert {row["key"] for row in rows} == {"mean_consistency", "releases"}

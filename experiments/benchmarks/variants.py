@@ -23,10 +23,9 @@ from pgsr.algorithms import (
     TreeProjection,
     TwoStage,
 )
-from pgsr.comparison import Arm
 from pgsr.entities import entity_totals
 from pgsr.errors import ArgumentError
-from pgsr.method import Method
+from pgsr.method import Method, PostProcess
 from pgsr.models import (
     Assignment,
     CpSat,
@@ -40,6 +39,9 @@ from pgsr.models import (
     TransportFlow,
     TransportLp,
 )
+
+Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
+"""An arm: its label, what it works on, and the method or the mechanism."""
 
 SOLVERS: tuple[Method, ...] = (
     Cvxpy("CLARABEL"),
@@ -90,15 +92,15 @@ class Variant:
 
     key: str
     words: str
-    arms: Callable[[Noisy, bool], list[Arm]]
+    arms: Callable[[Noisy, bool], list[Labelled]]
 
 
 def _solved(
     state: Callable[[Noisy], Problem], *specialised: Method, solvers: Sequence[Method] = SOLVERS
-) -> Callable[[Noisy, bool], list[Arm]]:
+) -> Callable[[Noisy, bool], list[Labelled]]:
     """List arms on one problem: methods of pgsr, then the general solvers that take it."""
 
-    def arms(noisy: Noisy, nation: bool) -> list[Arm]:
+    def arms(noisy: Noisy, nation: bool) -> list[Labelled]:
         problem = state(noisy)
         methods = [*specialised, *(() if nation else solvers)]
         return [(repr(method), problem, method) for method in methods if method.supports(problem) is None]
@@ -106,19 +108,24 @@ def _solved(
     return arms
 
 
-def _released(*arms: tuple[str, View, object]) -> Callable[[Noisy, bool], list[Arm]]:
-    return lambda noisy, nation: [
-        (label, {View.CUMULATIVE: noisy.cumulative, View.RANKED: noisy.ranked}[view], post)
-        for label, view, post in arms
-        if not (nation and view is View.RANKED)
-    ]  # type: ignore[misc]
+def _released(*arms: tuple[str, View, PostProcess]) -> Callable[[Noisy, bool], list[Labelled]]:
+    """List mechanisms on what they measure; ranked sizes of a nation are too many for a comparison."""
+
+    def labelled(noisy: Noisy, nation: bool) -> list[Labelled]:
+        return [
+            (label, noisy.ranked if view is View.RANKED else noisy.cumulative, post)
+            for label, view, post in arms
+            if not (nation and view is View.RANKED)
+        ]
+
+    return labelled
 
 
 def _relaxed(state: Callable[[Noisy], Problem]) -> Callable[[Noisy], Problem]:
     return lambda noisy: state(noisy).relaxed()
 
 
-def _small_only(arms: Callable[[Noisy, bool], list[Arm]]) -> Callable[[Noisy, bool], list[Arm]]:
+def _small_only(arms: Callable[[Noisy, bool], list[Labelled]]) -> Callable[[Noisy, bool], list[Labelled]]:
     return lambda noisy, nation: [] if nation else arms(noisy, nation)
 
 

@@ -9,6 +9,7 @@
 | `running`                                        | what a run needs of the machine, and says to its operator      |
 | `terms`                                          | the public terms, and the mechanism and noise that follow      |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
+| `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
 | `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data;     |
 |                                                  | `read_release`: the folder as values                           |
 | `outline`, `forecast`, `selftest`, `key_command` | what comes before: what would be released, with which errors,  |

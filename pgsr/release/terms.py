@@ -39,6 +39,10 @@ RESERVED_NAMES = OTHER_COLUMNS
 """The columns of a release's tables beside those of the levels; no level may have such a name."""
 
 
+CLOSEST_LEVEL = Fraction(9999, 10_000)
+"""The largest level of published intervals."""
+
+
 class Measured(StrEnum):
     """The view that a release measures: one of all regions, or each region's by its number of groups (`ByGroups`)."""
 
@@ -50,6 +54,16 @@ class Measured(StrEnum):
     def rule(self) -> ViewRule:
         rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
         return rules[self]
+
+
+class Construction(StrEnum):
+    """The ways in which published intervals are made, both from the noisy values alone.
+
+    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
+    """
+
+    POSTERIOR = "posterior"
+    BAND = "band"
 
 
 class Kind(StrEnum):
@@ -122,6 +136,8 @@ class Terms:
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
         view: what is measured of a region; the mechanism's usual view if None.
+        intervals: the level of the intervals in the columns `lower` and `upper` of the released counts; None for
+            tables without these columns.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -147,6 +163,7 @@ class Terms:
     norm: int = 1
     level_names: tuple[str, ...] | None = None
     view: Measured | None = None
+    intervals: Fraction | None = None
 
     def __post_init__(self) -> None:
         self._convert()
@@ -183,6 +200,8 @@ class Terms:
             raise ConfigError("data_set is empty or holds control characters; write a plain public name")
         if self.level_names is not None:
             _check_level_names(self.level_names)
+        if self.intervals is not None:
+            self._check_intervals(self.intervals)
 
     @property
     def part(self) -> Fraction:
@@ -222,6 +241,13 @@ class Terms:
     @property
     def totals_epsilon(self) -> Fraction:
         return self.epsilon * self.part
+
+    @property
+    def construction(self) -> Construction | None:
+        """The way in which published intervals are made; None without intervals."""
+        if self.intervals is None:
+            return None
+        return Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
 
     @property
     def options(self) -> dict[str, str | int]:
@@ -308,6 +334,18 @@ class Terms:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
             keep(self, "level_names", tuple(self.level_names))
+        if self.intervals is not None:
+            keep(self, "intervals", exact(self.intervals, "intervals"))
+
+    def _check_intervals(self, level: Fraction) -> None:
+        """Raise `ConfigError` unless intervals of this level follow from what is published."""
+        if level > CLOSEST_LEVEL:
+            raise ConfigError(f'intervals is {level}; write a level of at most {CLOSEST_LEVEL}, such as "9/10"')
+        if self.public is Totals.NOISY:
+            raise ConfigError(
+                'intervals are published with public numbers of groups only, and totals = "noisy" publishes none; '
+                "leave the key out, and use `pgsr intervals FOLDER` on the release"
+            )
 
     @property
     def _post(self) -> Method | PostProcess:

@@ -13,6 +13,7 @@ mechanism = "kuo"                # m_h, m_c_dp, kuo, bottom_up, posterior or two
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
 # totals_share = "1/10"          # the part of epsilon for noisy totals
+# intervals = "9/10"             # columns lower and upper: 90 % intervals of all counts, from the noisy values alone
 
 output = "release"               # a folder that does not exist yet
 ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger init` makes it; it is never published
