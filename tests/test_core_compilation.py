@@ -94,17 +94,10 @@ print(compiled)
 """
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
-    """The folder of what was compiled, empty before the first test."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.mark.slow
-def test_a_first_solve_compiles_apart_and_outside_its_limit(cache):
+def test_a_first_solve_compiles_apart_and_outside_its_limit(tmp_path):
     """The process starts with nothing compiled; half a second would not be enough to compile in."""
-    assert not any(cache.iterdir())
-    (status, first, compiled), (_, _, again), released, _ = json.loads(run(SOLVE, cache))
+    (status, first, compiled), (_, _, again), released, _ = json.loads(run(SOLVE, tmp_path))
     assert status == "OPTIMAL"
     assert compiled > 0.5 > first
     assert again < 0.1 * compiled
@@ -113,16 +106,13 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(cache):
 
 
 @pytest.mark.slow
-def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile(cache):
-    """Afterwards, in another process, trees and problems of all kinds compile nothing.
-
-    The loops of the test above, if it ran, are read from its folder.
-    """
-    warmed, left, n_loops = json.loads(run(WARM, cache))
+def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile(tmp_path):
+    """Afterwards, in another process, trees and problems of all kinds compile nothing."""
+    warmed, left, n_loops = json.loads(run(WARM, tmp_path))
     assert sum(seconds for _, seconds in warmed) > 1
     assert not left
     assert n_loops > 60
-    assert run(AFTER_WARMING, cache).strip() == "[]"
+    assert run(AFTER_WARMING, tmp_path).strip() == "[]"
 
 
 def test_toys_are_of_every_kind():

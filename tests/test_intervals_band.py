@@ -87,7 +87,8 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (View.COUNTS, [[2, 0], [1, 1]], ("0", "1"), "regions"),
         (View.COUNTS, [[2, 1], [0, 1]], ("0", "1"), "root"),
         (View.CUMULATIVE, [[1, 2], [0, 1]], ("0", "1"), "root"),
-        (View.RANKED, [[0, 1], [1, 1]], None, "regions"),
+        (View.RANKED, [[0, 1], [0, 1]], None, "regions"),
+        (View.RANKED, [[0, 1], [1, 1]], ("0", "1"), "regions"),
     ],
 )
 def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
