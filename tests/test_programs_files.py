@@ -10,15 +10,15 @@ import pytest
 from instances import random_tree, scale
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.errors import ArgumentError, TooLargeError
+from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
-from pgsr.models import Cvxpy, Gurobi, MathOpt
+from pgsr.models import Cvxpy, Gurobi
 from pgsr.programs import named, read_program
 from pgsr.programs.files import ENDINGS, FileError
 from pgsr.programs.names import Names, decoded, encoded
 
 TEXTS = (".mps", ".lp", ".mof.json")
-NAMES = [name for name in PROBLEMS]
+NAMES = list(PROBLEMS)
 
 
 def problem_of(name, instance=0):
@@ -179,9 +179,10 @@ def by_scip(path):
     model = scip.Model()
     model.hideOutput()
     model.readProblem(str(path))
-    model.setParam("limits/gap", 0.0)
+    model.setParam("limits/gap", 1e-7)
+    model.setParam("limits/time", 20)
     model.optimize()
-    assert model.getStatus() == "optimal"
+    assert model.getStatus() in ("optimal", "gaplimit")
     return model.getObjVal(), None
 
 
@@ -207,7 +208,7 @@ def by_our_reader(path):
 READERS = {
     "HiGHS": (by_highs, (".mps", ".lp"), lambda p: not (p.integer and p.norm == 2)),
     "Gurobi": (by_gurobi, (".mps", ".qps", ".lp"), lambda p: p.n_unknowns <= 200),
-    "SCIP": (by_scip, (".mps", ".lp"), lambda p: True),
+    "SCIP": (by_scip, (".mps", ".lp"), lambda p: p.n_unknowns <= 60 and (p.integer or p.norm == 1)),
     "our reader": (by_our_reader, (".mps", ".lp", ".mof.json", ".npz"), lambda p: not p.integer),
 }
 
@@ -251,7 +252,7 @@ def test_names_go_back_and_forth():
 @pytest.mark.parametrize("reader", ["HiGHS", "Gurobi", "SCIP"])
 def test_strange_names_are_read_by_solvers(reader, tmp_path):
     """Blanks, brackets, signs, quotes and letters of other alphabets in names of regions."""
-    tree = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", "3 + 4 < 7; \"x\" *"), ("e1", "Doña/Ana\\漢:^-=")])
+    tree = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])
     problem = Problem.of([[2, 5], [1, 2], [0, 3], [4, -2]], tree, groups=9, integer=False)
     solve, endings, _ = READERS[reader]
     for ending in endings:
@@ -259,9 +260,9 @@ def test_strange_names_are_read_by_solvers(reader, tmp_path):
         problem.write(path)
         value, names = solve(path)
         assert value == pytest.approx(optimum(problem), abs=1e-5)
-        assert names is None or [decoded(name) for name in names[: problem.n_unknowns]] == named(
-            problem
-        ).variables.texts()
+        assert (
+            names is None or [decoded(name) for name in names[: problem.n_unknowns]] == named(problem).variables.texts()
+        )
 
 
 def test_names_are_short_where_there_are_many_or_long_ones():
@@ -273,7 +274,7 @@ def test_names_are_short_where_there_are_many_or_long_ones():
     assert named(problem, "full").variables.texts()[2] == f"x[US/{'a' * 300},0]"
     small = problem_of("M_H")
     assert named(small, "short").variables.texts()[0] == "x[0,0]"
-    with pytest.raises(ArgumentError, match="full"):
+    with pytest.raises(ProblemError, match="full"):
         named(small, "long")
 
 
@@ -335,7 +336,8 @@ def test_mof_files_are_of_the_format(tmp_path):
     assert objective["type"] == "ScalarQuadraticFunction"
     weights = {term["variable_1"]: term["coefficient"] for term in objective["quadratic_terms"]}
     program = named(problem)
-    assert weights == dict(zip(program.variables.words(), (2 * program.quadratic).tolist(), strict=True))
+    expected = zip(program.variables.words(), (2 * program.quadratic).tolist(), strict=True)
+    assert weights == {name: weight for name, weight in expected if weight}
     kinds = {constraint["set"]["type"] for constraint in file["constraints"]}
     assert kinds == {"EqualTo", "GreaterThan", "Integer"}
 

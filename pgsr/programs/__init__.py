@@ -1,4 +1,4 @@
-"""The programs of problems: rows, bounds and names as arrays, and the files that hold them. No solver is needed here."""
+"""The programs of problems: rows, bounds and names as arrays, and the files that hold them, without any solver."""
 
 from pgsr.programs.files import read_program
 from pgsr.programs.formulate import formulate

@@ -6,6 +6,7 @@ of its own that is fixed at 1, called `constant`. A row with two sides is two ro
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -141,10 +142,18 @@ def read(text: Iterator[str]) -> NamedProgram:
     return built.program()
 
 
+def _parts(line: str) -> tuple[str | Any, ...]:
+    """Split a term into sign, magnitude, name, square, sense and right-hand side; None for what is not there."""
+    found = _TERM.fullmatch(line)
+    if found is None:
+        raise ValueError(line)
+    return found.groups()
+
+
 def _read_objective(built: Built, line: str) -> None:
     if line in ("distance:", "+ [", "] / 2"):
         return
-    sign, size, name, square, *_ = _TERM.fullmatch(line).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    sign, size, name, square, *_ = _parts(line)
     value = built.number(f"{sign}{(size or '1').strip()}")
     if name == CONSTANT:
         built.constant = value
@@ -155,7 +164,7 @@ def _read_objective(built: Built, line: str) -> None:
 
 
 def _read_term(built: Built, row: int, line: str) -> None:
-    sign, size, name, _, sense, right = _TERM.fullmatch(line).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    sign, size, name, _, sense, right = _parts(line)
     built.entry(row, built.variable(name), float(f"{sign}{(size or '1').strip()}"))
     if sense:
         built.row_lower[row] = -np.inf if sense == "<=" else float(right)

@@ -5,6 +5,7 @@ w of squares stand as 2 w in QUADOBJ, and the constant of a distance with a minu
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -61,7 +62,7 @@ def _columns(program: NamedProgram) -> Iterator[bytes]:
     starts = np.flatnonzero(np.diff(program.integer, prepend=False))
     for first, end in pieces(columns.indptr):
         cuts = [first, *(int(cut) for cut in starts if first < cut < end), end]
-        for a, b in zip(cuts, cuts[1:], strict=False):
+        for a, b in pairwise(cuts):
             if a in starts:
                 mark = "INTORG" if program.integer[a] else "INTEND"
                 yield f" MARKER 'MARKER' '{mark}'\n".encode()
