@@ -29,15 +29,13 @@ from pgsr.programs.names import Names
 from pgsr.programs.statement import Statement
 from pgsr.views import View
 
-FAST = 1
-"""The level of compression; higher ones take several times as long for a file that is hardly smaller."""
-
-
 def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
     """Write the arrays of a problem and its program. The same problem gives the same bytes."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=FAST) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in (*_of_problem(problem), *_of_program(program)):
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as part:
+            entry = zipfile.ZipInfo(f"{name}.npy")  # without the time of day
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as part:
                 np.lib.format.write_array(part, np.asanyarray(array), allow_pickle=False)
 
 
