@@ -7,13 +7,21 @@ from pgsr.errors import TooLargeError
 from pgsr.hierarchy import Hierarchy
 
 NEVER = -(2**61)
-"""Stands for minus infinity: the saving of one unit less where there is none to take away."""
+"""Stands for minus infinity: the saving of one unit less where there is none to take away. Infinity is -NEVER."""
 
 LARGEST_SLOPE = 2**58
 """Largest slope of a cell times the number of levels, so that sums along a branch stay within 64 bits."""
 
 
-def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray, has_total: bool) -> bool:
+def passes_exchange_test(
+    tree: Hierarchy,
+    w: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    has_total: bool,
+    lower: np.ndarray | None = None,
+    upper: np.ndarray | None = None,
+) -> bool:
     """Say whether no exchange of units lowers sum w (x - y)^2, so that x is optimal.
 
     For every region r and size let
@@ -26,17 +34,24 @@ def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.nd
     max L(root) <= 0 <= min R(root). Shown against exhaustive search by
     `tests/test_certificates_certificate.py::test_exchange_test_equals_brute_force`.
 
+    Bounds are capacities of the same flow: one more unit costs infinity at a region that is at its upper bound, one
+    less saves minus infinity at one that is at its lower bound. A cycle in the residual flow turns at one region, or at
+    the root between two sizes, and passes every region below once, so these conditions remain sufficient, too.
+    Shown against exhaustive search by `tests/test_nearest_tree_bounds.py::test_exchange_test_equals_brute_force`.
+
     Args:
         w: weights, shape (regions,).
         x, y: integers, shape (regions, sizes); x consistent, non-negative, and with the total if there is one.
         has_total: whether the root's sum over all sizes is fixed.
+        lower, upper: bounds that x satisfies, of the shape of y, besides 0 <= x; None where there are none.
     """
     n_sizes = y.shape[1]
     step = max(1, BLOCK_CELLS // tree.n_regions)
     dearest, cheapest = [], []
     for start in range(0, n_sizes, step):
         block = slice(start, min(start + step, n_sizes))
-        ends = exchange_prices(tree, w, x[:, block], y[:, block])
+        bounds = (None, None) if lower is None or upper is None else (lower[:, block], upper[:, block])
+        ends = exchange_prices(tree, w, x[:, block], y[:, block], *bounds)
         if ends is None:
             return False
         dearest.append(ends[0])
@@ -46,13 +61,27 @@ def passes_exchange_test(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.nd
     return max(dearest) <= min(cheapest)
 
 
-def exchange_prices(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[int, int] | None:
+def exchange_prices(
+    tree: Hierarchy,
+    w: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    lower: np.ndarray | None = None,
+    upper: np.ndarray | None = None,
+) -> tuple[int, int] | None:
     """Compute over some sizes the largest L and the smallest R of the root; None if an exchange below it pays."""
     require_small_slopes(tree, w, x, y)
     w = w[:, None]
     slope = 2 * w * (x - y)
     more, less = slope + w, slope - w
+
+    def stop_at_bounds(regions: slice) -> None:
+        if lower is not None and upper is not None:
+            less[regions][x[regions] <= lower[regions]] = NEVER
+            more[regions][x[regions] >= upper[regions]] = -NEVER
+
     less[tree.leaves][x[tree.leaves] == 0] = NEVER
+    stop_at_bounds(tree.leaves)
     for level in range(tree.n_levels - 2, -1, -1):
         here, below = tree.level(level), tree.level(level + 1)
         starts = tree.first_child[here] - below.start
@@ -62,6 +91,7 @@ def exchange_prices(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray
             return None
         more[here] += cheapest
         less[here] += dearest
+        stop_at_bounds(here)
     return int(less[0].max()), int(more[0].min())
 
 
