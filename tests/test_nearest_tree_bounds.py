@@ -57,13 +57,13 @@ def test_intervals_equal_brute_force():
         leaves = np.indices((most + 1,) * n_leaves).reshape(n_leaves, -1)
         points = tree.sum_up(leaves)
         lower, upper = random_bounds(rng, (tree.n_regions, 1))
-        upper[tree.leaves] = np.minimum(upper[tree.leaves], most)
+        upper[tree.leaves] = np.minimum(upper[tree.leaves], most)  # so that all solutions are tried
         inside = points[:, ((points >= lower) & (points <= upper)).all(axis=0)]
         found = Intervals.of(tree, lower, upper)
         assert (found.conflict is None) == (inside.shape[1] > 0)
         if inside.shape[1]:
-            assert found.lower[:, 0].tolist() == inside.min(axis=1).tolist()
-            assert found.upper[:, 0].tolist() == inside.max(axis=1).tolist()
+            assert found.lower[0].tolist() == inside.min(axis=1).tolist()
+            assert found.upper[0].tolist() == inside.max(axis=1).tolist()
 
 
 def test_exchange_test_equals_brute_force():

@@ -31,6 +31,47 @@ _FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
 
 
 @compiled
+def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty):
+    """Narrow intervals in place to what they imply for one another; empty[s] is the last region with none, or -1.
+
+    Upwards a region is the sum of its children, downwards a child is what the region leaves beside the others.
+    """
+    for s in range(start, stop):
+        low, high = lower[s], upper[s]
+        empty[s] = -1
+        for r in range(n_inner - 1, -1, -1):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            low[r] = max(low[r], least)
+            high[r] = min(high[r], most if free == 0 else NO_BOUND)
+        for r in range(len(low)):
+            if low[r] > high[r]:
+                empty[s] = r
+        if empty[s] >= 0 or not downwards:
+            continue
+        for r in range(n_inner):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            for c in range(first_child[r], first_child[r + 1]):
+                before = low[c]
+                if high[c] == NO_BOUND and free == 1:
+                    low[c] = max(low[c], low[r] - most)
+                elif high[c] < NO_BOUND and free == 0:
+                    low[c] = max(low[c], low[r] - (most - high[c]))
+                if high[r] < NO_BOUND:
+                    high[c] = min(high[c], high[r] - (least - before))
+
+
+@compiled
+def sums_of_bounds(low, high, first, last):
+    """Add up the lower and the upper bounds of children, and count those that have no upper one."""
+    least, most, free = np.int64(0), np.int64(0), np.int64(0)
+    for c in range(first, last):
+        least += low[c]
+        most += high[c] if high[c] < NO_BOUND else 0
+        free += 0 if high[c] < NO_BOUND else 1
+    return least, most, free
+
+
+@compiled
 def find_prices(
     start, stop, y, lower, upper, w, parent, first_child, n_inner, passes, root, below, slope, intercept
 ):

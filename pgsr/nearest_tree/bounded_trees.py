@@ -82,7 +82,8 @@ class BoundedTrees:
 
     @classmethod
     def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals) -> "BoundedTrees":
-        y, lower, upper = (np.ascontiguousarray(part.T) for part in (y, intervals.lower, intervals.upper))
+        y = np.ascontiguousarray(np.take(y, intervals.sizes, axis=1).T)
+        lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
             return cls(y, lower, upper, *links, tree.n_regions)
@@ -168,21 +169,21 @@ class MixedTrees:
     Attributes:
         free: those without, in the order of their sizes.
         bounded: those with some.
-        has_bounds: which sizes have some, bool, shape (sizes,).
+        sizes: the sizes without bounds, then those with some, increasing each, shape (sizes,).
         n_regions: as in the hierarchy.
     """
 
     free: SizeTrees
     bounded: BoundedTrees
-    has_bounds: np.ndarray
+    sizes: np.ndarray
     n_regions: int
 
     @classmethod
     def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals) -> "MixedTrees":
-        has_bounds = np.zeros(y.shape[1], bool)
-        has_bounds[intervals.sizes] = True
-        bounded = BoundedTrees.of(tree, y[:, intervals.sizes], w, intervals)
-        return cls(SizeTrees.of(tree, y[:, ~has_bounds], w), bounded, has_bounds, tree.n_regions)
+        without = np.setdiff1d(np.arange(y.shape[1]), intervals.sizes)
+        free = SizeTrees.of(tree, np.take(y, without, axis=1), w)
+        sizes = np.concatenate([without, intervals.sizes])
+        return cls(free, BoundedTrees.of(tree, y, w, intervals), sizes, tree.n_regions)
 
     def optimal_prices(self, total: int | None, slack: float = 0.0) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
@@ -212,13 +213,14 @@ class MixedTrees:
         """Compute what regions may take in windows of `width` around the relaxed answer, and what they charge."""
         free, bounded = self.free.merge(below[0], width), self.bounded.merge(below[1], width)
         windows = Windows.joined([free.root, bounded.root])
-        order = np.argsort(np.concatenate([np.flatnonzero(~self.has_bounds), np.flatnonzero(self.has_bounds)]))
+        order = np.argsort(self.sizes)
         root = Windows(windows.low[order], windows.length[order], windows.charges[order])
         return MergedMixedTrees(self, free, bounded, root)
 
     def _joined(self, free: np.ndarray, bounded: np.ndarray) -> np.ndarray:
-        out = np.empty((len(free), len(self.has_bounds)), free.dtype)
-        out[:, ~self.has_bounds], out[:, self.has_bounds] = free, bounded
+        out = np.empty((len(free), len(self.sizes)), free.dtype)
+        n = free.shape[1]
+        out[:, self.sizes[:n]], out[:, self.sizes[n:]] = free, bounded
         return out
 
 
@@ -233,7 +235,5 @@ class MergedMixedTrees:
 
     def distribute(self, roots: np.ndarray) -> np.ndarray:
         """Find the cheapest integers in which the root takes roots[s] groups at size s; shape (regions, sizes)."""
-        has_bounds = self.trees.has_bounds
-        return self.trees._joined(
-            self.free.distribute(roots[~has_bounds]), self.bounded.distribute(roots[has_bounds])
-        )
+        roots, n = roots[self.trees.sizes], self.trees.free.n_sizes
+        return self.trees._joined(self.free.distribute(roots[:n]), self.bounded.distribute(roots[n:]))

@@ -20,6 +20,7 @@ import numpy as np
 
 from pgsr.errors import TooLargeError
 from pgsr.hierarchy import Hierarchy
+from pgsr.parallel import share
 from pgsr.region_ids import region_id
 
 NO_BOUND = 2**62
@@ -31,18 +32,18 @@ LARGEST_BOUND = 2**50
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The intervals lower..upper that signs and bounds of cells imply at the sizes that have some.
+    """The intervals lower..upper that signs and bounds of cells imply at the sizes that have some; sizes x regions.
 
     Attributes:
         sizes: those with a stated bound other than 0 <= x, increasing, shape (n,).
-        lower, upper: int64, shape (regions, n); NO_BOUND where there is no upper one.
-        conflict: the first region whose interval is empty, and the position of its size in `sizes`; or None.
+        lower, upper: int64, shape (n, regions); NO_BOUND where there is no upper one.
+        empty: the last region whose interval is empty, as far as it was looked for, or -1; shape (n,).
     """
 
     sizes: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    conflict: tuple[int, int] | None
+    empty: np.ndarray
 
     @classmethod
     def of(cls, tree: Hierarchy, lower: np.ndarray, upper: np.ndarray, downwards: bool = True) -> "Intervals":
@@ -56,38 +57,33 @@ class Intervals:
         Raises:
             TooLargeError: bounds whose sums could leave 64 bits.
         """
-        sizes = np.flatnonzero((lower > 0).any(axis=0) | (upper < LARGEST_BOUND).any(axis=0))
-        low, high = np.maximum(lower[:, sizes], 0), upper[:, sizes].copy()
-        high[high >= LARGEST_BOUND] = NO_BOUND
-        _require_small_sums(low, high)
-        for level in range(tree.n_levels - 2, -1, -1):
-            here, totals = tree.level(level), _Sums.of_children(tree, low, high, level)
-            np.maximum(low[here], totals.low, out=low[here])
-            np.minimum(high[here], np.where(totals.unbounded > 0, NO_BOUND, totals.high), out=high[here])
-        empty = low > high
-        if empty.any():
-            region = int(np.argmax(np.where(empty.any(axis=1), np.arange(len(low)), -1)))  # the lowest one
-            return cls(sizes, low, high, (region, int(np.argmax(empty[region]))))
-        for level in range(1, tree.n_levels if downwards else 1):
-            here, totals = tree.level(level), _Sums.of_children(tree, low, high, level - 1)
-            above = tree.parent[here]
-            group = above - tree.level(level - 1).start
-            others_low = totals.low[group] - low[here]
-            free = high[here] == NO_BOUND
-            others_high = totals.high[group] - np.where(free, 0, high[here])
-            bounded = totals.unbounded[group] == free
-            rest = np.where(high[above] == NO_BOUND, NO_BOUND, high[above] - others_low)
-            least = np.where(bounded, low[above] - others_high, 0)
-            np.minimum(high[here], rest, out=high[here])
-            np.maximum(low[here], least, out=low[here])
-        return cls(sizes, low, high, None)
+        from pgsr.nearest_tree.bounded_kernel import tighten
+
+        sizes = np.flatnonzero((lower.max(axis=0) > 0) | (upper.min(axis=0) < LARGEST_BOUND))
+        low = np.ascontiguousarray(np.take(lower, sizes, axis=1).T)
+        high = np.ascontiguousarray(np.take(upper, sizes, axis=1).T)
+        np.maximum(low, 0, out=low)
+        unbounded = high >= LARGEST_BOUND
+        largest = max(low.sum(axis=1, dtype=float).max(initial=0.0), high.sum(axis=1, where=~unbounded, dtype=float).max(initial=0.0))
+        if largest > 2.0**60:
+            raise TooLargeError("bounds of cells add up to more than 2^60; give smaller ones")
+        high[unbounded] = NO_BOUND
+        empty = np.empty(len(sizes), np.int64)
+        share(tighten, range(len(sizes)), tree.n_regions, low, high, tree.first_child.copy(), tree.n_inner, downwards, empty)
+        return cls(sizes, low, high, empty)
+
+    @property
+    def conflict(self) -> tuple[int, int] | None:
+        """The position in `sizes` and the region of the first empty interval, or None."""
+        position = int(np.argmax(self.empty >= 0)) if len(self.empty) else 0
+        return (position, int(self.empty[position])) if (self.empty >= 0).any() else None
 
     def reachable_totals(self, n_sizes: int) -> tuple[int, int]:
         """Compute the least and the largest total of the root over all sizes; `NO_BOUND` where there is none."""
-        least = int(self.lower[0].sum())
-        if n_sizes > len(self.sizes) or (self.upper[0] == NO_BOUND).any():
+        least = int(self.lower[:, 0].sum())
+        if n_sizes > len(self.sizes) or (self.upper[:, 0] == NO_BOUND).any():
             return least, NO_BOUND
-        return least, int(self.upper[0].sum())
+        return least, int(self.upper[:, 0].sum())
 
     def contradiction(
         self, tree: Hierarchy, n_sizes: int, total: int | None, lower: np.ndarray, upper: np.ndarray
@@ -106,39 +102,15 @@ class Intervals:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums over the children of every region of one level: of lower bounds, of upper ones, and how many have none."""
-
-    low: np.ndarray
-    high: np.ndarray
-    unbounded: np.ndarray
-
-    @classmethod
-    def of_children(cls, tree: Hierarchy, low: np.ndarray, high: np.ndarray, level: int) -> "_Sums":
-        free = high == NO_BOUND
-        finite = np.where(free, 0, high)
-        return cls(*(tree.sum_children(values, level) for values in (low, finite, free.astype(np.int64))))
-
-
-def _require_small_sums(low: np.ndarray, high: np.ndarray) -> None:
-    if low.size and max(float(low.sum(axis=0, dtype=float).max()), _finite_sum(high)) > 2.0**60:
-        raise TooLargeError("bounds of cells add up to more than 2^60; give smaller ones")
-
-
-def _finite_sum(high: np.ndarray) -> float:
-    return float(np.where(high == NO_BOUND, 0.0, high.astype(float)).sum(axis=0).max())
-
-
 def _conflict_text(tree: Hierarchy, intervals: Intervals, lower: np.ndarray, upper: np.ndarray) -> str:
     assert intervals.conflict is not None
-    region, position = intervals.conflict
+    position, region = intervals.conflict
     size = int(intervals.sizes[position])
     name = f"region {region_id(tree.paths[region])}, size {size:,}"
     own_low, own_high = max(0, int(lower[region, size])), int(upper[region, size])
     if own_low > own_high:
         return f"{name}: at least {own_low:,} and at most {own_high:,} are stated, which no count satisfies"
-    low, high = int(intervals.lower[region, position]), int(intervals.upper[region, position])
+    low, high = int(intervals.lower[position, region]), int(intervals.upper[position, region])
     if low > own_low:
         return f"{name}: the bounds of the regions below it add up to at least {low:,}, its own are at most {high:,}"
     return f"{name}: the bounds of the regions below it add up to at most {high:,}, its own are at least {low:,}"

@@ -75,10 +75,17 @@ def exchange_prices(
     slope = 2 * w * (x - y)
     more, less = slope + w, slope - w
 
+    sizes = _sizes_with_bounds(lower, upper)
+
     def stop_at_bounds(regions: slice) -> None:
-        if lower is not None and upper is not None:
-            less[regions][x[regions] <= lower[regions]] = NEVER
-            more[regions][x[regions] >= upper[regions]] = -NEVER
+        if lower is not None and upper is not None and len(sizes):
+            here = x[regions][:, sizes]
+            for prices, at_bound, infinite in (
+                (less, here <= lower[regions][:, sizes], NEVER),
+                (more, here >= upper[regions][:, sizes], -NEVER),
+            ):
+                region, size = np.nonzero(at_bound)
+                prices[regions][region, sizes[size]] = infinite
 
     less[tree.leaves][x[tree.leaves] == 0] = NEVER
     stop_at_bounds(tree.leaves)
@@ -93,6 +100,12 @@ def exchange_prices(
         less[here] += dearest
         stop_at_bounds(here)
     return int(less[0].max()), int(more[0].min())
+
+
+def _sizes_with_bounds(lower: np.ndarray | None, upper: np.ndarray | None) -> np.ndarray:
+    if lower is None or upper is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((lower.max(axis=0) > 0) | (upper.min(axis=0) < -NEVER))
 
 
 def require_small_slopes(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
