@@ -1,22 +1,29 @@
 """The translation of a problem into a program, block by block, and of a solver's duals back into prices."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from pgsr.certificates import Multipliers
+from pgsr.conditions import UNBOUNDED, Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.models.program import Program
+from pgsr.models.reach import reach_of_conditions
 from pgsr.problem import Problem
 from pgsr.views import View
+
+Block = tuple[sparse.csr_array, np.ndarray]
+"""Rows and their right-hand sides."""
 
 
 def formulate(problem: Problem) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
-        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, and z[r, i] >= -y[r, i] for
-                    non-negative problems.
+        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, `stated_rows`, stated bounds of
+                    cells, and z[r, i] >= -y[r, i] for non-negative problems.
 
     The papers' variants are conditions switched on and off:
 
@@ -40,14 +47,21 @@ def formulate(problem: Problem) -> Program:
     if problem.view is View.RANKED:
         return _ranked(problem)
     y = problem.target
-    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem), entities_rows(problem)])
-    order, order_right = order_rows(problem)
+    equal, above, below = stated_rows(problem)
+    blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
+    matrix, right = _stacked(y.size, blocks)
+    order, order_right = _stacked(y.size, [order_rows(problem), above, below])
     lower = np.full(y.shape, -np.inf)
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
     elif problem.nonnegative:
         lower[_chains(problem), 0] = -y[_chains(problem), 0]
-    return Program(
+    upper = np.full(y.shape, np.inf)
+    stated = problem.conditions
+    if stated is not None:
+        lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
+        upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
+    program = Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, y.shape[1]),
         matrix=matrix,
@@ -55,11 +69,12 @@ def formulate(problem: Problem) -> Program:
         order=order,
         order_right=order_right,
         lower=lower.ravel(),
-        upper=np.full(y.size, np.inf),
+        upper=upper.ravel(),
         integer=problem.integer,
         origin=y.ravel(),
-        reach=_reach(problem),
+        reach=_reach(problem) if stated is None else (np.zeros(0), np.zeros(0)),
     )
+    return program if stated is None else replace(program, reach=reach_of_conditions(problem, program))
 
 
 def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
@@ -126,6 +141,24 @@ def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     return _differences(first, y.size), np.diff(y[chains], axis=1).ravel()
 
 
+def stated_rows(problem: Problem) -> tuple[Block, Block, Block]:
+    """Build the rows a[k] x that `Problem.where` stated: equal to, at most and at least their bounds, the last negated:
+
+    a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
+    """
+    y, stated = problem.target, problem.conditions
+    if stated is None:
+        return _none(y.size), _none(y.size), _none(y.size)
+    have = stated.rows @ y.ravel()
+    equal, above, below = _stated_sides(stated)
+    rows = sparse.csr_array(stated.rows.astype(float))
+    return (
+        (sparse.csr_array(rows[equal]), stated.row_lower[equal] - have[equal]),
+        (sparse.csr_array(rows[above]), stated.row_upper[above] - have[above]),
+        (sparse.csr_array(-rows[below]), have[below] - stated.row_lower[below]),
+    )
+
+
 def incidence(tree: Hierarchy) -> sparse.csr_array:
     """Build the matrix with +1 at an inner region and -1 at its children; shape (inner regions, regions)."""
     below = np.arange(1, tree.n_regions)
@@ -141,8 +174,11 @@ def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
 
 
-def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
-    """Read prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
+def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:
+    """Read prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right).
+
+    Those of `order z <= order_right` are needed for stated rows only, since the order of cells needs no prices.
+    """
     tree, n_sizes = problem.hierarchy, problem.target.shape[1]
     n_rows = tree.n_inner * n_sizes if problem.consistent else 0
     consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
@@ -150,11 +186,28 @@ def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
     totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
         totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
-    if problem.entities is None:
-        return Multipliers(consistency, totals)
-    entities = np.zeros(len(problem.entities))
-    entities[_regions_with_entities(problem)] = -duals[n_rows + len(with_total) :]
-    return Multipliers(consistency, totals, entities)
+    entities, n_rows = None, n_rows + len(with_total)
+    if problem.entities is not None:
+        regions = _regions_with_entities(problem)
+        entities = np.zeros(len(problem.entities))
+        entities[regions] = -duals[n_rows : n_rows + len(regions)]
+        n_rows += len(regions)
+    if problem.conditions is None:
+        return Multipliers(consistency, totals, entities)
+    equal, above, below = _stated_sides(problem.conditions)
+    stated = np.zeros(len(equal))
+    stated[equal] = -duals[n_rows:]
+    if order_duals is not None:
+        of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
+        stated[above] -= of_rows[: above.sum()]
+        stated[below] += of_rows[above.sum() :]
+    return Multipliers(consistency, totals, entities, stated)
+
+
+def _stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Say which stated rows are equalities, which have an upper and which a lower bound; bool, shape (m,) each."""
+    equal = stated.row_lower == stated.row_upper
+    return equal, ~equal & (stated.row_upper < UNBOUNDED), ~equal & (stated.row_lower > -UNBOUNDED)
 
 
 def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from pgsr.views import View
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
 """The kinds of conditions that an answer may violate, in the order of columns."""
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from pgsr.checks import as_array, require_kind
-from pgsr.conditions import Cells, Condition, Conditions, state
+from pgsr.conditions import (
+    Cells,
+    Condition,
+    Conditions,
+    Surroundings,
+    contradicting_conditions,
+    is_decided_by_sums,
+    state,
+)
 from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
@@ -317,6 +325,8 @@ class Problem:
         if not conditions:
             return self
         stated = state(conditions, place)
+        if self.nonnegative and (not self.monotone or self.view is View.CUMULATIVE):
+            stated.require_minima_from_0()
         before = self.conditions
         joined = stated if before is None else before.and_also(stated)
         words = f" with {joined.n_stated:,} condition{'s' if joined.n_stated > 1 else ''}"
@@ -394,11 +404,16 @@ class Problem:
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
             return "counts times weights exceed 2^50; scale the weights down"
+        if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
+            return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
         return None
 
     @property
     def contradiction(self) -> str | None:
-        """The reason why no point satisfies the conditions, or None if some point does."""
+        """The reason why no point satisfies the conditions, or None.
+
+        None says that some point does, but for conditions that `where` stated: see `contradiction_is_complete`.
+        """
         totals = self.stated_totals
         if self.nonnegative and totals is not None and int(totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
@@ -408,8 +423,29 @@ class Problem:
                 return reason
         if self.entities is not None:
             conditions = self.max_size, self.nonnegative, self.integer
-            return contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
-        return None
+            reason = contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
+            if reason is not None:
+                return reason
+        return self._contradicting_conditions
+
+    @property
+    def contradiction_is_complete(self) -> bool:
+        """Whether `contradiction` finds every one; with stated conditions some may take a solver to find."""
+        if self.conditions is None:
+            return True
+        return self.entities is None and is_decided_by_sums(self.conditions, self._cells(), self._surroundings)
+
+    @cached_property
+    def _contradicting_conditions(self) -> str | None:
+        if self.conditions is None:
+            return None
+        return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
+
+    @property
+    def _surroundings(self) -> Surroundings:
+        totals = self.stated_totals
+        totals = np.zeros(0, np.int64) if totals is None else totals
+        return Surroundings(self.integer, self.nonnegative, self.monotone, self.consistent, totals)
 
     @cached_property
     def _text(self) -> str:
@@ -430,6 +466,7 @@ class Problem:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
+                "stated besides": None if self.conditions is None else self.conditions.text,
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": f"0..{self.max_size:,}",

@@ -163,13 +163,16 @@ class GatedMethod(ABC):
 def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     """Say which conditions of the problem are beyond those that a method takes, and what can be done, or None."""
     stated = problem.conditions
-    if stated is None or taken is Taken.ALL or (taken is Taken.BOUNDS and not len(stated.row_lower)):
+    if stated is None or taken is Taken.ALL:
         return None
     remedy = "take a solver model such as Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or leave them out"
-    if taken is Taken.BOUNDS:
-        more = f" and {len(stated.names) - 1:,} more" if len(stated.names) > 1 else ""
-        return f"this method takes bounds of single cells, and {stated.names[0]}{more} ties several together; {remedy}"
-    return f"this method takes no conditions that are stated by where, such as {stated.first}; {remedy}"
+    if taken is Taken.NONE:
+        return f"this method takes no conditions that are stated by where, such as {stated.first}; {remedy}"
+    more = f" and {len(stated.names) - 1:,} more" if len(stated.names) > 1 else ""
+    several = [f"{name}{more}" for name in stated.names[:1]]
+    return (
+        f"this method takes bounds of single cells, {several[0]} ties several together; {remedy}" if several else None
+    )
 
 
 def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callable[[Any, Problem], str | None]:

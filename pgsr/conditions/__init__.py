@@ -9,6 +9,20 @@ one hierarchy and one largest size: bounds of cells and rows of a sparse matrix;
 """
 
 from pgsr.conditions.expressions import Cells, Condition, Expression, cells, groups, total
+from pgsr.conditions.propagation import Surroundings, contradicting_conditions, is_decided_by_sums
 from pgsr.conditions.stated import UNBOUNDED, Conditions, state
 
-__all__ = ["UNBOUNDED", "Cells", "Condition", "Conditions", "Expression", "cells", "groups", "state", "total"]
+__all__ = [
+    "UNBOUNDED",
+    "Cells",
+    "Condition",
+    "Conditions",
+    "Expression",
+    "Surroundings",
+    "cells",
+    "contradicting_conditions",
+    "groups",
+    "is_decided_by_sums",
+    "state",
+    "total",
+]

@@ -65,6 +65,35 @@ class Conditions:
         return len(self.stated) or self.n_bounds + len(self.names)
 
     @property
+    def text(self) -> str:
+        """The conditions as they were written, the first ten of them."""
+        named = self.stated or self.names or (self.first,)
+        return "; ".join(named[:10]) + (f"; and {len(named) - 10:,} more" if len(named) > 10 else "")
+
+    @property
+    def largest_row(self) -> int:
+        """The largest sum of magnitudes of a row's coefficients."""
+        return int(abs(self.rows).sum(axis=1).max()) if len(self.row_lower) else 0
+
+    def require_minima_from_0(self) -> None:
+        """Raise unless every lower bound that stands alone is 0 or more, where cells are non-negative anyway.
+
+        Raises:
+            ProblemError: one is negative, so it says nothing, most likely by mistake.
+        """
+        negative = (self.lower > -UNBOUNDED) & (self.lower < 0) & (self.lower != self.upper)
+        if negative.any():
+            r, s = np.argwhere(negative)[0]
+            number = -1 if self.sources is None else int(self.sources[0, r, s])
+            name = self.stated[number] if number >= 0 else f"the lower bound {int(self.lower[r, s]):,}"
+            raise ProblemError(f"{name}: these numbers are never below 0, so this says nothing; give a minimum from 0")
+        least = self.rows.min(axis=1).toarray().ravel() if len(self.row_lower) else np.zeros(0)
+        idle = (least >= 0) & (self.row_lower > -UNBOUNDED) & (self.row_lower < 0) & (self.row_upper != self.row_lower)
+        if idle.any():
+            name = self.names[int(np.argmax(idle))]
+            raise ProblemError(f"{name}: this sum is never below 0, so this says nothing; give a minimum from 0")
+
+    @property
     def bounded(self) -> np.ndarray:
         """The cells with a bound, bool; shape (regions, K + 1)."""
         return (self.lower > -UNBOUNDED) | (self.upper < UNBOUNDED)
