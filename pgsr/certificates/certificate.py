@@ -215,17 +215,17 @@ def is_decided(problem: Problem) -> bool:
     if problem.view is View.RANKED:
         return problem.integer
     if problem.conditions is not None:
-        return False
+        return has_exchange_test(problem)
     proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
     return problem.integer and any(applies(problem) for applies in proofs)
 
 
 def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> str:
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
-    if problem.conditions is not None:  # none of them knows what was stated besides
-        return ""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if problem.conditions is not None:  # no other one knows what was stated besides
+        return ""
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
         return POTENTIALS
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):

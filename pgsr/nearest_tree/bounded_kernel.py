@@ -24,7 +24,7 @@ import numpy as np
 from pgsr.compilation import compiled
 
 NO_BOUND = 2**62
-PASSES = 25
+PASSES = 10
 """Passes of Newton's method after which the exact merging of breakpoints takes over."""
 
 _FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
@@ -90,10 +90,12 @@ def find_prices(
     gain, offset, total_gain, total_offset = np.empty(n_inner), np.empty(n_inner), np.empty(n_inner), np.empty(n_inner)
     residual, state, used = np.empty(n_inner, np.int64), np.empty(n, np.int64), np.empty(n_inner, np.int64)
     price, value, rate = np.empty(0), np.empty(0), np.empty(0)
-    begin = np.empty(n_inner + 1, np.int64)
+    begin, half = np.empty(n_inner + 1, np.int64), np.empty(n)
+    for r in range(n):
+        half[r] = 0.5 / max(1, w[r])
     for s in range(start, stop):
         if settle(
-            y[s], lower[s], upper[s], w, parent, first_child, n_inner, passes, root, below[s], state, used,
+            y[s], lower[s], upper[s], w, half, parent, first_child, n_inner, passes, root, below[s], state, used,
             gain, offset, total_gain, total_offset, residual,
         ):  # fmt: skip
             slope[s], intercept[s] = gain[0], offset[0]
@@ -113,7 +115,7 @@ def find_prices(
 
 @compiled
 def settle(
-    y, lower, upper, w, parent, first_child, n_inner, passes, root, below, state, used,
+    y, lower, upper, w, half, parent, first_child, n_inner, passes, root, below, state, used,
     gain, offset, total_gain, total_offset, residual,
 ):  # fmt: skip
     """Do Newton's method at one size; say whether it settled."""
@@ -123,7 +125,7 @@ def settle(
         used[r] = _UNKNOWN
     for _ in range(passes):
         if not linearise(
-            y, lower, upper, w, first_child, n_inner, below, state, used,
+            y, lower, upper, w, half, first_child, n_inner, below, state, used,
             gain, offset, total_gain, total_offset, residual,
         ):  # fmt: skip
             return True
@@ -136,33 +138,36 @@ def settle(
 
 @compiled
 def linearise(
-    y, lower, upper, w, first_child, n_inner, below, state, used, gain, offset, total_gain, total_offset, residual
+    y, lower, upper, w, half, first_child, n_inner, below, state, used, gain, offset, total_gain, total_offset, residual
 ):
     """Pass upwards: the states of leaves at the current prices, gains and offsets; say whether any state changed."""
-    changed = False
+    changed = np.int64(0)
     for r in range(n_inner - 1, -1, -1):
+        first, last = first_child[r], first_child[r + 1]
         gains, offsets, rest = 0.0, 0.0, np.int64(-y[r])
-        for c in range(first_child[r], first_child[r + 1]):
-            if c >= n_inner:
-                rate = 0.5 / w[c]
-                wanted = y[c] + rate * below[r]
+        if first >= n_inner:
+            price = below[r]
+            for c in range(first, last):
+                wanted = y[c] + half[c] * price
                 now = _LOW if wanted <= lower[c] else (_HIGH if wanted >= upper[c] else _FREE)
-                changed = changed or now != state[c]
+                changed += now != state[c]
                 state[c] = now
-                gains += rate if now == _FREE else 0.0
+                gains += half[c] if now == _FREE else 0.0
                 rest += y[c] if now == _FREE else (lower[c] if now == _LOW else upper[c])
-            elif state[c] == _FREE:
-                gains += gain[c]
-                offsets += offset[c]
-                rest += y[c]
-            else:
-                rest += lower[c] if state[c] == _LOW else upper[c]
+        else:
+            for c in range(first, last):
+                if state[c] == _FREE:
+                    gains += gain[c]
+                    offsets += offset[c]
+                    rest += y[c]
+                else:
+                    rest += lower[c] if state[c] == _LOW else upper[c]
         scale = 1.0 / (1.0 + 2.0 * w[r] * gains)
         gain[r], offset[r] = gains * scale, (offsets + rest) * scale
         total_gain[r], total_offset[r], residual[r] = gains, offsets, rest
-        changed = changed or state[r] != used[r]
+        changed += state[r] != used[r]
         used[r] = state[r]
-    return changed
+    return changed > 0
 
 
 @compiled
