@@ -191,13 +191,20 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
     """Count cells beyond their bounds and rows beyond theirs, rows by as much as one of their cells may be off."""
     rows, found = stated.rows, 0
     scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
-    if x.dtype.kind == "i" and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED:
+    if (
+        len(scale)
+        and x.dtype.kind == "i"
+        and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED
+    ):
         raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
     for have, low, high, coefficient in (
         (x, stated.lower, stated.upper, 1.0),
         (rows @ x.ravel(), stated.row_lower, stated.row_upper, scale),
     ):
-        allowed = near * coefficient + RELATIVE * np.abs(have) if near else 0
+        if not near:  # integers, which are no larger than what stands for no bound
+            found += int(((have < low) | (have > high)).sum())
+            continue
+        allowed = near * coefficient + RELATIVE * np.abs(have)
         below = (low > -UNBOUNDED) & (have < low - allowed)
         found += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
     return found

@@ -4,6 +4,7 @@ Arrays are sizes x regions, and every function works on the sizes start..stop-1 
 that occur everywhere:
 
     y, lower, upper [s, r]  the given integers and the interval of every cell, int64; NO_BOUND is no upper one
+    clipped[s, r]           which bounds of inner region r its children do not keep by themselves, see `tighten`
     w[r]                    weights, int64
     parent[r]               the region above, -1 at the root
     first_child[r]          the children of r are first_child[r] .. first_child[r + 1] - 1
@@ -11,8 +12,8 @@ that occur everywhere:
                             all leaves or all inner regions
     below[s, r]             prices: what inner region r pays its children for a unit
     low, length [s, r]      the window of inner region r: low .. low + length
-    steps[s, r, j]          what the children of r charge for unit number low + j - 1 (from 0), the dearest one that they
-                            take where j = 0
+    steps[s, r, j]          what the children of r charge for unit number low + j - 1 (from 0); where j = 0, for the
+                            dearest one among the first `low`
 
 Leaf c takes clip(y + p / 2w, lower, upper) at price p, in integers clip(y + (t + w) // 2w, lower, upper) at integer
 price t. An inner region takes what (2) of `pgsr.nearest_tree` says, clipped to its interval; where it is clipped its
@@ -27,14 +28,18 @@ NO_BOUND = 2**62
 PASSES = 10
 """Passes of Newton's method after which the exact merging of breakpoints takes over."""
 
+CLIPPED_LOW, CLIPPED_HIGH = 1, 2
+
 _FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
 
 
 @compiled
-def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty):
+def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty, clipped):
     """Narrow intervals in place to what they imply for one another; empty[s] is the last region with none, or -1.
 
     Upwards a region is the sum of its children, downwards a child is what the region leaves beside the others.
+    clipped[s, r] says which bounds of inner region r are narrower than what its children can take: CLIPPED_LOW and
+    CLIPPED_HIGH, added up.
     """
     for s in range(start, stop):
         low, high = lower[s], upper[s]
@@ -46,9 +51,9 @@ def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty):
         for r in range(len(low)):
             if low[r] > high[r]:
                 empty[s] = r
-        if empty[s] >= 0 or not downwards:
+        if empty[s] >= 0:
             continue
-        for r in range(n_inner):
+        for r in range(n_inner if downwards else 0):
             least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
             for c in range(first_child[r], first_child[r + 1]):
                 before = low[c]
@@ -58,6 +63,11 @@ def tighten(start, stop, lower, upper, first_child, n_inner, downwards, empty):
                     low[c] = max(low[c], low[r] - (most - high[c]))
                 if high[r] < NO_BOUND:
                     high[c] = min(high[c], high[r] - (least - before))
+        for r in range(n_inner):
+            least, most, free = sums_of_bounds(low, high, first_child[r], first_child[r + 1])
+            clipped[s, r] = (CLIPPED_LOW if low[r] > least else 0) + (
+                CLIPPED_HIGH if high[r] < NO_BOUND and (free > 0 or high[r] < most) else 0
+            )
 
 
 @compiled
@@ -73,7 +83,7 @@ def sums_of_bounds(low, high, first, last):
 
 @compiled
 def find_prices(
-    start, stop, y, lower, upper, w, parent, first_child, n_inner, passes, root, below, slope, intercept
+    start, stop, y, lower, upper, clipped, w, parent, first_child, n_inner, passes, root, below, slope, intercept
 ):
     """Find the prices of every size, given the price that the root is paid.
 
@@ -94,28 +104,30 @@ def find_prices(
     for r in range(n):
         half[r] = 0.5 / max(1, w[r])
     for s in range(start, stop):
-        if settle(
-            y[s], lower[s], upper[s], w, half, parent, first_child, n_inner, passes, root, below[s], state, used,
-            gain, offset, total_gain, total_offset, residual,
-        ):  # fmt: skip
+        settled = settle(
+            y[s], lower[s], upper[s], clipped[s], w, half, parent, first_child, n_inner, passes, root, below[s],
+            state, used, gain, offset, total_gain, total_offset, residual,
+        )  # fmt: skip
+        if not settled:
+            if merged == 0:
+                room = most_breakpoints(n, n_inner, parent)
+                price, value, rate = np.empty(room), np.empty(room), np.empty(room)
+            merged += 1
+            slope[s], intercept[s] = merge_breakpoints(
+                y[s], lower[s], upper[s], clipped[s], w, parent, first_child, n_inner, root, below[s],
+                price, value, rate, begin,
+            )  # fmt: skip
+        elif state[0] == _FREE:
             slope[s], intercept[s] = gain[0], offset[0]
-            if state[0] != _FREE:
-                slope[s] = 0.0
-                intercept[s] = (lower[s, 0] if state[0] == _LOW else upper[s, 0]) - y[s, 0]
-            continue
-        if merged == 0:
-            room = most_breakpoints(n, n_inner, parent)
-            price, value, rate = np.empty(room), np.empty(room), np.empty(room)
-        merged += 1
-        slope[s], intercept[s] = merge_breakpoints(
-            y[s], lower[s], upper[s], w, parent, first_child, n_inner, root, below[s], price, value, rate, begin
-        )
+        else:
+            slope[s] = 0.0
+            intercept[s] = (lower[s, 0] if state[0] == _LOW else upper[s, 0]) - y[s, 0]
     return merged
 
 
 @compiled
 def settle(
-    y, lower, upper, w, half, parent, first_child, n_inner, passes, root, below, state, used,
+    y, lower, upper, clipped, w, half, parent, first_child, n_inner, passes, root, below, state, used,
     gain, offset, total_gain, total_offset, residual,
 ):  # fmt: skip
     """Do Newton's method at one size; say whether it settled."""
@@ -130,8 +142,9 @@ def settle(
         ):  # fmt: skip
             return True
         if not lower_prices(
-            y, lower, upper, w, parent, n_inner, root, below, state, gain, offset, total_gain, total_offset, residual
-        ):
+            y, lower, upper, clipped, w, parent, n_inner, root, below, state,
+            gain, offset, total_gain, total_offset, residual,
+        ):  # fmt: skip
             return False
     return False
 
@@ -172,7 +185,7 @@ def linearise(
 
 @compiled
 def lower_prices(
-    y, lower, upper, w, parent, n_inner, root, below, state, gain, offset, total_gain, total_offset, residual
+    y, lower, upper, clipped, w, parent, n_inner, root, below, state, gain, offset, total_gain, total_offset, residual
 ):
     """Pass downwards: prices and states of inner regions; False if none of a region's leaves reacts to its price."""
     for r in range(n_inner):
@@ -180,9 +193,9 @@ def lower_prices(
         moved = gain[r] * paid + offset[r]
         bound = y[r]
         state[r] = _FREE
-        if moved < lower[r] - y[r]:
+        if clipped[r] & CLIPPED_LOW and moved < lower[r] - y[r]:
             state[r], bound = _LOW, lower[r]
-        elif moved > upper[r] - y[r]:
+        elif clipped[r] & CLIPPED_HIGH and moved > upper[r] - y[r]:
             state[r], bound = _HIGH, upper[r]
         if state[r] == _FREE:
             below[r] = paid - 2.0 * w[r] * moved
@@ -195,14 +208,14 @@ def lower_prices(
 
 @compiled
 def merge_breakpoints(
-    y, lower, upper, w, parent, first_child, n_inner, root, below, price, value, rate, begin
+    y, lower, upper, clipped, w, parent, first_child, n_inner, root, below, price, value, rate, begin
 ):
-    """Find the prices of one size exactly, without iterations; returns slope and intercept as `find_prices` does.
+    """Find the prices of one size without iterations; returns slope and intercept as `find_prices` does.
 
     What the children of a region take is an increasing piecewise linear function of their price, told by its
     breakpoints: `value` at `price`, rising at `rate` from there to the next one, constant before the first one. Those
-    of region r are begin[r + 1] .. begin[r] - 1, as the last region comes first. The region itself takes as much at the price p + 2 w (value - y) that
-    it is paid, as far as its interval allows.
+    of region r are begin[r + 1] .. begin[r] - 1, as the last region comes first. The region itself takes as much at the
+    price p + 2 w (value - y) that it is paid, as far as its interval allows.
     """
     end = np.int64(0)
     begin[n_inner] = 0
@@ -220,9 +233,7 @@ def merge_breakpoints(
                     price[end], rate[end] = 2.0 * w[c] * (upper[c] - y[c]), -0.5 / w[c]
                     end += 1
             else:
-                end = add_breakpoints(
-                    y[c], lower[c], upper[c], w[c], price, value, rate, begin[c + 1], begin[c], end
-                )
+                end = add_breakpoints(y[c], lower[c], upper[c], w[c], price, value, rate, begin[c + 1], begin[c], end)
         begin[r] = end
         order = np.argsort(price[at:end])
         price[at:end], rate[at:end] = price[at:end][order], rate[at:end][order]
@@ -237,7 +248,9 @@ def merge_breakpoints(
     slope, moved = 0.0, 0.0
     for r in range(n_inner):
         paid = below[parent[r]] if r else root
-        below[r], x, rise = answer_price(y[r], lower[r], upper[r], w[r], paid, price, value, rate, begin[r + 1], begin[r])
+        below[r], x, rise = answer_price(
+            y[r], lower[r], upper[r], clipped[r], w[r], paid, price, value, rate, begin[r + 1], begin[r]
+        )
         if r == 0:
             slope, moved = rise, x - y[0]
     return slope, moved - slope * root
@@ -277,7 +290,7 @@ def add_breakpoints(y, lower, upper, w, price, value, rate, first, last, end):
 
 
 @compiled
-def answer_price(y, lower, upper, w, paid, price, value, rate, first, last):
+def answer_price(y, lower, upper, clipped, w, paid, price, value, rate, first, last):
     """Compute what a region pays where it is paid this much, what it takes, and how fast that rises."""
     if first == last:  # all its children are fixed
         return paid - 2.0 * w * (lower - y), float(lower), 0.0
@@ -290,11 +303,11 @@ def answer_price(y, lower, upper, w, paid, price, value, rate, first, last):
         steep = 1.0 + 2.0 * w * rate[k]
         here = price[k] + (paid - (price[k] + 2.0 * w * (value[k] - y))) / steep
         x, rise = value[k] + rate[k] * (here - price[k]), rate[k] / steep
-    if x > upper:
+    if clipped & CLIPPED_HIGH and x > upper:
         while k > first and value[k] > upper:
             k -= 1
         return price[k] + (upper - value[k]) / rate[k] if rate[k] > 0.0 else price[k + 1], float(upper), 0.0
-    if x < lower:
+    if clipped & CLIPPED_LOW and x < lower:
         k = max(k, first)
         while k + 1 < last and value[k + 1] < lower:
             k += 1
@@ -322,9 +335,7 @@ def wanted(y, lower, upper, rate, price):
 
 
 @compiled
-def merge_steps(
-    start, stop, y, lower, upper, w, first_child, n_inner, below, width, low, length, steps, charges
-):
+def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, width, low, length, steps, charges):
     """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
 
     As `pgsr.nearest_tree.kernel.merge_steps`, in windows cut to the intervals of the cells. `length` is -1 at the root

@@ -33,7 +33,7 @@ Prices = tuple[np.ndarray, np.ndarray]
 
 
 def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: float = 0.0) -> float:
-    """Find the price of the root at which all sizes take `total` groups, where what they take only has to be increasing.
+    """Find the price of the root at which all sizes take `total` groups; what they take only has to be increasing.
 
     Newton's method between the highest price known to be too low and the lowest one known to be too high; every third
     question halves that interval, so the search ends. The last price is one that was asked; with `slack` it is the
@@ -48,7 +48,7 @@ def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: 
         too_low, too_high = (root, too_high) if missing > 0.0 else (too_low, root)
         rise = float(demand.slope.sum())
         step = missing / rise if rise > 0.0 else np.copysign(np.inf, missing)
-        near = rise > 0.0 and abs(step) * demand.slope.max() <= slack or abs(step) <= 4e-16 * abs(root)
+        near = (rise > 0.0 and abs(step) * demand.slope.max() <= slack) or abs(step) <= 4e-16 * abs(root)
         if near or np.nextafter(too_low, np.inf) >= too_high:
             return root
         ahead = root + step
@@ -67,12 +67,14 @@ class BoundedTrees:
 
     Attributes:
         y, lower, upper: int64, shape (sizes, regions); a lone region stands below an added one without weight.
+        clipped: which bounds of inner regions clip, shape (sizes, inner regions).
         w, parent, first_child, n_inner, n_regions, map: as in `SizeTrees`.
     """
 
     y: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    clipped: np.ndarray
     w: np.ndarray
     parent: np.ndarray
     first_child: np.ndarray
@@ -86,9 +88,9 @@ class BoundedTrees:
         lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(y, lower, upper, *links, tree.n_regions)
+            return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions)
         doubled = [np.repeat(part, 2, axis=1) for part in (y, lower, upper)]
-        return cls(*doubled, np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1, 1)
+        return cls(*doubled, intervals.clipped, np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1, 1)
 
     def starting_prices(self) -> np.ndarray:
         """Give prices at which everything takes what is near its noisy count."""
@@ -99,7 +101,7 @@ class BoundedTrees:
         from pgsr.nearest_tree import bounded_kernel as kernels
 
         slope, intercept = np.empty((2, len(self.y)))
-        fixed = self.w, self.parent, *self._links, kernels.PASSES, float(root), below, slope, intercept
+        fixed = self.clipped, self.w, self.parent, *self._links, kernels.PASSES, float(root), below, slope, intercept
         self._each(lambda span: kernels.find_prices(*span, *self._cells, *fixed))
         return RootDemand(slope, intercept, int(self.y[:, 0].sum()))
 

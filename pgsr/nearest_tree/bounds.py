@@ -38,12 +38,14 @@ class Intervals:
         sizes: those with a stated bound other than 0 <= x, increasing, shape (n,).
         lower, upper: int64, shape (n, regions); NO_BOUND where there is no upper one.
         empty: the last region whose interval is empty, as far as it was looked for, or -1; shape (n,).
+        clipped: which bounds of inner regions their children do not keep by themselves, shape (n, inner regions).
     """
 
     sizes: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     empty: np.ndarray
+    clipped: np.ndarray
 
     @classmethod
     def of(cls, tree: Hierarchy, lower: np.ndarray, upper: np.ndarray, downwards: bool = True) -> "Intervals":
@@ -64,13 +66,14 @@ class Intervals:
         high = np.ascontiguousarray(np.take(upper, sizes, axis=1).T)
         np.maximum(low, 0, out=low)
         unbounded = high >= LARGEST_BOUND
-        largest = max(low.sum(axis=1, dtype=float).max(initial=0.0), high.sum(axis=1, where=~unbounded, dtype=float).max(initial=0.0))
-        if largest > 2.0**60:
+        sums = low.sum(axis=1, dtype=float), high.sum(axis=1, dtype=float, where=~unbounded)
+        if max(part.max(initial=0.0) for part in sums) > 2.0**60:
             raise TooLargeError("bounds of cells add up to more than 2^60; give smaller ones")
         high[unbounded] = NO_BOUND
-        empty = np.empty(len(sizes), np.int64)
-        share(tighten, range(len(sizes)), tree.n_regions, low, high, tree.first_child.copy(), tree.n_inner, downwards, empty)
-        return cls(sizes, low, high, empty)
+        empty, clipped = np.empty(len(sizes), np.int64), np.zeros((len(sizes), max(1, tree.n_inner)), np.int64)
+        links = tree.first_child.copy(), tree.n_inner
+        share(tighten, range(len(sizes)), tree.n_regions, low, high, *links, downwards, empty, clipped)
+        return cls(sizes, low, high, empty, clipped)
 
     @property
     def conflict(self) -> tuple[int, int] | None:

@@ -1,5 +1,7 @@
 """The exchange test on arrays, which decides in one pass over integers whether they are the nearest ones on a tree."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from pgsr.blocks import BLOCK_CELLS
@@ -47,11 +49,11 @@ def passes_exchange_test(
     """
     n_sizes = y.shape[1]
     step = max(1, BLOCK_CELLS // tree.n_regions)
+    at_bounds = AtBounds.find(x, lower, upper)
     dearest, cheapest = [], []
     for start in range(0, n_sizes, step):
         block = slice(start, min(start + step, n_sizes))
-        bounds = (None, None) if lower is None or upper is None else (lower[:, block], upper[:, block])
-        ends = exchange_prices(tree, w, x[:, block], y[:, block], *bounds)
+        ends = exchange_prices(tree, w, x[:, block], y[:, block], at_bounds.of(block))
         if ends is None:
             return False
         dearest.append(ends[0])
@@ -66,8 +68,7 @@ def exchange_prices(
     w: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    lower: np.ndarray | None = None,
-    upper: np.ndarray | None = None,
+    at_bounds: "AtBounds | None" = None,
 ) -> tuple[int, int] | None:
     """Compute over some sizes the largest L and the smallest R of the root; None if an exchange below it pays."""
     require_small_slopes(tree, w, x, y)
@@ -75,20 +76,9 @@ def exchange_prices(
     slope = 2 * w * (x - y)
     more, less = slope + w, slope - w
 
-    sizes = _sizes_with_bounds(lower, upper)
-
-    def stop_at_bounds(regions: slice) -> None:
-        if lower is not None and upper is not None and len(sizes):
-            here = x[regions][:, sizes]
-            for prices, at_bound, infinite in (
-                (less, here <= lower[regions][:, sizes], NEVER),
-                (more, here >= upper[regions][:, sizes], -NEVER),
-            ):
-                region, size = np.nonzero(at_bound)
-                prices[regions][region, sizes[size]] = infinite
-
     less[tree.leaves][x[tree.leaves] == 0] = NEVER
-    stop_at_bounds(tree.leaves)
+    if at_bounds is not None:
+        at_bounds.mark(tree.leaves, less, more)
     for level in range(tree.n_levels - 2, -1, -1):
         here, below = tree.level(level), tree.level(level + 1)
         starts = tree.first_child[here] - below.start
@@ -98,14 +88,45 @@ def exchange_prices(
             return None
         more[here] += cheapest
         less[here] += dearest
-        stop_at_bounds(here)
+        if at_bounds is not None:
+            at_bounds.mark(here, less, more)
     return int(less[0].max()), int(more[0].min())
 
 
-def _sizes_with_bounds(lower: np.ndarray | None, upper: np.ndarray | None) -> np.ndarray:
-    if lower is None or upper is None:
-        return np.zeros(0, np.int64)
-    return np.flatnonzero((lower.max(axis=0) > 0) | (upper.min(axis=0) < -NEVER))
+@dataclass(frozen=True, eq=False)
+class AtBounds:
+    """The sizes that have bounds, and which of their cells are at one.
+
+    Attributes:
+        sizes: increasing, shape (n,).
+        lowest, highest: whether a cell is at its lower and at its upper bound, bool; shape (regions, n).
+    """
+
+    sizes: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def find(cls, x: np.ndarray, lower: np.ndarray | None, upper: np.ndarray | None) -> "AtBounds":
+        if lower is None or upper is None:
+            nowhere = np.zeros((len(x), 0), bool)
+            return cls(np.zeros(0, np.int64), nowhere, nowhere)
+        sizes = np.flatnonzero((lower.max(axis=0) > 0) | (upper.min(axis=0) < -NEVER))
+        here, low, high = (np.take(part, sizes, axis=1) for part in (x, lower, upper))
+        return cls(sizes, here <= low, here >= high)
+
+    def of(self, block: slice) -> "AtBounds | None":
+        """Give those of a block of sizes, counted from its start; None if there are none."""
+        inside = slice(*np.searchsorted(self.sizes, [block.start, block.stop]))
+        if inside.start == inside.stop:
+            return None
+        return AtBounds(self.sizes[inside] - block.start, self.lowest[:, inside], self.highest[:, inside])
+
+    def mark(self, regions: slice, less: np.ndarray, more: np.ndarray) -> None:
+        """Make one unit less save minus infinity, and one more cost infinity, where cells of regions are at a bound."""
+        for prices, at_bound, infinite in ((less, self.lowest, NEVER), (more, self.highest, -NEVER)):
+            region, position = np.nonzero(at_bound[regions])
+            prices[regions][region, self.sizes[position]] = infinite
 
 
 def require_small_slopes(tree: Hierarchy, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:

@@ -100,7 +100,8 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> t
 def widening(trees: SizeTrees | MixedTrees, below: Any, total: int | None) -> Iterator[np.ndarray | None]:
     """Find the optimal integers in windows around the continuous point of prices `below`; widen them as needed.
 
-    Prices are those that the same trees gave. None stands for windows that do not reach the total. Ends beyond `WIDEST`.
+    Prices are those that the same trees gave. None stands for windows that do not reach the total or are empty. Ends
+    beyond `WIDEST`.
     """
     width = 1
     while width <= 2 * WIDEST + 1:

@@ -65,7 +65,8 @@ class Windows:
     def cheapest(self, total: int | None) -> np.ndarray | None:
         """Choose the root's counts per size: the cheapest groups over all sizes, up to the total or all that pay.
 
-        None if the windows do not reach the total, or one of them is of negative length, so empty. Of equal costs the smaller size is served first.
+        None if the windows do not reach the total, or one of them is empty, of negative length. Of equal costs the
+        smaller size is served first.
         """
         if (self.length < 0).any():
             return None

@@ -47,7 +47,8 @@ class TreeProjection(GatedMethod):
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
-    Status: OPTIMAL with bound == objective, in integers; INFEASIBLE where bounds and total contradict each other; the relaxation with a Lagrangian bound from its prices.
+    Status: OPTIMAL with bound == objective, in integers; INFEASIBLE where bounds and total contradict each other; the
+    relaxation with a Lagrangian bound from its prices.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -98,10 +99,12 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | Mixe
     """Find the trees of all sizes, the root's price, and the prices of inner regions as these trees have them."""
     tree, y, stated = problem.hierarchy, problem.target, problem.conditions
     slack = SLACK if problem.integer else 0.0
-    if stated is None or not stated.n_bounds:
+    intervals = None
+    if stated is not None:
+        intervals = Intervals.of(tree, stated.lower, stated.upper, downwards=problem.integer)
+    if stated is None or intervals is None or not len(intervals.sizes):
         trees = SizeTrees.of(tree, y, problem.w)
         return trees, *optimal_prices(trees, total, slack)
-    intervals = Intervals.of(tree, stated.lower, stated.upper, downwards=problem.integer)
     reason = intervals.contradiction(tree, y.shape[1], total, stated.lower, stated.upper)
     if reason is not None:
         raise Stopped(Status.INFEASIBLE, reason)
