@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.algorithms import TreeProjection
+from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.conditions import UNBOUNDED, cells, groups, total
 from pgsr.errors import ProblemError
 
@@ -54,11 +54,16 @@ def test_groups_are_differences_of_cumulative_cells() -> None:
 
 
 def test_methods_refuse_what_they_do_not_know() -> None:
-    refused = TreeProjection().supports(COUNTS.where(cells(size=0) == 0))
+    stated = COUNTS.where(cells(size=0) == 0)
+    refused = CostTables(window=2).supports(stated)
     assert "cells(every region, 0) == 0" in refused
     assert "Cvxpy" in refused
-    assert TreeProjection().solve(COUNTS.where(cells(size=0) == 0)).status.name == "UNSUPPORTED"
-    assert TreeProjection().supports(COUNTS) is None
+    assert CostTables(window=2).solve(stated).status.name == "UNSUPPORTED"
+    assert CostTables(window=2).supports(COUNTS) is None
+    assert TreeProjection().supports(stated) is None
+    refused = TreeProjection().supports(COUNTS.where(total(region=("US", "MI")) >= 3))
+    assert "total(US/MI) >= 3" in refused
+    assert "Cvxpy" in refused
 
 
 def test_arithmetic_of_expressions() -> None:

@@ -18,6 +18,7 @@ BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
+BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
 TWINS = {
     "algorithms.isotonic.kernel": {
@@ -122,6 +123,19 @@ TWINS = {
         "distribute": (
             "through nearest_integers, whose optimum brute force checks",
             "test_nearest_tree::test_equals_brute_force",
+        ),
+    },
+    "nearest_tree.bounded_kernel": {
+        "tighten": ("all vectors", "test_nearest_tree_bounds::test_intervals_equal_brute_force"),
+        "find_prices": ("the conditions of optimality, region by region", BOUNDED_PRICES),
+        "continuous_point": ("the conditions of optimality, region by region", BOUNDED_PRICES),
+        "merge_steps": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree_bounds::test_equals_brute_force",
+        ),
+        "distribute": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree_bounds::test_equals_brute_force",
         ),
     },
     "synthesis.answers_kernel": {

@@ -191,13 +191,20 @@ def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
     """Count cells beyond their bounds and rows beyond theirs, rows by as much as one of their cells may be off."""
     rows, found = stated.rows, 0
     scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
-    if x.dtype.kind == "i" and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED:
+    if (
+        len(scale)
+        and x.dtype.kind == "i"
+        and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED
+    ):
         raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
     for have, low, high, coefficient in (
         (x, stated.lower, stated.upper, 1.0),
         (rows @ x.ravel(), stated.row_lower, stated.row_upper, scale),
     ):
-        allowed = near * coefficient + RELATIVE * np.abs(have) if near else 0
+        if not near:  # integers, which are no larger than what stands for no bound
+            found += int(((have < low) | (have > high)).sum())
+            continue
+        allowed = near * coefficient + RELATIVE * np.abs(have)
         below = (low > -UNBOUNDED) & (have < low - allowed)
         found += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
     return found
@@ -215,17 +222,17 @@ def is_decided(problem: Problem) -> bool:
     if problem.view is View.RANKED:
         return problem.integer
     if problem.conditions is not None:
-        return False
+        return has_exchange_test(problem)
     proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
     return problem.integer and any(applies(problem) for applies in proofs)
 
 
 def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None) -> str:
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
-    if problem.conditions is not None:  # none of them knows what was stated besides
-        return ""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if problem.conditions is not None:  # no other one knows what was stated besides
+        return ""
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
         return POTENTIALS
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
