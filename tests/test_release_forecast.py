@@ -130,7 +130,7 @@ def test_weights_that_are_none(weights, said):
 
 def test_a_private_table_of_groups_needs_a_guess(folder):
     asked = config(folder, **PRIVATE)
-    with pytest.raises(ConfigError, match="private table of groups .* --groups"):
+    with pytest.raises(ConfigError, match=r"private table of groups .* --groups"):
         forecast(asked)
     plan = forecast(asked, replicates=2, groups=50, mechanisms=["posterior"], progress=False)
     assert {str(choice.terms.totals) for choice in plan.choices} == {"noisy"}

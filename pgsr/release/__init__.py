@@ -72,11 +72,11 @@ from pgsr.ledger import LedgerError, LedgerFile
 from pgsr.release.checking import Finding, Outcome, Published, Report, check, read_release
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.epsilon_for import epsilon_for
+from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
 from pgsr.release.folder.artefact import digest_of
 from pgsr.release.folder.signature import fingerprint, new_key
-from pgsr.release.forecast import forecast
+from pgsr.release.forecast import Forecast, forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
@@ -85,7 +85,9 @@ from pgsr.release.terms import Kind, Measured, Terms
 __all__ = [
     "EXAMPLE",
     "ConfigError",
+    "EpsilonFound",
     "Finding",
+    "Forecast",
     "Kind",
     "LedgerError",
     "LedgerFile",
