@@ -398,19 +398,49 @@ def test_the_console_script():
     assert done.stdout == EXAMPLE
 
 
-def test_plan_shows_every_mechanism(place):
+def test_plan_shows_every_mechanism_and_recommends_one(place):
     (place / "entities.parquet").unlink()
     done = invoke("plan", write_config(place), "--replicates", "2")
     assert done.exit_code == 0
     for kind in Kind:
         assert str(kind) in done.stdout
+    said = " ".join(done.stdout.split())
+    assert 'choices take mechanism = "' in said
+    assert "All this is about the stand-in" in said
 
 
-def test_plan_names_the_levels(place):
+def test_plan_names_the_levels_and_weighs_them(place):
     path = write_config(place, level_names='["nation", "state", "county"]')
-    shown = invoke("plan", path, "--replicates", "2").stdout
+    asked = ("plan", path, "--replicates", "2", "--mechanism", "kuo", "--weight", "county=2", "--weight", "nation=0")
+    shown = " ".join(invoke(*asked).stdout.split())
     assert "county s.e." in shown
     assert "level 0" not in shown
+    assert "posterior" not in shown
+    assert "(nation 0, state 1, county 2)" in shown
+
+
+def test_plan_finds_the_epsilon_of_a_target(place):
+    path = write_config(place, level_names='["nation", "state", "county"]')
+    (place / "entities.parquet").unlink()
+    shown = " ".join(invoke("plan", path, "--replicates", "2", "--target-error", "county=5").stdout.split())
+    assert re.search(r'epsilon = "[0-9.]+" has expected errors of county [0-9.]+ \(standard error', shown)
+    assert "at most 5 was asked" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--weight", "county"), "--weight is 'county'; write LEVEL=NUMBER, such as county=2"),
+        (("--weight", "=2"), "--weight is '=2'; write LEVEL=NUMBER"),
+        (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
+        (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight and --mechanism"),
+        (("--target-error", "county=5"), "no level is called 'county'; write one of level_0, level_1, level_2"),
+        (("--groups", "5"), "leave out --groups"),
+    ],
+)
+def test_plan_refuses_in_a_sentence(place, options, said):
+    with pytest.raises(PgsrError, match=re.escape(said)):
+        invoke("plan", write_config(place), "--replicates", "2", *options)
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.judging import replayed
+from pgsr.release.running.preflight import peak_bytes, require_arithmetic
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6"}
 
@@ -165,6 +166,17 @@ def test_regions_of_different_depth(tmp_path, kind):
 def test_what_is_refused(tmp_path, keys, said):
     with pytest.raises(ConfigError, match=said):
         ReleaseConfig.read(write_config(tmp_path, "posterior", **({"intervals": '"9/10"'} | keys)))
+
+
+def test_a_band_beyond_64_bits_is_refused_before_the_charge():
+    truth = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[0, 2**60], [0, 2**60]], "d")
+    require_arithmetic(Terms("d", 1, "1", Kind.M_H), truth)
+    with pytest.raises(ReleaseError, match="leave out intervals, or lower max_size; nothing was charged"):
+        require_arithmetic(Terms("d", 1, "1", Kind.M_H, intervals="9/10"), truth)
+
+
+def test_a_row_for_every_cell_needs_memory():
+    assert peak_bytes(Kind.M_H, 100, 1_000, 5, intervals=True) > peak_bytes(Kind.M_H, 100, 1_000, 100_000)
 
 
 # Forgeries: every description and digest is written anew

@@ -45,7 +45,7 @@ GROUPS = {
 """With sizes 0..9 regions of at most 3 groups are ranked: four leaves of seven, one of them empty. No state is."""
 
 RANKED = ("US/GA/a", "US/MI/a", "US/MI/b")
-KINDS = (Kind.KUO, Kind.BOTTOM_UP)
+KINDS = (Kind.KUO, Kind.BOTTOM_UP, Kind.POSTERIOR)
 
 
 def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
@@ -93,6 +93,18 @@ def test_a_release_is_checked(made):
     tree = measurement.hierarchy
     ranked = {"/".join(tree.paths[r]) for r in range(tree.n_regions) if measurement.view_of(r) is View.RANKED}
     assert ranked == {*RANKED, "US/OH/c"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_intervals_of_ranked_regions(tmp_path, kind):
+    """An empty region, whose number of groups is public, has none; the others have some that `check` computes again."""
+    folder = publish(config(tmp_path, kind, intervals="9/10")).folder
+    assert check(folder).passed, check(folder)
+    found = pq.read_table(folder / artefact.COUNTS).to_pandas()
+    assert not found.loc[found.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
+    few = found[found.region_id.isin(RANKED)]
+    assert (few.lower <= few.upper).all()
+    assert (few.upper <= few.region_id.map({region: GROUPS[tuple(region.split("/")[1:])] for region in RANKED})).all()
 
 
 def test_the_table_of_noisy_values(made):
@@ -379,6 +391,8 @@ def test_residuals_are_noise_alone():
         ({"kind": "m_c_dp"}, 'mechanism m_c_dp does not work on view = "by_groups"; write view = "cumulative"'),
         ({"kind": "kuo", "totals": "noisy"}, "tells every region's number of groups"),
         ({"kind": "bottom_up", "totals": "root"}, "does not keep totals"),
+        ({"kind": "posterior", "totals": "root"}, "tells every region's number of groups"),
+        ({"kind": "two_stage"}, 'mechanism two_stage does not work on view = "by_groups"; write view = "cumulative"'),
         ({"kind": "kuo", "view": "ranked"}, "view is 'ranked'; write one of counts, cumulative, by_groups"),
         ({"kind": "kuo", "view": "counts"}, 'write view = "cumulative" or "by_groups"'),
     ],

@@ -71,11 +71,11 @@ class Kind(StrEnum):
 
     M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
-    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Both also work on
-    ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). POSTERIOR: noisy cumulative counts, every
-    region's posterior means by the exact law of the noise, then consistent (`Posterior`). TWO_STAGE: noisy cumulative
-    counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of them: its
-    counts are fractional and negative.
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
+    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
+    These three also work on ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). TWO_STAGE: noisy
+    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of
+    them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
@@ -97,7 +97,7 @@ class Kind(StrEnum):
         """The choices of what is measured, the usual one first."""
         if self is Kind.M_H:
             return (Measured.COUNTS,)
-        if self in (Kind.M_C_DP, Kind.TWO_STAGE, Kind.POSTERIOR):
+        if self in (Kind.M_C_DP, Kind.TWO_STAGE):
             return (Measured.CUMULATIVE,)
         return Measured.CUMULATIVE, Measured.BY_GROUPS
 

@@ -183,9 +183,9 @@ CONFIGURATION = Table(
         Key(
             "view",
             choice(Measured),
-            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up) by_groups, "
-            "which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; the "
-            "mechanism's own if left out.",
+            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up, posterior) "
+            "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; "
+            "the mechanism's own if left out.",
             None,
         ),
         Key(

@@ -26,8 +26,8 @@ _MECHANISMS = {
     "kuo": "{noisy}, repaired region by region, then matched from the top down (Kuo et al. 2018)",
     "bottom_up": "{noisy} of the smallest regions alone, repaired and added up",
     "posterior": (
-        "noisy cumulative counts, what they say of every region given the law of the noise (posterior means), then the "
-        "nearest consistent values, rounded"
+        "{noisy}, what they say of every region given the law of the noise (posterior means), then the nearest "
+        "consistent values, rounded"
     ),
     "two_stage": "noisy cumulative counts, repaired region by region, then the nearest consistent values, rounded",
 }
