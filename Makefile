@@ -12,7 +12,7 @@ ROWS ?= 100000000
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release lock agreement notebook wheel clean help
+.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release lock agreement notebook docs docs-serve wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,13 @@ agreement: .venv/ready  ## every method on every problem it supports, 200 random
 wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
 	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
 	$(RUN) -m pytest tests/test_house_wheel.py
+
+docs: .venv/ready  ## build the documentation as a site in results/site; the first time runs the notebooks (minutes)
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build
+	@echo "the documentation is in results/site/index.html; make docs-serve shows it with a search box"
+
+docs-serve: .venv/ready  ## show the documentation at http://127.0.0.1:8000, and build it anew when a page changes
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs serve
 
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb

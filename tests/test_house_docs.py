@@ -24,6 +24,12 @@ CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
 DOTTED = re.compile(r"pgsr(?:\.\w+)+")
 RUNNABLE = ("python", "sh", "toml")
+FIGURES = re.findall(
+    r'^    "([\w.]+\.png)": ', (ROOT / "docs" / "tools" / "figures.py").read_text("utf-8"), re.MULTILINE
+)
+"""The figures that are drawn when the site is built."""
+TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce")
+"""Pages of words and tables, which need no Python."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ def test_pages_have_blocks():
     for page in PAGES:
         text = page.read_text("utf-8")
         assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(FENCE.findall(text)), page.name
-        if page.stem not in ("README", "glossary"):
+        if page.stem not in TABLES:
             assert any(block.language == "python" for block in blocks(text)), page.name
 
 
@@ -109,6 +115,8 @@ def test_links_lead_somewhere(page):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
+        if name in {f"figures/{figure}" for figure in FIGURES} and page in PAGES:
+            continue
         there = (page.parent / name).resolve() if name else page
         assert there.exists(), f"{page.name} links to {target}"
         assert there.is_relative_to(ROOT), f"{page.name} links out of the repository: {target}"

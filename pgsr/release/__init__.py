@@ -10,11 +10,9 @@
 | `terms`                                          | the public terms, and the mechanism and noise that follow      |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
-| `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data;     |
-|                                                  | `read_release`: the folder as values                           |
-| `outline`, `forecast`, `epsilon_for`, `selftest`,| what comes before: what would be released, with which errors,  |
-| `key_command`                                    | at which epsilon these are small enough, whether the sampler   |
-|                                                  | is right, and the publisher's keys                             |
+| `checking`, with `judging` and `noise_law`       | `check`, for which nobody needs the data, and `read_release`   |
+| `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
+| `selftest`, `key_command`                        | whether the sampler is right, and the publisher's keys         |
 | `errors`                                         | what is raised                                                 |
 
 The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.

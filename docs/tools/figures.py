@@ -1,0 +1,254 @@
+"""The figures of the pages, drawn when the site is built, from public generators and seeded noise.
+
+`python docs/tools/figures.py` draws docs/overview.png anew, the one figure that is kept in the repository, because
+README shows it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View, metrics
+from pgsr.algorithms import (
+    BottomUp,
+    CumulativeProjection,
+    IsotonicTreeProjection,
+    Matching,
+    Posterior,
+    TreeProjection,
+)
+from pgsr.datasets import census_like
+from pgsr.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    VERMILION,
+    finish,
+    head,
+    legend_below,
+    log_labels,
+    new_figure,
+)
+from pgsr.models import CumulativeFlow
+from pgsr.views import cumulative, ranked
+
+WIDTH = 8.6
+EPSILON = "1"
+REGION = ("United States", "Vermont")
+
+
+@cache
+def nation() -> CountOfCounts:
+    """30,000 households of 1 to 15 people in 51 states."""
+    return census_like("states", max_size=15, groups=30_000)
+
+
+@cache
+def noisy(view: View, seed: str = "figures") -> Measurement:
+    return Geometric(view, EPSILON).measure(nation(), Seeded(seed))
+
+
+def hierarchy() -> Figure:
+    """A nation, two of its states and two counties of each, with their numbers of households."""
+    tree = census_like("counties", max_size=15, groups=30_000).hierarchy
+    totals = census_like("counties", max_size=15, groups=30_000).totals
+    figure = new_figure(WIDTH, 2.9)
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.set(xlim=(-1.2, 12.4), ylim=(-0.4, 2.4))
+    states = [tree.index(("United States", name)) for name in ("Georgia", "Michigan")]
+    places = {0: (4.5, 2.0)}
+    for number, state in enumerate(states):
+        places[state] = (1.5 + 6 * number, 1.0)
+        for county in (0, 1):
+            places[tree.children(state)[county]] = (3.0 * county + 6 * number, 0.0)
+    for region, (x, y) in places.items():
+        for child in tree.children(region):
+            if child in places:
+                axes.plot([x, places[child][0]], [y - 0.2, places[child][1] + 0.2], color=GREY, lw=1)
+        words = f"{tree.paths[region][-1]}\n{totals[region]:,} households"
+        axes.text(x, y, words, ha="center", va="center", bbox={"boxstyle": "round,pad=0.45", "fc": "white", "ec": BLUE})
+    axes.text(11.6, 1.0, "and 49\nmore states", ha="center", va="center", color="#555555")
+    axes.text(11.6, 0.0, "and all\nother counties", ha="center", va="center", color="#555555")
+    return figure
+
+
+def views() -> Figure:
+    """One region in the three views."""
+    counts = np.array([0, 4, 6, 3, 2, 1, 0, 1])
+    figure = new_figure(WIDTH, 2.9)
+    left, middle, right = figure.subplots(1, 3)
+    sizes = np.arange(len(counts))
+    left.bar(sizes, counts, color=BLUE)
+    finish(left, "size (members)", "groups of this size", "counts")
+    middle.step(sizes, cumulative(counts), where="post", color=BLUE, marker="o", markersize=4)
+    middle.set_ylim(0)
+    finish(middle, "size (members)", "groups of at most this size", "cumulative counts")
+    right.plot(np.arange(1, counts.sum() + 1), ranked(counts), "o", color=BLUE, markersize=4)
+    right.set_ylim(0)
+    finish(right, "rank of the group, smallest first", "size (members)", "ranked sizes")
+    for axes in (left, middle, right):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    head(figure, "17 groups in one region, told in three ways")
+    return figure
+
+
+def noise() -> Figure:
+    """The law of the noise, and what it does to the counts of one region."""
+    figure = new_figure(WIDTH, 3.3)
+    left, right = figure.subplots(1, 2)
+    k = np.arange(-12, 13)
+    for scale, colour, marker in ((1, BLUE, "o"), (2, ORANGE, "s"), (6, GREEN, "^")):
+        a = np.exp(-1 / scale)
+        left.plot(k, (1 - a) / (1 + a) * a ** abs(k), color=colour, marker=marker, markersize=3, label=f"scale {scale}")
+    finish(left, "noise k (groups)", "probability", "P(k) proportional to exp(-|k| / scale)")
+    left.set_ylim(0)
+    left.legend(frameon=False, fontsize="small")
+    _sizes(right, (("truth", nation().counts, BLACK, "o"), ("with noise", noisy(View.COUNTS).values, ORANGE, "x")))
+    finish(right, "size (members)", "households", "Vermont, counts, scale 4 (epsilon 1, two levels)")
+    right.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _sizes(axes: Axes, curves: tuple[tuple[str, np.ndarray, str, str], ...]) -> None:
+    row = nation().hierarchy.index(REGION)
+    for label, values, colour, marker in curves:
+        axes.plot(np.arange(values.shape[1]), values[row], color=colour, marker=marker, markersize=4, lw=1, label=label)
+    axes.axhline(0, color=GREY, lw=0.8)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def repair() -> Figure:
+    """What noise breaks, and M_H mends."""
+    measured = noisy(View.COUNTS)
+    answer = TreeProjection().solve(Problem.m_h(measured)).estimate.counts().counts
+    figure = new_figure(WIDTH, 3.3)
+    left, right = figure.subplots(1, 2)
+    sizes = np.arange(nation().max_size + 1)
+    for values, label, colour, marker in ((measured.values, "noisy", ORANGE, "x"), (answer, "M_H", BLUE, "o")):
+        off = values[0] - values[nation().hierarchy.level(1)].sum(axis=0)
+        left.plot(sizes, off, color=colour, marker=marker, markersize=4, lw=1, label=label)
+    left.axhline(0, color=GREY, lw=0.8)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    finish(left, "size (members)", "households", "nation minus the sum of its states")
+    _sizes(right, (("noisy", measured.values, ORANGE, "x"), ("M_H", answer, BLUE, "o")))
+    finish(right, "size (members)", "households", "Vermont: no negative counts are left")
+    legend_below(figure, (left,))
+    return figure
+
+
+def judged() -> Figure:
+    """Objectives of three answers to M_c, and the bound."""
+    measured = noisy(View.CUMULATIVE)
+    problem = Problem.m_c(measured)
+    dp = IsotonicTreeProjection().apply(measured).certificate
+    flow, rounded = (method.solve(problem).certificate for method in (CumulativeFlow(), CumulativeProjection()))
+    answers = (
+        ("M_c^dp: regions alone, then M_H", dp, BLUE, "o"),
+        ("flows in windows around the relaxation", flow, BLUE, "o"),
+        ("the relaxation rounded, cell by cell", rounded, VERMILION, "X"),
+    )
+    figure = new_figure(WIDTH, 2.7)
+    axes = figure.subplots()
+    axes.axvline(flow.bound, color=BLACK, lw=1.2, label="bound: no valid table is to its left")
+    for place, (words, certificate, colour, marker) in enumerate(answers):
+        off = sum(certificate.violations.values())
+        axes.plot(certificate.objective, place, marker, color=colour, markersize=8)
+        told = f"{words}, {certificate.objective:,}: " + (f"{off} sums are off" if off else "valid")
+        axes.annotate(told, (certificate.objective, place), (10, -3), textcoords="offset points", fontsize="small")
+    axes.set(ylim=(-0.8, 2.6), yticks=[], xlim=(0, 1.9 * dp.objective))
+    finish(axes, "objective: sum of squared distances to the noisy cumulative counts (groups squared)", "", "")
+    axes.grid(visible=False)
+    axes.legend(frameon=False, fontsize="small", loc="upper right")
+    return figure
+
+
+RELEASES: tuple[tuple[str, Callable[[], object], str, str], ...] = (
+    ("M_c^dp", IsotonicTreeProjection, GREY, "s"),
+    ("Kuo: H_c, matching", Matching, ORANGE, "^"),
+    ("bottom-up", BottomUp, PINK, "D"),
+    ("posterior", Posterior, BLUE, "o"),
+)
+REPLICATES = 10
+
+
+def errors() -> Figure:
+    """Errors of four releases by level."""
+    figure = new_figure(WIDTH, 3.3)
+    _errors(figure.subplots())
+    head(figure, f"Error of four releases, epsilon {EPSILON}, mean and standard error of {REPLICATES} replicates")
+    return figure
+
+
+def _errors(axes: Axes) -> None:
+    truth, rows = nation(), {name: [] for name, *_ in RELEASES}
+    for replicate in range(REPLICATES):
+        measured = Geometric(View.CUMULATIVE, EPSILON).measure(truth, Seeded("errors", replicate))
+        alone = Geometric(View.CUMULATIVE, EPSILON, shares=(0, 1)).measure(truth, Seeded("errors", replicate))
+        for name, make, *_ in RELEASES:
+            estimate = make().apply(alone if name == "bottom-up" else measured).estimate
+            rows[name].append(metrics.level_means(truth, metrics.cumulative_l1(truth, estimate)))
+    for place, (name, _, colour, marker) in enumerate(RELEASES):
+        found = np.array(rows[name])
+        where = np.arange(found.shape[1]) + 0.12 * (place - 1.5)
+        spread = found.std(axis=0, ddof=1) / REPLICATES**0.5
+        axes.errorbar(where, found.mean(axis=0), spread, fmt=marker, color=colour, label=name, capsize=3)
+    axes.set_yscale("log")
+    axes.set_xticks([0, 1], ["nation", "states (mean)"])
+    axes.set_xlim(-0.5, 1.5)
+    finish(axes, "level", "people to move, per region", "")
+    log_labels(axes.yaxis)
+    legend_below(axes.figure, (axes,))
+
+
+def overview() -> Figure:
+    """One region before and after, and the errors of four releases."""
+    measured = noisy(View.CUMULATIVE)
+    release = Posterior().apply(measured).estimate.counts().counts
+    differences = np.diff(measured.values, axis=1, prepend=0)
+    figure = new_figure(WIDTH, 3.4)
+    left, right = figure.subplots(1, 2)
+    _sizes(left, (("truth", nation().counts, BLACK, "o"), ("with noise", differences, ORANGE, "x"),
+                  ("released", release, BLUE, "s")))  # fmt: skip
+    finish(left, "size (members)", "households", "Vermont: households by size")
+    left.legend(frameon=False, fontsize="small")
+    _errors(right)
+    right.set_title("error of four releases, all 52 regions", fontsize="medium")
+    return figure
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "hierarchy.png": hierarchy,
+    "views.png": views,
+    "noise.png": noise,
+    "repair.png": repair,
+    "judged.png": judged,
+    "errors.png": errors,
+}
+"""The figures that are drawn when the site is built."""
+
+
+def write_figures(folder: Path) -> None:
+    """Draw all figures into the folder, unless this code has drawn them there before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    mark = folder / "drawn"
+    if mark.exists() and mark.read_text() == drawn and all((folder / name).exists() for name in FIGURES):
+        return
+    for name, draw in FIGURES.items():
+        draw().savefig(folder / name, dpi=130)
+    mark.write_text(drawn)
+
+
+if __name__ == "__main__":
+    overview().savefig(Path(__file__).parents[1] / "overview.png", dpi=100)

@@ -1,0 +1,109 @@
+"""What MkDocs calls while it builds the site: pages and figures that are made at build time, and links to files.
+
+| made                  | from                                                                          |
+|-----------------------|-------------------------------------------------------------------------------|
+| `figures/*.png`       | public generators, by `figures`                                               |
+| `tutorials/*.md`      | the notebooks with their outputs, by `tutorials`                              |
+| `reference/*.md`      | the docstrings of what a package exports, by `reference`                      |
+| `threats.md`, ...     | pages that lie outside docs/, see `ELSEWHERE`                                 |
+
+Formulas in dollars become MathML, which browsers draw by themselves.
+"""
+
+import re
+from html import unescape
+from pathlib import Path
+
+from figures import FIGURES, write_figures
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from reference import PACKAGES, reference_page
+from tutorials import tutorials
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "results" / "docs"
+
+ELSEWHERE = {
+    "pgsr/release/THREATS.md": "threats.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "README.md": "README.md",
+}
+"""The pages of the site that lie outside docs/, or stand for such a file."""
+
+FROM_ROOT = ("contributing.md", "changelog.md")
+
+LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+)([^)#\s]+)(#[^)\s]*)?\)")
+FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
+TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+TEXT = re.compile(r"\\text\{(?:[^{}]|\{\})*\}")
+NAME = re.compile(r'(?<!">)<code>(pgsr(?:\.\w+)+)</code>(?!</a>)')
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages of docs/ that the navigation leaves out under "More"."""
+    named = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
+    left = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in named)
+    if left and config.nav is not None:
+        config.nav.append({"More": left})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add all that is made at build time."""
+    write_figures(CACHE / "figures")
+    for name in FIGURES:
+        files.append(File.generated(config, f"figures/{name}", abs_src_path=str(CACHE / "figures" / name)))
+    for package in PACKAGES:
+        files.append(File.generated(config, f"reference/{package}.md", content=reference_page(package)))
+    for path, content in tutorials(ROOT / "notebooks", CACHE / "notebooks"):
+        files.append(File.generated(config, path, content=content))
+    for path, page in ELSEWHERE.items():
+        if path != page:
+            files.append(File.generated(config, page, content=(ROOT / path).read_text("utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to files of the repository to their pages, and give titles to blocks that are files."""
+    if page.file.src_uri in FROM_ROOT:  # written where docs/ is a folder
+        markdown = markdown.replace("](docs/", "](")
+    pieces = FENCED.split(TITLED.sub(r'```\1 title="\2"', markdown))
+    return "".join(piece if piece.startswith("```") else LINK.sub(_here, piece) for piece in pieces)
+
+
+def _here(link: re.Match[str]) -> str:
+    """Write a link to a page of the site, or the bare name of a file that is none."""
+    words, up, path, anchor = link.groups()
+    if path.startswith("notebooks/"):
+        return f"[{words}](tutorials/{Path(path).stem}.md)"
+    if path in ELSEWHERE:
+        return f"[{words}]({ELSEWHERE[path]}{anchor or ''})"
+    if not (ROOT / path).exists():
+        raise PluginError(f"{up}{path}: there is no such file")
+    return words if words.strip("`") == path else f"{words} (`{path}`)"
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Draw formulas as MathML, and lead names of pgsr in code to the reference, where it has them."""
+    html = FORMULA.sub(lambda formula: mathml(unescape(formula[3]).strip(), formula[2] == "["), html)
+    return NAME.sub(_name, html)
+
+
+def _name(found: re.Match[str]) -> str:
+    """Write a dotted name, which may be broken into lines after a dot."""
+    words = found[1].replace(".", ".<wbr>")
+    return f'<autoref identifier="{found[1]}" optional><code>{words}</code></autoref>'
+
+
+def mathml(latex: str, block: bool) -> str:
+    """Write a formula as MathML. The converter knows arrays, no `aligned`, and drops a last row that ends in &."""
+    if "\\begin{aligned}" in latex:
+        latex = latex.replace("\\displaystyle", "").replace("\\begin{aligned}", "\\begin{array}{rlrl}")
+        latex, block = latex.replace("\\end{aligned}", "\\\\ \\end{array}"), True
+    latex = TEXT.sub(lambda text: text[0].replace(r"\_", "_").replace(r"\^{}", "^"), latex)
+    return convert(latex, display="block" if block else "inline")

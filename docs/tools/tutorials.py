@@ -1,0 +1,108 @@
+"""The notebooks as pages, with their outputs.
+
+Notebooks are stored without outputs. The first build runs each of them, a few minutes in all, and keeps what it shows
+in a folder under the digest of the notebook and of the code of pgsr; later builds read it there. With
+PGSR_DOCS_RUN_NOTEBOOKS=0 nothing is run: a notebook that is not kept is shown without outputs, and says so.
+"""
+
+import base64
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS_PER_CELL = 600
+NOT_RUN = (
+    "!!! note\n    This build of the site did not run the notebook, so its outputs are missing; `make docs` runs it.\n"
+)
+
+
+def tutorials(folder: Path, kept: Path) -> Iterator[tuple[str, str | bytes]]:
+    """Make the pages of all notebooks and their pictures, as paths inside the site with their contents."""
+    kept.mkdir(parents=True, exist_ok=True)
+    code = code_digest()
+    for path in sorted(folder.glob("*.ipynb")):
+        notebook, has_run = with_outputs(path, kept / f"{path.stem}-{_digest(code, path.read_bytes())}.ipynb")
+        yield from page_of(notebook, path.stem, has_run)
+
+
+def with_outputs(path: Path, kept: Path) -> tuple[nbformat.NotebookNode, bool]:
+    """Read the notebook as it was kept; else run it and keep it."""
+    if kept.exists():
+        return nbformat.read(kept, as_version=4), True
+    notebook = nbformat.read(path, as_version=4)
+    if os.environ.get("PGSR_DOCS_RUN_NOTEBOOKS") == "0":
+        return notebook, False
+    print(f"running {path.name} ...", file=sys.stderr, flush=True)
+    NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(path.parent)}}).execute()
+    for old in kept.parent.glob(f"{path.stem}-*.ipynb"):
+        old.unlink()
+    nbformat.write(notebook, kept)
+    return notebook, True
+
+
+def code_digest() -> str:
+    """The digest of all that a notebook may import from here."""
+    files = sorted(path for room in ("pgsr", "models", "experiments") for path in (ROOT / room).rglob("*.py"))
+    return _digest(*(path.read_bytes() for path in files))
+
+
+def _digest(*parts: str | bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part.encode() if isinstance(part, str) else part).digest())
+    return digest.hexdigest()[:16]
+
+
+def page_of(notebook: nbformat.NotebookNode, stem: str, has_run: bool) -> Iterator[tuple[str, str | bytes]]:
+    """Write a notebook as Markdown: the page last, its pictures before."""
+    parts: list[str] = []
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+            if not has_run and len(parts) == 1:
+                parts.append(NOT_RUN)
+        elif cell.cell_type == "code":
+            parts.append(f"```python\n{cell.source}\n```")
+            for place, output in enumerate(_joined(cell.outputs)):
+                picture = f"{stem}-{number}-{place}.png"
+                data = output.get("data", {})
+                if "image/png" in data:
+                    yield f"tutorials/{picture}", base64.b64decode(data["image/png"])
+                    parts.append(f"![Output of the cell above]({picture})")
+                else:
+                    parts.append(_shown(output, data))
+    parts.append(
+        f"*This page is the notebook `notebooks/{stem}.ipynb`; `make notebook` opens it to be changed and run.*"
+    )
+    yield f"tutorials/{stem}.md", "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Join what was printed in pieces."""
+    joined: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if joined and output.output_type == joined[-1].output_type == "stream" and output.name == joined[-1].name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output.copy())
+    return joined
+
+
+def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
+    """Write an output that is no picture."""
+    if "text/html" in data:
+        html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        return '<div class="output">\n' + re.sub(r"\n\s*\n", "\n", html.strip()) + "\n</div>"
+    if "text/latex" in data:
+        return data["text/latex"]
+    if "text/markdown" in data:
+        return data["text/markdown"]
+    text = data.get("text/plain") or (output.get("text", "") if output.get("name") != "stderr" else "")
+    return f"```text\n{text.rstrip()}\n```" if text.strip() else ""
