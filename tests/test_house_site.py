@@ -59,7 +59,7 @@ def test_every_page_and_notebook_is_there(site):
         assert ("index.html" if page.stem == "README" else f"{page.stem}.html") in found
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"tutorials/{notebook.stem}.html" in found
-    assert {"threats.html", "changelog.html", "contributing.html", "reference/pgsr.html"} <= found
+    assert {"threats.html", "changelog.html", "contributing.html", "reference/pgsr.html", "reference/rooms.html"} <= found
 
 
 def test_every_link_and_picture_leads_somewhere(site):

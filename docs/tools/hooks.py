@@ -20,7 +20,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from reference import PACKAGES, reference_page
+from reference import PACKAGES, reference_page, rooms_page
 from tutorials import tutorials
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,8 @@ FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 TEXT = re.compile(r"\\text\{(?:[^{}]|\{\})*\}")
+LONG = re.compile(r"<code>([^<>\s]{25,})</code>")
+"""Names in running text that may be broken into lines inside."""
 NAME = re.compile(r'(?<!">)<code>(pgsr(?:\.\w+)+)</code>(?!</a>)')
 
 
@@ -60,6 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"figures/{name}", abs_src_path=str(CACHE / "figures" / name)))
     for package in PACKAGES:
         files.append(File.generated(config, f"reference/{package}.md", content=reference_page(package)))
+    files.append(File.generated(config, "reference/rooms.md", content=rooms_page()))
     for path, content in tutorials(ROOT / "notebooks", CACHE / "notebooks"):
         files.append(File.generated(config, path, content=content))
     for path, page in ELSEWHERE.items():
@@ -91,13 +94,8 @@ def _here(link: re.Match[str]) -> str:
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Draw formulas as MathML, and lead names of pgsr in code to the reference, where it has them."""
     html = FORMULA.sub(lambda formula: mathml(unescape(formula[3]).strip(), formula[2] == "["), html)
-    return NAME.sub(_name, html)
-
-
-def _name(found: re.Match[str]) -> str:
-    """Write a dotted name, which may be broken into lines after a dot."""
-    words = found[1].replace(".", ".<wbr>")
-    return f'<autoref identifier="{found[1]}" optional><code>{words}</code></autoref>'
+    html = NAME.sub(r'<autoref identifier="\1" optional><code>\1</code></autoref>', html)
+    return LONG.sub(lambda code: "<code>" + re.sub(r"([/._]|::)", r"\1<wbr>", code[1]) + "</code>", html)
 
 
 def mathml(latex: str, block: bool) -> str:
