@@ -59,7 +59,13 @@ def test_every_page_and_notebook_is_there(site):
         assert ("index.html" if page.stem == "README" else f"{page.stem}.html") in found
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"tutorials/{notebook.stem}.html" in found
-    assert {"threats.html", "changelog.html", "contributing.html", "reference/pgsr.html", "reference/rooms.html"} <= found
+    assert {
+        "threats.html",
+        "changelog.html",
+        "contributing.html",
+        "reference/pgsr.html",
+        "reference/rooms.html",
+    } <= found
 
 
 def test_every_link_and_picture_leads_somewhere(site):
@@ -102,8 +108,8 @@ def test_formulas_are_drawn(site):
     assert not [name for name, page in pages(site).items() if "arithmatex" in page or "\\begin{" in page]
 
 
-def test_a_broken_link_stops_the_build(tmp_path):
-    """A copy of the site with one wrong link: it must fail, so the builds above say something."""
+def test_a_broken_link_stops_the_build_and_a_page_without_a_place_gets_one(tmp_path):
+    """A copy of the site with a wrong link must fail, so the build above says something; with a page more it has it."""
     for name in ("docs", "notebooks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("pgsr", "models", "experiments"):
@@ -112,6 +118,9 @@ def test_a_broken_link_stops_the_build(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     page = tmp_path / "docs" / "start.md"
     page.write_text(page.read_text("utf-8") + "\n[nowhere](no_such_page.md)\n", "utf-8")
+    (tmp_path / "docs" / "one_more.md").write_text("# One page more\n", "utf-8")
     done = built(tmp_path, tmp_path / "site")
     assert done.returncode != 0
+    assert [line for line in done.stderr.splitlines() if "WARNING" in line and "no_such_page.md" not in line] == []
     assert "no_such_page.md" in done.stderr
+    assert 'href="one_more.html"' in (tmp_path / "site" / "index.html").read_text("utf-8")
