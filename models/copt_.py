@@ -73,6 +73,7 @@ class Copt(SolverModel):
         )
         if program.is_quadratic:
             model.loadQ(sparse.coo_matrix(sparse.diags_array(program.quadratic)))
+            model.setParam("Presolve", 0)  # that of COPT 8.0.7 ends at points that are not optimal, and says they are
         if time_limit is not None:
             model.setParam("TimeLimit", time_limit)
         model.setParam(

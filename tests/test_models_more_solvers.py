@@ -9,6 +9,7 @@ from model_problems import noisy_steps, random_problem, states_problem
 from pgsr import PgsrError, Problem, Status
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.datasets import census_like
+from pgsr.experiments.benchmarks import agreement
 from pgsr.models import Copt, Cvxpy, QpSolvers, Xpress
 from pgsr.models.availability import solvers
 from pgsr.models.qpsolvers_ import LARGEST_DENSE, PACKAGES, SOLVERS
@@ -110,6 +111,15 @@ def test_a_problem_without_rows_needs_no_duals():
     for method in COMMERCIAL:
         if method.unavailable() is None:
             assert method.solve(alone).status is Status.OPTIMAL
+
+
+def test_copt_is_right_where_its_presolve_is_wrong():
+    """Three leaves below a root without weight: with presolve COPT 8.0.7 claims 123 where 65.5 is optimal."""
+    problem = agreement.random_problem("M_c^r", np.random.default_rng([1, 2, *b"M_c^r"]))
+    assert problem.w[0] == 0
+    result = need(Copt()).solve(problem)
+    assert result.status is Status.OPTIMAL, result
+    assert result.certificate.objective == pytest.approx(65.5454545, rel=1e-6)
 
 
 def test_mosek_without_a_licence_says_so():

@@ -61,8 +61,8 @@ METHODS: tuple[Method, ...] = (
     Copt(),
     Xpress(),
 )
-"""SCS and QOCO get tolerances that reach six digits, because their own do not always; PDLP comes through MathOpt for the
-same reason."""
+"""SCS and QOCO get tolerances that reach six digits, because their own do not always; PDLP comes through MathOpt for
+the same reason."""
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
