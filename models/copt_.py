@@ -23,6 +23,9 @@ UNLICENSED_LIMIT = 2_000
 UNLICENSED_LINEAR_LIMIT = 10_000
 """Most unknowns, and most rows, of linear programs without a licence."""
 
+REQUIREMENT = "'coptpy<8'"
+"""COPT 8.0.3 and 8.0.7 claim wrong optima of quadratic programs after presolve, and stop without it."""
+
 LICENCE_FILE = "license.dat"
 
 REMEDY = (
@@ -44,7 +47,13 @@ class Copt(SolverModel):
         return frozenset(Kind)
 
     def unavailable(self) -> Result | None:
-        return not_installed("coptpy") if load("coptpy") is None else None
+        copt = load("coptpy")
+        if copt is None:
+            return not_installed(REQUIREMENT, "coptpy")
+        if (copt.COPT.VERSION_MAJOR, copt.COPT.VERSION_MINOR) == (8, 0):
+            reason = f"COPT 8.0 calls points optimal that are not, in quadratic programs; pip install {REQUIREMENT}"
+            return Result(Status.NOT_INSTALLED, reason)
+        return None
 
     def too_large(self, program: SolverProgram) -> str | None:
         linear = not (program.is_quadratic or program.is_integer)
@@ -73,12 +82,13 @@ class Copt(SolverModel):
         )
         if program.is_quadratic:
             model.loadQ(sparse.coo_matrix(sparse.diags_array(program.quadratic)))
-            model.setParam("Presolve", 0)  # that of COPT 8.0.7 ends at points that are not optimal, and says they are
         if time_limit is not None:
             model.setParam("TimeLimit", time_limit)
-        model.setParam(
-            "RelGap", 0.0
-        )  # objectives are integers, and the default of 1e-4 would stop short of the optimum
+        if not program.is_integer:
+            model.setParam("FeasTol", 1e-9)
+            model.setParam("DualTol", 1e-9)
+        # Objectives are integers, and the default gap of 1e-4 would stop short of the optimum.
+        model.setParam("RelGap", 0.0)
         formulated = time.perf_counter()
         try:
             model.solve()
