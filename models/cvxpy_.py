@@ -12,7 +12,8 @@ from scipy import sparse
 from pgsr.errors import MethodError
 from pgsr.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.gurobi_ import REMEDY, Gurobi
+from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
+from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
@@ -37,11 +38,19 @@ SOLVERS: Mapping[str, _Known] = {
     "PIQP": _Known(_BOTH, "piqp", None),
     "SCS": _Known(_BOTH, "scs", "time_limit_secs"),
     "GUROBI": _Known(_BOTH, "gurobipy", "TimeLimit"),
+    "MOSEK": _Known(_BOTH, "mosek", None),
+    "QOCO": _Known(_BOTH, "qoco", None),
     "SCIPY": _Known(_LINEAR, "scipy", None),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
+
+REMEDIES: Mapping[str, str] = {
+    "GUROBI": GUROBI_REMEDY,
+    "MOSEK": "put a licence (free for academics, mosek.com) where MOSEKLM_LICENSE_FILE points, or use another method",
+}
+"""What to do where a commercial solver finds no licence."""
 
 OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
 """The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
@@ -54,14 +63,14 @@ class Cvxpy(SolverModel):
     A solver of linear programs only (SCIPY, GLOP, PDLP) solves M_H and its like by unit steps instead.
 
     Args:
-        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, GUROBI, SCIPY, GLOP, PDLP, or any other that
-            it finds installed.
+        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP, or
+            any other that it finds installed.
         options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`. OSQP gets `OSQP_TOLERANCES` where they say nothing.
         own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
             our checks.
 
     Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
-    the solver's "solved"; NOT_INSTALLED, UNSUPPORTED, TIMED_OUT.
+    the solver's "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
 
     Example:
         >>> Cvxpy("CLARABEL")
@@ -118,8 +127,9 @@ class Cvxpy(SolverModel):
         try:
             raw = chain.solve_via_data(model, data, solver_opts=options)
         except Exception as error:
-            if type(error).__name__ == "GurobiError" and "icense" in str(error):
-                raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            if self.solver in REMEDIES and "icense" in str(error):
+                refusal = str(error).splitlines()[0]
+                raise Stopped(Status.UNLICENSED, f"{self.solver} refuses: {refusal}; {REMEDIES[self.solver]}") from None
             raise
         solved = time.perf_counter()
         with warnings.catch_warnings():
