@@ -51,6 +51,7 @@ METHODS: tuple[Method, ...] = (
     Gurobi(),
     Cvxpy("CLARABEL"),
     Cvxpy("HIGHS"),
+    Cvxpy("SCIP"),
     Cvxpy("PIQP"),
     Cvxpy("OSQP"),
     Cvxpy("SCS", TIGHT_SCS),
