@@ -65,8 +65,8 @@ def test_integer_solvers_find_the_best_of_all_points(kind):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
     rng = np.random.default_rng(2)
-    for problem, dense, _ in conditioned(rng, kind, scale(2, 60)):
-        best = best_real(problem, dense)
+    for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
+        best, whole = best_real(problem, dense), best_integer(problem, satisfying(feasible_points(free, 4), dense))
         for method in REAL:
             if method.supports(problem.relaxed()) is not None:
                 continue
@@ -81,7 +81,8 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
                 x = rounded.estimate.values[None]
                 broken = sum(not len(satisfying(x, [row])) for row in dense)
                 assert (rounded.certificate.violations["conditions"] > 0) == (broken > 0)
-                assert rounded.certificate.bound <= np.ceil(best + 1e-4)
+                if whole is not None and problem.totals is not None:
+                    assert rounded.certificate.bound <= whole
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -89,7 +90,7 @@ def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
     seen = 0
-    for problem, dense, free in conditioned(rng, kind, scale(25, 800)):
+    for problem, dense, free in conditioned(rng, kind, scale(10, 800)):
         best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
         if best is None:
             continue
@@ -114,7 +115,7 @@ def test_wild_prices_give_a_bound(kind):
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
     rng = np.random.default_rng(4)
     found = 0
-    for problem, point in random_problems(rng, kind, scale(60, 2_000)):
+    for problem, point in random_problems(rng, kind, scale(30, 2_000)):
         written, dense = random_conditions(rng, problem, point + rng.integers(-2, 3, point.shape), 3)
         if not written:
             continue
@@ -249,6 +250,7 @@ class Careless(SolverModel):
         return Run(Answer(Claim.OPTIMAL, "", z.astype(float), bound=0.0), 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_compare_judges_conditions():
     stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
     assert Careless().solve(stated).status is Status.FAILED
