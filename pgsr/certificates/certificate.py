@@ -247,7 +247,8 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     bounds = []
     if multipliers is not None:
         bounds.append(lagrangian_bound(problem, multipliers))
-    problem = replace(problem, conditions=None)
+    if problem.conditions is not None:
+        problem = replace(problem, conditions=None)
     if is_simplex_problem(problem):
         bounds.append(simplex_bound(problem, estimate))
     if is_isotonic_problem(problem):
