@@ -221,9 +221,9 @@ def is_decided(problem: Problem) -> bool:
     """Say whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
     if problem.view is View.RANKED:
         return problem.integer
-    if problem.conditions is not None:
-        return has_exchange_test(problem)
-    proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
+    proofs = [has_exchange_test, is_isotonic_problem]
+    if problem.conditions is None:
+        proofs += [has_potentials, is_simplex_problem]
     return problem.integer and any(applies(problem) for applies in proofs)
 
 
@@ -231,14 +231,14 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
+        return CHAIN
     if problem.conditions is not None:  # no other one knows what was stated besides
         return ""
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
         return POTENTIALS
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
-    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
-        return CHAIN
     return ""
 
 
