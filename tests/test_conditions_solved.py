@@ -104,7 +104,8 @@ def test_wild_prices_give_a_bound(kind):
                 rng.normal(0, spread, len(problem.conditions.names)),
                 rng.normal(0, spread, shape),
             )
-            for stated in (problem, problem.relaxed()):
+            freer = replace(problem, nonnegative=False), replace(problem, monotone=False)
+            for stated in (problem, problem.relaxed(), *freer):
                 bound = lagrangian_bound(stated, prices)
                 seen += np.isfinite(bound)
                 assert bound <= best, (problem.conditions.stated, spread)
@@ -183,6 +184,26 @@ def _row(entries):
     for place, coefficient in entries.items():
         row[place] = coefficient
     return row
+
+
+def test_entities_and_conditions_hold_together():
+    """Numbers of entities besides, whose rows come before the stated ones: all points again."""
+    rng = np.random.default_rng(5)
+    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(6, 200)):
+        people = point @ np.arange(point.shape[1])
+        written, dense = random_conditions(rng, problem, point, 2)
+        asked = replace(problem, entities=people).where(*written)
+        points = feasible_points(problem, 4)
+        points = points[(points @ np.arange(point.shape[1]) == people).all(axis=1)]
+        best = best_integer(problem, satisfying(points, dense))
+        result, relaxed = Scip().solve(asked), Cvxpy("CLARABEL").solve(asked.relaxed())
+        if best is None:
+            assert result.status is Status.INFEASIBLE
+            continue
+        assert (result.status, result.certificate.objective) == (Status.OPTIMAL, best)
+        assert relaxed.status is Status.OPTIMAL
+        assert relaxed.certificate.bound_by == MULTIPLIERS
+        assert relaxed.certificate.objective <= best + 1e-6 * (1 + best)
 
 
 def test_a_bound_without_prices_says_that_it_ignores_conditions():

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -248,10 +249,12 @@ class _Selection(Expression):
                 signs = np.where(here % n_sizes > 0, 1, 0)
                 matrix = sparse.csr_array(matrix - _rows(before, signs, place))
 
+        written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
+
         def name(i: int) -> str:
             if self.kind == "total":
-                return f"total({region_id(paths[regions[i]])})"
-            return f"{self.kind}({region_id(paths[regions[i // len(sizes)]])}, {sizes[i % len(sizes)]})"
+                return f"total({written(int(regions[i]))})"
+            return f"{self.kind}({written(int(regions[i // len(sizes)]))}, {sizes[i % len(sizes)]})"
 
         return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), name)
 
