@@ -90,8 +90,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     subgradient chain. Numbers of entities have no such proof: their rows make the matrix no network, so integers are
     left to branch and bound. Nor have rows that were stated by `Problem.where`; bounds of cells have, in the exchange
     test of M_H and in the chain. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions
-    that stand alone of multipliers derived from the estimate; every problem has one. A bound without prices for stated conditions says so in its name, and holds, since leaving
-    conditions out only makes room.
+    that stand alone of multipliers derived from the estimate; every problem has one. A bound without prices for stated
+    conditions says so in its name, and holds, since leaving conditions out only makes room.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
