@@ -94,6 +94,18 @@ def with_conditions(problem: Problem, truth: CountOfCounts) -> Problem:
     )
 
 
+def with_bounds(problem: Problem, truth: CountOfCounts) -> Problem:
+    """State facts of the truth about single cells besides: zeros and invariants, minima and maxima, at all levels."""
+    counts = truth.counts if problem.view is COUNTS else truth.counts.cumsum(axis=1)
+    leaf = truth.hierarchy.paths[-1]
+    return problem.where(
+        cells(level=0, size=0) == int(counts[0, 0]),
+        cells(leaf, size=1) == int(counts[-1, 1]),
+        cells(size=1) <= int(counts[:, 1].max()),
+        cells(leaf) >= int(counts[-1].min()),
+    )
+
+
 OF_TRUTH = {
     "M_H, entities": with_entities,
     "M_H^r, entities": lambda noisy, truth: with_entities(noisy, truth).relaxed(),
@@ -101,6 +113,10 @@ OF_TRUTH = {
     "M_H^r, entities of root": lambda noisy, truth: with_entities_of_root(noisy, truth).relaxed(),
     "M_H, conditions": lambda noisy, truth: with_conditions(Problem.m_h(noisy), truth),
     "M_H^r, conditions": lambda noisy, truth: with_conditions(Problem.m_h(noisy), truth).relaxed(),
+    "M_H, bounds": lambda noisy, truth: with_bounds(Problem.m_h(noisy), truth),
+    "M_H^r, bounds": lambda noisy, truth: with_bounds(Problem.m_h(noisy), truth).relaxed(),
+    "H_c L1, bounds": lambda noisy, truth: with_bounds(Problem.isotonic(noisy, norm=1), truth),
+    "H_c L2, bounds": lambda noisy, truth: with_bounds(Problem.isotonic(noisy), truth),
     "M_c, conditions": lambda noisy, truth: with_conditions(Problem.m_c(noisy), truth),
     "M_c^r, conditions": lambda noisy, truth: with_conditions(Problem.m_c(noisy), truth).relaxed(),
 }
@@ -120,7 +136,7 @@ PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
     "M_H^r": (COUNTS, lambda noisy: Problem.m_h(noisy).relaxed()),
     "M_H, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions")),
     "M_H^r, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions").relaxed()),
-    **{name: (STEPS if name.startswith("M_c") else COUNTS, state) for name, state in OF_TRUTH.items()},
+    **{name: (COUNTS if name.startswith("M_H") else STEPS, state) for name, state in OF_TRUTH.items()},
     "M_c": (STEPS, Problem.m_c),
     "M_c^r": (STEPS, lambda noisy: Problem.m_c(noisy).relaxed()),
     "M_c, regions": (STEPS, lambda noisy: Problem.m_c(noisy, totals="regions")),

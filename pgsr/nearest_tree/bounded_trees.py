@@ -89,8 +89,9 @@ class BoundedTrees:
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
             return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions)
-        doubled = [np.repeat(part, 2, axis=1) for part in (y, lower, upper)]
-        return cls(*doubled, intervals.clipped, np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1, 1)
+        y, lower, upper = (np.repeat(part, 2, axis=1) for part in (y, lower, upper))
+        links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
+        return cls(y, lower, upper, intervals.clipped, *links, 1)
 
     def starting_prices(self) -> np.ndarray:
         """Give prices at which everything takes what is near its noisy count."""
