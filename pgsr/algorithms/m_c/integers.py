@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -100,10 +101,13 @@ class CumulativeIntegers(GatedMethod):
         dual = SquaresDual(problem.relaxed())
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
         best = _Best(problem)
-        rounded = RoundedDual(dual)
-        ascent = QuasiNewton(rounded.metric)
+        ascent, rounded = QuasiNewton(dual), RoundedDual(dual)
+
+        def late() -> bool:
+            return deadline.passed
+
         for softness, steps in _STAGES:
-            prices = ascent.ascend(lambda p, t=softness: rounded.gradient(p, t), prices, steps, deadline)
+            prices = ascent.ascend(partial(rounded.gradient, softness=softness), prices, steps, late)
             if softness <= _JUDGED or deadline.passed:
                 best.offer(rounded.integers(prices, softness), _multipliers(dual, prices))
                 if best.gap <= self.gap or deadline.passed:

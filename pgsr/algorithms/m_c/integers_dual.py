@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c.dual import SquaresDual
-from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.parallel import share
 
 _SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
@@ -26,13 +25,12 @@ class Leaves:
 class RoundedDual:
     """The gradient of the smoothed dual over integers, see `pgsr.algorithms.m_c.integers`, in the arrays of `dual`.
 
-    `dual` should have been evaluated near the relaxed optimum: its blocks there are the metric, and where fits start.
+    Fits start from the blocks that `dual` has, so it should have been evaluated near the relaxed optimum.
     """
 
     def __init__(self, dual: SquaresDual) -> None:
         self.dual = dual
         n_leaves, n = len(dual.y), dual.n
-        self.cells = TreeDiagonal(dual)
         self.sums = np.zeros((n_leaves, n + 1))
         np.cumsum(dual.y[:, :n], axis=1, out=self.sums[:, 1:])
         self.y_of_chunk = np.array(
@@ -40,12 +38,6 @@ class RoundedDual:
         )
         self.order = np.argsort(dual.leaf_node, kind="stable")
         self.first = np.searchsorted(dual.leaf_node[self.order], np.arange(dual.shape[0] + 1))
-
-    def metric(self, gradient: np.ndarray) -> np.ndarray:
-        """Multiply by about the inverse of minus the Hessian of the relaxed dual."""
-        none, out = np.zeros(self.dual.shape), np.empty(self.dual.shape)
-        self.cells.advance(0.0, none, none, np.zeros(self.dual.shape), gradient.copy(), out)
-        return out
 
     def gradient(self, prices: np.ndarray, softness: float) -> np.ndarray:
         """Compute what nodes take minus what those below them take, all softly rounded; shape (nodes, cells)."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pgsr.solving import Deadline
+from pgsr.algorithms.m_c.preconditioner import Hessian, TreeDiagonal
 
 _PAIRS = 20
 _TRIES = 20
@@ -19,8 +19,8 @@ _FIRST_STEP = 0.3
 class QuasiNewton:
     """Ascends along directions from the last steps s and the changes y of the gradient on them, minus (L-BFGS).
 
-    Starts from the metric: a function that multiplies by about the inverse of minus the Hessian. Step lengths are found
-    from slopes: in the direction d, gradient(p + t d) . d falls with t, and a step ends where it is about 0. So values
+    Starts from a metric: the tree of `TreeDiagonal` at the blocks and rates that another, similar dual has now, such as
+    that of squares at its optimum. Its scale does not matter, which steps correct. Step lengths are found from slopes: in the direction d, gradient(p + t d) . d falls with t, and a step ends where it is about 0. So values
     of the function are not needed, whose differences drown in rounding. Pairs stay for the next ascent, which may be
     of a similar function.
 
@@ -29,20 +29,24 @@ class QuasiNewton:
     Source: Liu and Nocedal 1989.
     """
 
-    def __init__(self, metric: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.metric = metric
+    def __init__(self, similar: Hessian) -> None:
+        self._cells = TreeDiagonal(similar)
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_PAIRS)
         self._length = _FIRST_STEP
 
     def ascend(
-        self, gradient_at: Callable[[np.ndarray], np.ndarray], point: np.ndarray, steps: int, deadline: Deadline
+        self, gradient_at: Callable[[np.ndarray], np.ndarray], point: np.ndarray, steps: int, done: Callable[[], bool]
     ) -> np.ndarray:
-        """Take at most so many steps from this point, fewer if the gradient vanishes or time is up."""
+        """Take at most so many steps from this point, fewer if the gradient vanishes or it is `done`.
+
+        `done` is asked before every step, when `gradient_at` was last called with the point of that step. It was last
+        called with the point that this returns, too.
+        """
         gradient = gradient_at(point)
         for _ in range(steps):
             direction = self._direction(gradient)
             slope = _dot(gradient, direction)
-            if not slope > 0.0 or deadline.passed:
+            if not slope > 0.0 or done():
                 break
             length, after = 1.0, gradient
             for _ in range(_TRIES):
@@ -55,7 +59,7 @@ class QuasiNewton:
             bend = _dot(step, change)
             if bend > 0.0:
                 self._pairs.append((step, change, bend))
-                self._length = bend / _dot(change, self.metric(change))
+                self._length = bend / _dot(change, self._metric(change))
             point, gradient = point + step, after
         return point
 
@@ -64,10 +68,15 @@ class QuasiNewton:
         for step, change, bend in reversed(self._pairs):
             shares.append(_dot(step, rest) / bend)
             rest -= shares[-1] * change
-        direction = self._length * self.metric(rest)
+        direction = self._length * self._metric(rest)
         for (step, change, bend), share in zip(self._pairs, reversed(shares), strict=True):
             direction += (share - _dot(change, direction) / bend) * step
         return direction
+
+    def _metric(self, gradient: np.ndarray) -> np.ndarray:
+        nothing, out = np.zeros(gradient.shape), np.empty(gradient.shape)
+        self._cells.advance(0.0, nothing, nothing, np.zeros(gradient.shape), gradient.copy(), out)
+        return out
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> float:
