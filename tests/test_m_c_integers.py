@@ -7,7 +7,8 @@ import naive
 import numpy as np
 import pytest
 from instances import random_truth, scale
-from test_m_c_projection import TOTALS, random_problem as random_relaxed
+from test_m_c_projection import TOTALS
+from test_m_c_projection import random_problem as random_relaxed
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeIntegers
