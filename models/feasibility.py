@@ -12,9 +12,10 @@ from pgsr.models.program import Program
 from pgsr.solving import Stopped
 
 SECONDS = 60.0
+"""The time that HiGHS may look for a point, where nothing else is asked for."""
 
 
-def is_contradictory(program: Program) -> bool:
+def is_contradictory(program: Program, seconds: float = SECONDS) -> bool:
     """Say whether a weighted sum of rows is found that contradicts itself, so that no point satisfies all of them:
 
         v (matrix z - right) + mu (order z - order_right) > 0    in the whole box of the cells.
@@ -38,7 +39,7 @@ def is_contradictory(program: Program) -> bool:
         b_eq=program.right if m else None,
         bounds=box,
         method="highs",
-        options={"time_limit": SECONDS},
+        options={"time_limit": seconds},
     )
     if answer.status != 0:
         return False
@@ -47,7 +48,7 @@ def is_contradictory(program: Program) -> bool:
     return _least(program, duals, order_duals, low, high) > 0
 
 
-def some_point(program: Program) -> np.ndarray:
+def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:
     """Find any z that satisfies the conditions; shape (cells,). Integers do exactly, real numbers within 1e-6.
 
     Raises:
@@ -66,12 +67,12 @@ def some_point(program: Program) -> np.ndarray:
         bounds=np.stack([program.lower, program.upper], axis=1),
         method="highs",
         integrality=np.full(program.n, int(program.integer)),
-        options={"time_limit": SECONDS},
+        options={"time_limit": seconds},
     )
     if found.status == 2:
         raise Stopped(Status.INFEASIBLE, "HiGHS says that no point satisfies the conditions")
     if found.x is None:
-        reason = f"HiGHS found no point that satisfies the conditions in {SECONDS:g} s; state totals or bounds of cells"
+        reason = f"HiGHS found no point that satisfies the conditions in {seconds:g} s; state totals or bounds of cells"
         raise Stopped(Status.TIMED_OUT, reason)
     z = np.rint(found.x) if program.integer else found.x
     if program.integer and not _satisfies(program, z):

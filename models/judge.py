@@ -21,6 +21,9 @@ from pgsr.views import View, counts_of_ranked
 LARGEST_CHECKED = 100_000
 """Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""
 
+CHECKING_SECONDS = 10.0
+"""The time that each of the two checks of such a claim may take, beyond the solver's own."""
+
 
 class Claim(Enum):
     """The solver's own word on its answer, before it is checked."""
@@ -101,10 +104,10 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
         return Result(Status.FAILED, f"{says}, which is not so")
     if program.n > LARGEST_CHECKED:
         return Result(Status.INFEASIBLE, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not check it")
-    if is_contradictory(program):
+    if is_contradictory(program, CHECKING_SECONDS):
         return Result(Status.INFEASIBLE, f"{says}, and a weighted sum of them that we recomputed contradicts itself")
     try:
-        some_point(program)
+        some_point(program, CHECKING_SECONDS)
     except Stopped:
         return Result(Status.INFEASIBLE, f"{says}; we have no proof of our own")
     return Result(Status.FAILED, f"{says}, but HiGHS finds one")

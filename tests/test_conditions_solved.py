@@ -85,6 +85,37 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
                     assert rounded.certificate.bound <= whole
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
+def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
+    """Without the program's bound to fall back on, which regions without weight that stand alone need."""
+    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    rng = np.random.default_rng(6)
+    solved = 0
+    for problem, _, _ in conditioned(rng, kind, scale(5, 60)):
+        for method in (Cvxpy("CLARABEL"), Gurobi()):
+            result = method.solve(problem.relaxed())
+            if result.status is not Status.INFEASIBLE:
+                assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
+                assert result.certificate.bound_by == MULTIPLIERS
+                assert result.certificate.bound >= result.certificate.objective * (1 - 1e-6) - 1e-6
+                solved += 1
+    assert solved > 0
+
+
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_rows_of_every_relation_are_priced(view, monkeypatch):
+    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    y = COUNTS.target if view is View.COUNTS else COUNTS.target.cumsum(axis=1)
+    problem = Problem.of(y, TREE, view, groups=10, label="M").relaxed()
+    few = groups(("US", "GA"), size=1) + groups(("US", "GA"), size=3)
+    for condition in (few <= 1, few >= 8, few == 7, -few >= -1, -few <= -8):
+        free, result = Cvxpy("CLARABEL").solve(problem), Cvxpy("CLARABEL").solve(problem.where(condition))
+        assert result.status is Status.OPTIMAL, condition
+        assert result.certificate.objective > free.certificate.objective + 1, "the row matters"
+        assert result.certificate.bound == pytest.approx(result.certificate.objective, rel=1e-6)
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""

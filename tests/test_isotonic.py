@@ -57,7 +57,7 @@ def test_l1_worked_examples():
 
 
 def test_l1_equals_brute_force():
-    """Of all monotone integer vectors within the bounds, the optima have a smallest and a largest one: these."""
+    """The optima among all monotone integer vectors within the bounds have a smallest and a largest one: these."""
     rng = np.random.default_rng(23)
     grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
     monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]

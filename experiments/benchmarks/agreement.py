@@ -22,9 +22,12 @@ from pgsr.algorithms import (
 from pgsr.conditions import cells, groups, total
 from pgsr.entities import entity_totals
 from pgsr.method import Method, Result, Status
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
+from pgsr.models.qpsolvers_ import SOLVERS
 
 TIGHT_SCS = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000}
+
+TIGHT_QOCO = {"abstol": 1e-9, "reltol": 1e-9}
 
 METHODS: tuple[Method, ...] = (
     TreeProjection(),
@@ -48,14 +51,20 @@ METHODS: tuple[Method, ...] = (
     Gurobi(),
     Cvxpy("CLARABEL"),
     Cvxpy("HIGHS"),
+    Cvxpy("SCIP"),
     Cvxpy("PIQP"),
     Cvxpy("OSQP"),
     Cvxpy("SCS", TIGHT_SCS),
     Cvxpy("SCIPY"),
     Cvxpy("GLOP"),
     Cvxpy("GUROBI"),
+    Cvxpy("QOCO", TIGHT_QOCO),
+    *(QpSolvers(name) for name in SOLVERS),
+    Copt(),
+    Xpress(),
 )
-"""SCS gets tolerances that reach six digits, because its own do not; PDLP comes through MathOpt for the same reason."""
+"""SCS and QOCO get tolerances that reach six digits, because their own do not always; PDLP comes through MathOpt for
+the same reason."""
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
@@ -140,13 +149,15 @@ PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
 
 RELATIVE = 1e-6
 
+CANNOT_RUN = (Status.NOT_INSTALLED, Status.UNLICENSED, Status.TOO_LARGE)
+
 
 @dataclass
 class Pair:
     """The outcome of one method on one problem.
 
     Attributes:
-        asked: instances given.
+        asked: instances given that the method can take on this machine.
         solved: instances answered.
         agreed: of these, how many agree with the best known objective, exactly for integers, to 1e-6 for reals; a
             rounded relaxation agrees if its bound lies between the relaxed optimum and that objective.
@@ -173,8 +184,8 @@ def agreement(
 ) -> dict[tuple[str, str], Pair]:
     """Solve `instances` random instances of every problem by every method that supports it.
 
-    Methods that are not installed or not licensed for the size are left out of the table's counts and named in the
-    pair's failures once.
+    Instances that a method cannot take because it is not installed, not licensed or not licensed for the size are not
+    counted as asked, and named in the pair's failures once.
     """
     pairs: dict[tuple[str, str], Pair] = {}
     bar = tqdm(total=len(problems) * instances, desc="agreement", disable=None if progress else True)
@@ -270,6 +281,10 @@ def _compare(
     least = _relaxed_optimum(problem) if any(result.status is Status.RELAXED for _, result, _ in answers) else None
     for method, result, seconds in answers:
         pair = pairs.setdefault((_label(method), name), Pair())
+        if result.status in CANNOT_RUN:
+            if result.reason not in pair.failures:
+                pair.failures.append(result.reason)
+            continue
         pair.asked += 1
         pair.seconds += seconds
         certificate = result.certificate
