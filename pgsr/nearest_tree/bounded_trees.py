@@ -28,6 +28,9 @@ from pgsr.parallel import Mapper, Threads, spans_for_threads
 MOST_QUESTIONS = 2_000
 """Prices of the root that a search may ask for; bisection alone needs some 130 from 2^60 down to the last digit."""
 
+LARGEST_REACH = 2.0**100
+"""How far a search looks for a price; within 64-bit arithmetic there is none beyond."""
+
 Prices = tuple[np.ndarray, np.ndarray]
 """What inner regions pay: at sizes without bounds, (inner regions, sizes), and at those with some, the other way."""
 
@@ -43,13 +46,13 @@ def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: 
     for question in range(MOST_QUESTIONS):
         demand = ask(root)
         missing = float(total - demand.count) - float(demand.slope.sum() * root + demand.intercept.sum())
-        if missing == 0.0:
+        rise = float(demand.slope.sum())
+        if missing == 0.0 or (rise == 0.0 and abs(missing) < 0.5):  # where all are at bounds, they take integers
             return root
         too_low, too_high = (root, too_high) if missing > 0.0 else (too_low, root)
-        rise = float(demand.slope.sum())
         step = missing / rise if rise > 0.0 else np.copysign(np.inf, missing)
         near = (rise > 0.0 and abs(step) * demand.slope.max() <= slack) or abs(step) <= 4e-16 * abs(root)
-        if near or np.nextafter(too_low, np.inf) >= too_high:
+        if near or np.nextafter(too_low, np.inf) >= too_high or reach > LARGEST_REACH:
             return root
         ahead = root + step
         if not (np.isfinite(too_low) and np.isfinite(too_high)):
