@@ -307,7 +307,7 @@ def test_models_compare_with_methods():
     truth = census_like(regions="divisions", max_size=2, groups=1_000)
     problem = Problem.m_h(Geometric(COUNTS, 1).measure(truth, Seeded(0)))
     arms = [TreeProjection(), Cvxpy("CLARABEL").model(problem), Gurobi().model(problem)]
-    table = compare(problem, arms, progress=False)
+    table = compare(problem, arms, time_limit=5, progress=False)
     assert [row.result.status for row in table.rows] == [Status.OPTIMAL, Status.RELAXED, Status.OPTIMAL]
     assert [row.method for row in table.rows][1:] == ["Cvxpy('CLARABEL').model(M_H)", "Gurobi().model(M_H)"]
 

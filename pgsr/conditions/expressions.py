@@ -1,9 +1,10 @@
 """The expressions and comparisons that a modeller writes, before they meet a hierarchy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,12 +45,12 @@ class Resolved:
     Attributes:
         matrix: integers, shape (n, regions * (K + 1)).
         constant: int64, shape (n,).
-        names: of the entries, as they stand in sentences; "" where the entry is a number.
+        name: writes entry i as it stands in sentences; only some of many are ever asked for.
     """
 
     matrix: sparse.csr_array
     constant: np.ndarray
-    names: Sequence[str]
+    name: Callable[[int], str]
 
 
 class Expression(ABC):
@@ -235,7 +236,6 @@ class _Selection(Expression):
     def resolve(self, place: Cells) -> Resolved:
         regions, sizes = self._regions(place), self._sizes(place)
         n_sizes, paths = place.max_size + 1, place.hierarchy.paths
-        ids = [region_id(paths[r]) for r in regions]
         if self.kind == "total" and place.view is View.COUNTS:
             columns = n_sizes * regions[:, None] + np.arange(n_sizes)
             matrix = _rows(columns, np.ones(columns.shape, np.int64), place)
@@ -248,11 +248,15 @@ class _Selection(Expression):
                 before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
                 signs = np.where(here % n_sizes > 0, 1, 0)
                 matrix = sparse.csr_array(matrix - _rows(before, signs, place))
-        if self.kind == "total":
-            names = [f"total({name})" for name in ids]
-        else:
-            names = [f"{self.kind}({name}, {size})" for name in ids for size in sizes]
-        return Resolved(_without_zeros(matrix), np.zeros(len(names), np.int64), names)
+
+        written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
+
+        def name(i: int) -> str:
+            if self.kind == "total":
+                return f"total({written(int(regions[i]))})"
+            return f"{self.kind}({written(int(regions[i // len(sizes)]))}, {sizes[i % len(sizes)]})"
+
+        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), name)
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
@@ -290,7 +294,8 @@ class _Number(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
-        return Resolved(sparse.csr_array((n, n_cells), dtype=np.int64), self.values, [""] * n)
+        nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
+        return Resolved(nothing, self.values, lambda i: f"{int(self.values[i]):,}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -309,12 +314,16 @@ class _Plus(Expression):
     def resolve(self, place: Cells) -> Resolved:
         left, right = matched(self.left.resolve(place), self.right.resolve(place), self.name)
         matrix = left.matrix + right.matrix if self.sign > 0 else left.matrix - right.matrix
-        added, brackets = self.sign * right.constant, self.sign < 0 and isinstance(self.right, _Plus)
-        names = [
-            f"{a or f'{x:,}'} {_sign(self.sign if b else y)} " + (f"({b})" if brackets else b or f"{abs(y):,}")
-            for a, b, x, y in zip(left.names, right.names, left.constant, added, strict=True)
-        ]
-        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names)
+        added = self.sign * right.constant
+
+        def name(i: int) -> str:
+            if isinstance(self.right, _Number):
+                return f"{left.name(i)} {_sign(added[i])} {abs(int(added[i])):,}"
+            second = right.name(i)
+            brackets = self.sign < 0 and isinstance(self.right, _Plus)
+            return f"{left.name(i)} {_sign(self.sign)} " + (f"({second})" if brackets else second)
+
+        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,10 +339,13 @@ class _Times(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
-        brackets = isinstance(self.inner, _Plus)
-        names = [_times(self.factor, f"({name})" if brackets else name) if name else "" for name in inner.names]
         matrix = _without_zeros(sparse.csr_array(inner.matrix * self.factor))
-        return Resolved(matrix, inner.constant * self.factor, names)
+
+        def name(i: int) -> str:
+            text = inner.name(i)
+            return _times(self.factor, f"({text})" if isinstance(self.inner, _Plus) else text)
+
+        return Resolved(matrix, inner.constant * self.factor, name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -350,7 +362,7 @@ class _Sum(Expression):
         inner = self.inner.resolve(place)
         ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
         matrix = _without_zeros(sparse.csr_array(ones @ inner.matrix))
-        return Resolved(matrix, inner.constant.sum(keepdims=True), [self.name])
+        return Resolved(matrix, inner.constant.sum(keepdims=True), lambda _: self.name)
 
 
 def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
@@ -371,7 +383,7 @@ def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resol
 
 def _repeated(one: Resolved, n: int) -> Resolved:
     ones = sparse.csr_array(np.ones((n, 1), np.int64))
-    return Resolved(sparse.csr_array(ones @ one.matrix), np.repeat(one.constant, n), list(one.names) * n)
+    return Resolved(sparse.csr_array(ones @ one.matrix), np.repeat(one.constant, n), lambda _: one.name(0))
 
 
 def _rows(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:

@@ -65,7 +65,12 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
         >>> contradicting_conditions(stated, place, around)
         'cells(US, 1) would have to be at least 4 and at most 3, by cells(level 1, 1) >= 2; cells(level 0, 1) <= 3'
     """
-    low, high = stated.lower.astype(float), stated.upper.astype(float)
+    decided = is_decided_by_sums(stated, place, around)
+    sizes = np.arange(stated.lower.shape[1])
+    if decided and place.view is View.COUNTS and not around.monotone:  # of sizes without bounds one stands for all
+        bounded = (stated.lower.max(axis=0) > -UNBOUNDED) | (stated.upper.min(axis=0) < UNBOUNDED)
+        sizes = np.concatenate([np.flatnonzero(bounded), np.flatnonzero(~bounded)[:1]])
+    low, high = (np.take(part, sizes, axis=1).astype(float) for part in (stated.lower, stated.upper))
     low[low <= -UNBOUNDED], high[high >= UNBOUNDED] = -np.inf, np.inf
     if around.nonnegative:
         low = np.maximum(low, 0.0)
@@ -75,8 +80,8 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
         low[:n, -1], high[:n, -1] = np.maximum(low[:n, -1], totals), np.minimum(high[:n, -1], totals)
     if _magnitude(stated, low, high, totals) > LARGEST:
         return None
-    search = _Search(stated, place, around, low, high)
-    return search.one_sweep() if is_decided_by_sums(stated, place, around) else search.rounds()
+    search = _Search(stated, place, around, sizes, low, high)
+    return search.one_sweep() if decided else search.rounds()
 
 
 def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np.ndarray) -> float:
@@ -90,11 +95,15 @@ def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np
 
 @dataclass(eq=False)
 class _Search:
-    """The intervals [low, high] of all cells; floats, because they know infinity, and integers in them are exact."""
+    """The intervals [low, high] of all cells; floats, because they know infinity, and integers in them are exact.
+
+    `sizes` are those that columns are of.
+    """
 
     stated: Conditions
     place: Cells
     around: Surroundings
+    sizes: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
@@ -201,12 +210,20 @@ class _Search:
             return None
         r, s = (int(i) for i in np.argwhere(wrong)[0])
         low, high = self.low[r, s], self.high[r, s]
-        cell = f"cells({region_id(self.place.hierarchy.paths[r])}, {s})"
-        return f"{cell} would have to be at least {low:,.6g} and at most {high:,.6g}, by {self._by()}"
+        size = int(self.sizes[s])
+        cell = f"cells({region_id(self.place.hierarchy.paths[r])}, {size})"
+        return f"{cell} would have to be at least {low:,.6g} and at most {high:,.6g}, by {self._by(size)}"
 
-    def _by(self) -> str:
-        named = self.stated.stated or self.stated.names or ("bounds of cells",)
-        more = f"; and {len(named) - 4:,} more conditions" if len(named) > 4 else ""
+    def _by(self, size: int | None = None) -> str:
+        """Name the conditions on cells of one size, which other sizes hardly touch without order, or all of them."""
+        named = list(self.stated.stated or self.stated.names or ("bounds of cells",))
+        if size is not None and not self.around.monotone and self.stated.sources is not None:
+            bounds = np.unique(self.stated.sources[:, :, size])
+            row, cell = self.stated.rows.nonzero()
+            rows = np.unique(row[cell % (self.place.max_size + 1) == size])
+            near = [self.stated.stated[i] for i in bounds if i >= 0] + [self.stated.names[i] for i in rows]
+            named = near or named
+        more = f"; and {len(named) - 4:,} more" if len(named) > 4 else ""
         return "; ".join(named[:4]) + more
 
 
