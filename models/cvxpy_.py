@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.errors import MethodError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result, Status
+from pgsr.models.adapter import Route, Run, SolverModel
+from pgsr.models.gurobi_ import REMEDY, Gurobi
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.cvxpy_ import CvxpyModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
 from pgsr.solving import Stopped
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
@@ -114,6 +118,12 @@ class Cvxpy(SolverModel):
 
     def too_large(self, program: SolverProgram) -> str | None:
         return Gurobi().too_large(program) if self.solver == "GUROBI" else None
+
+    def native_model(self, problem: Problem) -> CvxpyModel:
+        if self.route(problem) is Route.STEPS:
+            raise ProblemError(f"{self.solver} takes linear programs; give Cvxpy('CLARABEL').model(problem) squares")
+        options = {**({} if self.own_tolerances or self.solver != "OSQP" else OSQP_TOLERANCES), **self.options}
+        return CvxpyModel(problem, repr(self), self.solver, options)
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cvxpy = load("cvxpy")
