@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import naive
 import numpy as np
@@ -138,8 +139,8 @@ def test_no_run_is_worth_an_exchange_after_all():
         assert (x.sum(axis=0) == before.sum(axis=0)).all()
         assert is_feasible(x, upper)
         assert cost(before) - cost(x) == pytest.approx(gained[0])
-        for a, b in ((a, b) for a in range(m) for b in range(m) if a != b):
-            for i, j in ((i, j) for i in range(n) for j in range(i + 1, n + 1)):
+        for a, b in permutations(range(m), 2):
+            for i, j in combinations(range(n + 1), 2):
                 moved = x.copy()
                 moved[a, i:j] += 1
                 moved[b, i:j] -= 1

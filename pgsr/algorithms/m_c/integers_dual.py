@@ -50,14 +50,14 @@ class RoundedDual:
         leaves = (self.sums, dual.upper, dual.leaf_weight, price_sums)
         chunks = (dual.chunk_node, dual.chunk_start, dual.chunk_stop, dual.n)
         blocks = (dual.edges, dual.inside, dual.level, dual.change)
-        share(kernels.fit_leaves, *dual._chunks, *leaves, *chunks, softness, *blocks)
+        share(kernels.fit_leaves, *dual.chunk_rows, *leaves, *chunks, softness, *blocks)
         np.subtract(dual.change, self.y_of_chunk, out=dual.change)
         nodes = (dual.rate, dual.parent, dual.held, prices, softness, dual.own)
-        share(kernels.fit_nodes, *dual._nodes, *nodes)
+        share(kernels.fit_nodes, *dual.node_rows, *nodes)
         out, value = np.empty(dual.shape), np.empty(dual.shape[0])
         tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from)
         fitted = (dual.residual, dual.own, *tree, dual.change)
-        share(tree_kernel.gradient, *dual._nodes, *fitted, dual.first_free, prices, out, value)
+        share(tree_kernel.gradient, *dual.node_rows, *fitted, dual.first_free, prices, out, value)
         return out
 
     def leaves(self, prices: np.ndarray, softness: float) -> Leaves:
@@ -119,7 +119,7 @@ class RoundedDual:
 
         dual, gained = self.dual, np.empty(len(self.dual.chunk_node))
         leaves = (dual.y, dual.upper, dual.leaf_weight, dual.chunk_start, dual.chunk_stop, dual.n)
-        share(kernels.exchange, *dual._chunks, *leaves, x, gained)
+        share(kernels.exchange, *dual.chunk_rows, *leaves, x, gained)
 
     def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
         """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`."""

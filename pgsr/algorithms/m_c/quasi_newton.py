@@ -19,10 +19,12 @@ _FIRST_STEP = 0.3
 class QuasiNewton:
     """Ascends along directions from the last steps s and the changes y of the gradient on them, minus (L-BFGS).
 
-    Starts from a metric: the tree of `TreeDiagonal` at the blocks and rates that another, similar dual has now, such as
-    that of squares at its optimum. Its scale does not matter, which steps correct. Step lengths are found from slopes: in the direction d, gradient(p + t d) . d falls with t, and a step ends where it is about 0. So values
-    of the function are not needed, whose differences drown in rounding. Pairs stay for the next ascent, which may be
-    of a similar function.
+    The first guess of a direction is M^-1 gradient, where M is the `TreeDiagonal` of another dual at the blocks and
+    rates that it has now, such as that of squares at its optimum. The scale of M does not matter, it is measured.
+
+    The length of a step is found from slopes: in the direction d, gradient(p + t d) . d falls with t, and a step ends
+    where it is about 0. So values of the function are not needed, whose differences drown in rounding. The pairs (s, y)
+    stay for the next ascent, of a function that differs a little.
 
     Sums are formed in a fixed order, so the ascent does not depend on the number of threads.
 
