@@ -104,8 +104,8 @@ def item_blocks(items: Sequence[Item]) -> list[Block]:
             f"{states[State.OTHER_DATA]:,} work on data that stand in for the papers', {states[State.NO]:,} do not, "
             "each with the reason. The page is made by ",
             Code("python -m pgsr.experiments items --out docs/items.md"),
-            " from what methods, experiments and data sets declare themselves; nothing is entered by hand. That a "
-            "claim is judged does not mean that it holds: the report of experiments says that.",
+            " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
+            "judged does not mean that it holds: the report of experiments says that.",
         ),
         Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
     ]
