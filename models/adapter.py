@@ -13,7 +13,7 @@ from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod, Stopped
+from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
 from pgsr.views import View
 
 BYTES_PER_UNKNOWN = 400
@@ -39,6 +39,8 @@ class SolverModel(GatedMethod):
     a `SolverProgram` and returns a `Run` with an `Answer` (its docstring has the sign of duals); solvers of LP and QP
     cannot pass without duals, which prove them. Exceptions in `run` become FAILED, `Stopped` becomes its own status.
     """
+
+    conditions_taken = Taken.ALL
 
     @abstractmethod
     def __repr__(self) -> str:

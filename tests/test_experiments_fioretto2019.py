@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from smoke_cells import smoke_cells
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.datasets import taxi_like
@@ -13,6 +14,7 @@ from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
+from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, to_frame
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Finding
@@ -53,9 +55,8 @@ EXPERIMENTS = [
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 
 
-def entry(task: Task) -> Entry:
-    """As the runner stores it, but computed in this process."""
-    record = task.compute()
+def entry(task: Task, record: Record) -> Entry:
+    """Make an entry as the runner stores it."""
     reason = str(record.pop("reason", ""))
     return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)
 
@@ -64,7 +65,7 @@ def entry(task: Task) -> Entry:
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment
     assert set(experiment.profiles) == set(Profile)
-    frame = to_frame([entry(task) for task in experiment.tasks(Profile.SMOKE)])
+    frame = to_frame([entry(task, record) for task, record in smoke_cells(experiment)])
     experiment.plot(frame).savefig(tmp_path / "figure.png")
     verdicts = experiment.verdicts(frame)
     assert verdicts

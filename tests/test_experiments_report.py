@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import sweeps
 from rich.console import Console
+from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.drawing import new_figure
@@ -128,16 +129,17 @@ def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=St
     )
 
 
-@pytest.fixture
-def written(tmp_path) -> tuple[str, str, Path]:
-    """Arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
-    store, experiment = Store(tmp_path / "results"), tiny()
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> tuple[str, str, Path]:
+    """A report: arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
+    place = tmp_path_factory.mktemp("written")
+    store, experiment = Store(place / "results"), tiny()
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
     save(store, experiment, 0, "two", 5.0)
     save(store, experiment, 1, "two", state=State.FAILED, reason="ValueError: a <b> | c")
     save(store, experiment, 7, "two", 99_999.0)
-    folder = tmp_path / "report"
+    folder = place / "report"
     folder.mkdir()
     page, document = write_report((experiment, *EXPERIMENTS), SMOKE, store, folder)
     return page.read_text("utf-8"), document.read_text("utf-8"), folder
@@ -319,7 +321,7 @@ def test_the_tests_err_as_often_as_they_say():
 
 
 def test_verdicts_of_all_experiments_obey(smoked):
-    """At smoke profile nothing random is judged, whatever an experiment computes."""
+    """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
     for verdict in (verdict for section in smoked for verdict in section.verdicts):
         assert verdict.judgement.test, verdict
@@ -364,8 +366,7 @@ def smoked(tmp_path_factory) -> list[report_sections.Section]:
     store = Store(tmp_path_factory.mktemp("smoked"))
     wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K7", "K8", "K10", "PG3", "PG4", "X1")]
     for experiment in wanted:
-        for task in experiment.tasks(SMOKE):
-            record = task.compute()
+        for task, record in smoke_cells(experiment):
             entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
             store.save(entry, SMOKE)
     return report_sections.collect(wanted, SMOKE, store, draw=False)

@@ -255,7 +255,7 @@ def test_refusals_are_sentences():
 
 
 def test_linear_programs_alone_are_bounds():
-    """With numbers of entities vertices of unit steps need not be integer, and an answer then says so."""
+    """Vertices of unit steps need not be integer with numbers of entities, and an answer then says so."""
     rng = np.random.default_rng(76)
     statuses = set()
     for _ in range(scale(60, 500)):
