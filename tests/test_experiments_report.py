@@ -339,6 +339,10 @@ def test_claims_of_papers_are_not_declared_ours(smoked):
         else:
             assert set(declared.values()) - {Cause.OURS}, section.experiment.id
         assert not [claim for claim in declared if claim in words and declared[claim] is Cause.OURS]
+    (bottom_up,) = (section for section in smoked if section.experiment.id == "K8")
+    by_noise = {noise: [v for v in bottom_up.verdicts if noise in v.data] for noise in ("independent", "shared seed")}
+    assert {v.declared for v in by_noise["independent"]} == {Cause.CLAIM}, "as the paper states it"
+    assert {v.declared for v in by_noise["shared seed"]} == {Cause.READING}, "as its code did it"
 
 
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):

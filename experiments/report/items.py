@@ -104,8 +104,8 @@ def item_blocks(items: Sequence[Item]) -> list[Block]:
             f"{states[State.OTHER_DATA]:,} work on data that stand in for the papers', {states[State.NO]:,} do not, "
             "each with the reason. The page is made by ",
             Code("python -m pgsr.experiments items --out docs/items.md"),
-            " from what methods, experiments and data sets declare themselves; nothing is entered by hand. That a "
-            "claim is judged does not mean that it holds: the report of experiments says that.",
+            " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
+            "judged does not mean that it holds: the report of experiments says that.",
         ),
         Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
     ]
@@ -166,11 +166,11 @@ def _declared(papers: Sequence[str], name: str, words: str, tests: dict[str, str
 
 
 def _shown(name: str, words: str, tests: dict[str, str]) -> str:
-    """Name the tests that the docstring names, else some that use the object, or its module, or its own example."""
+    """Name the tests that the docstring names, else some that use it, or its package, or its example."""
     named = dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words))
     found = [*named] or [file for file, code in tests.items() if _uses(code, name)][:SHOWN]
-    module = name.rpartition(".")[0]
-    around = [f"{file}, of its module" for file, code in tests.items() if module.count(".") > 1 and module in code]
+    package = ".".join(name.split(".")[:-2])
+    around = [f"{file}, of its package" for file, code in tests.items() if "." in package and package in code]
     return ", ".join(found or around[:1]) or ("its example" if ">>>" in words else "")
 
 
