@@ -8,11 +8,11 @@ import numpy as np
 
 from pgsr.errors import ProblemError
 from pgsr.method import Result, Seconds, Status
-from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.problem import Problem
+from pgsr.programs import formulate
 from pgsr.solving import Deadline, GatedMethod, Stopped
 from pgsr.views import View
 

@@ -11,9 +11,9 @@ from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
-from pgsr.models.formulate import children_sums
 from pgsr.models.optional import load, not_installed
 from pgsr.problem import Problem
+from pgsr.programs.formulate import children_sums
 from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
 

@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.certificates import MULTIPLIERS, Certificate, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
-from pgsr.models.formulate import multipliers
+from pgsr.models.prices import multipliers
 from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.rounding import nearest

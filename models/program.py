@@ -2,67 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 from scipy import sparse
 
+from pgsr.programs import Kind, Program
 
-class Kind(Enum):
-    """The kind of a program, which a solver has to be able to solve."""
-
-    LP = "linear program"
-    QP = "convex quadratic program"
-    MILP = "integer linear program"
-    MIQP = "integer quadratic program"
-
-    @property
-    def integer(self) -> bool:
-        return self in (Kind.MILP, Kind.MIQP)
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """A problem in its cells, around a point, x = origin + z:
-
-        minimise    sum_j weight[j] |z[j]|^norm
-        subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
-
-    `origin` is the noisy vector, so unknowns and right-hand sides are of the size of the noise, not of counts of 1e8;
-    and `scaled` divides by that size. Both together keep solvers with absolute tolerances accurate.
-
-    Attributes:
-        norm: 1 or 2.
-        weight: shape (n,), non-negative integers.
-        matrix, right: equalities, sparse of shape (m, n) and integers of shape (m,).
-        order, order_right: inequalities, sparse of shape (k, n) and integers of shape (k,).
-        lower, upper: shape (n,), integers as floats, or -inf and inf.
-        integer: whether z is integer.
-        origin: shape (n,), integers.
-        reach: (low, high), shape (n,) each, finite: every optimum lies between, whatever the bounds say.
-    """
-
-    norm: int
-    weight: np.ndarray
-    matrix: sparse.csr_array
-    right: np.ndarray
-    order: sparse.csr_array
-    order_right: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    integer: bool
-    origin: np.ndarray
-    reach: tuple[np.ndarray, np.ndarray]
-
-    @property
-    def n(self) -> int:
-        return len(self.weight)
-
-    @property
-    def kind(self) -> Kind:
-        if self.norm == 1:
-            return Kind.MILP if self.integer else Kind.LP
-        return Kind.MIQP if self.integer else Kind.QP
+__all__ = ["Kind", "Program", "SolverProgram", "quadratic", "scaled"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from pgsr.measurement import (
     matrix,
     measured_regions,
 )
+from pgsr.programs.files import read_fields, write_problem
 from pgsr.views import View
 
 LARGEST_WEIGHT = 2**40
@@ -279,6 +281,55 @@ class Problem:
     def relaxed(self) -> "Problem":
         """Make the same problem without integrality (the papers' M^r before its rounding)."""
         return self if not self.integer else replace(self, label=f"{self.label}^r", integer=False)
+
+    def write(self, path: str | Path, names: str = "auto") -> None:
+        """Write the problem as a program that solvers read, or as arrays, by the file's ending.
+
+        Args:
+            path: ends in .mps, .qps, .lp, .mof.json (programs with names) or .npz (the problem itself, which `read`
+                reads, and the arrays of its program).
+            names: "full" names are x[US/GA,3], "short" ones x[1,3] with indices of regions; "auto" is short from
+                200,000 unknowns on. Files write ( ) ~ for [ ] / and %20 and its like for other characters.
+
+        The unknowns are the problem's own x, in order, and the objective has its constant, so an optimum of the file
+        is the problem's; `pgsr.programs.named` says what the program is.
+
+        Raises:
+            ArgumentError: another ending.
+            TooLargeError: the numbers are too large for exact arithmetic.
+            OSError: the folder cannot be written to.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+            >>> with TemporaryDirectory() as folder:
+            ...     problem.write(f"{folder}/small.lp")
+            ...     print(*Path(f"{folder}/small.lp").read_text().splitlines()[3:8], sep="\\n")
+            Minimize
+             distance:
+             + 0 x(US,0)
+             - 6 x(US,1)
+             - 2 x(US~GA,0)
+        """
+        write_problem(self, path, names)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Problem":
+        """Read the problem that `write` wrote into an .npz file, with all its fields.
+
+        Raises:
+            ArgumentError: another ending; `pgsr.programs.read_program` reads the programs of other files.
+            ProblemError: the file is damaged, or holds no problem.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+            >>> with TemporaryDirectory() as folder:
+            ...     problem.write(f"{folder}/small.npz")
+            ...     print(Problem.read(f"{folder}/small.npz"))
+            Problem(problem, totals='root', 4 unknowns)
+        """
+        return cls(**read_fields(path))
 
     @property
     def target(self) -> np.ndarray:

@@ -40,8 +40,8 @@ from pgsr.entities import entity_totals, noisy_entities
 from pgsr.group_totals import nearest_consistent, noisy_numbers
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
 from pgsr.models.availability import capabilities
-from pgsr.models.formulate import formulate
 from pgsr.models.latex import latex
+from pgsr.programs import formulate
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -1,17 +1,16 @@
-"""The translation of a problem into a program, block by block, and of a solver's duals back into prices."""
+"""The translation of a problem into a program, block by block."""
 
 import numpy as np
 from scipy import sparse
 
-from pgsr.certificates import Multipliers
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
-from pgsr.models.program import Program
-from pgsr.problem import Problem
+from pgsr.programs.program import Program
+from pgsr.programs.statement import Statement
 from pgsr.views import View
 
 
-def formulate(problem: Problem) -> Program:
+def formulate(problem: Statement) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
@@ -46,7 +45,7 @@ def formulate(problem: Problem) -> Program:
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
     elif problem.nonnegative:
-        lower[_chains(problem), 0] = -y[_chains(problem), 0]
+        lower[ordered_regions(problem), 0] = -y[ordered_regions(problem), 0]
     return Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, y.shape[1]),
@@ -62,7 +61,7 @@ def formulate(problem: Problem) -> Program:
     )
 
 
-def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     """Build the rows of consistency, one per inner region and cell:
 
     z[r, i] - sum_{c child of r} z[c, i] = -(y[r, i] - sum_c y[c, i])    for every inner r and every i
@@ -75,14 +74,14 @@ def consistency_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array(rows), -(y[: tree.n_inner] - children_sums(tree, y)).ravel()
 
 
-def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """Build the rows of public totals G[r], one per region of `_regions_with_total`:
+def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of public totals G[r], one per region of `regions_with_total`:
 
     counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
     cumulative:  z[r, K] = G[r] - y[r, K]
     """
     y = problem.target
-    regions = _regions_with_total(problem)
+    regions = regions_with_total(problem)
     if not len(regions):
         return _none(y.size)
     totals = problem.stated_totals
@@ -98,22 +97,22 @@ def totals_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array((ones, (rows, cells.ravel())), shape=(len(regions), y.size)), totals[regions] - have
 
 
-def entities_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
-    """Build the rows of numbers of entities E[r], one per region of `_regions_with_entities`:
+def entities_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+    """Build the rows of numbers of entities E[r], one per region of `regions_with_entities`:
 
     sum_s s z[r, s] = E[r] - sum_s s y[r, s]
     """
     y = problem.target
     if problem.entities is None:
         return _none(y.size)
-    regions, sizes = _regions_with_entities(problem), np.arange(y.shape[1])
+    regions, sizes = regions_with_entities(problem), np.arange(y.shape[1])
     rows, cells = np.repeat(np.arange(len(regions)), len(sizes)), sizes + len(sizes) * regions[:, None]
     data = np.tile(sizes.astype(float), len(regions))
     matrix = sparse.csr_array((data, (rows, cells.ravel())), shape=(len(regions), y.size))
     return matrix, problem.entities[regions] - y[regions] @ sizes
 
 
-def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
+def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     """Build the rows of monotone cumulative counts, one per neighbouring pair of cells:
 
     z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
@@ -121,9 +120,9 @@ def order_rows(problem: Problem) -> tuple[sparse.csr_array, np.ndarray]:
     y = problem.target
     if not problem.monotone:
         return _none(y.size)
-    chains = _chains(problem)
-    first = (y.shape[1] * np.arange(*chains.indices(len(y)))[:, None] + np.arange(y.shape[1] - 1)).ravel()
-    return _differences(first, y.size), np.diff(y[chains], axis=1).ravel()
+    stated = ordered_regions(problem)
+    first = (y.shape[1] * np.arange(*stated.indices(len(y)))[:, None] + np.arange(y.shape[1] - 1)).ravel()
+    return _differences(first, y.size), np.diff(y[stated], axis=1).ravel()
 
 
 def incidence(tree: Hierarchy) -> sparse.csr_array:
@@ -141,23 +140,7 @@ def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
 
 
-def multipliers(problem: Problem, duals: np.ndarray) -> Multipliers:
-    """Read prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right)."""
-    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
-    n_rows = tree.n_inner * n_sizes if problem.consistent else 0
-    consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
-    with_total = _regions_with_total(problem)
-    totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
-    if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
-        totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
-    if problem.entities is None:
-        return Multipliers(consistency, totals)
-    entities = np.zeros(len(problem.entities))
-    entities[_regions_with_entities(problem)] = -duals[n_rows + len(with_total) :]
-    return Multipliers(consistency, totals, entities)
-
-
-def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def _reach(problem: Statement) -> tuple[np.ndarray, np.ndarray]:
     """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
 
     A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
@@ -188,7 +171,7 @@ def _reach(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return low.ravel(), np.maximum(low, high).ravel()
 
 
-def _regions_with_total(problem: Problem) -> np.ndarray:
+def regions_with_total(problem: Statement) -> np.ndarray:
     """The regions whose public total has a row; the other totals follow from consistency."""
     tree = problem.hierarchy
     if problem.totals is None:
@@ -198,19 +181,19 @@ def _regions_with_total(problem: Problem) -> np.ndarray:
     return np.arange(*tree.leaves.indices(tree.n_regions)) if problem.consistent else np.arange(tree.n_regions)
 
 
-def _regions_with_entities(problem: Problem) -> np.ndarray:
+def regions_with_entities(problem: Statement) -> np.ndarray:
     """The regions whose number of entities has a row; problems with entities are consistent."""
     tree = problem.hierarchy
     root_alone = problem.entities is None or len(problem.entities) == 1
     return np.arange(1) if root_alone else np.arange(*tree.leaves.indices(tree.n_regions))
 
 
-def _chains(problem: Problem) -> slice:
+def ordered_regions(problem: Statement) -> slice:
     """The regions whose order is stated."""
     return problem.hierarchy.leaves if problem.consistent else slice(0, problem.hierarchy.n_regions)
 
 
-def _ranked(problem: Problem) -> Program:
+def _ranked(problem: Statement) -> Program:
     """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
     y = np.concatenate(problem.values)
     lengths = np.array([len(values) for values in problem.values])

@@ -1,0 +1,368 @@
+"""The files of problems: what solvers read from them, and what we read back."""
+
+import json
+import shutil
+from dataclasses import fields, replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, scale
+
+from pgsr import Hierarchy, Problem, View
+from pgsr.errors import ArgumentError, ProblemError, TooLargeError
+from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
+from pgsr.models import Cvxpy, Gurobi
+from pgsr.programs import named, read_program
+from pgsr.programs.files import ENDINGS, FileError
+from pgsr.programs.names import Names, decoded, encoded
+
+TEXTS = (".mps", ".lp", ".mof.json")
+NAMES = list(PROBLEMS)
+
+
+def problem_of(name, instance=0):
+    return random_problem(name, np.random.default_rng([7, instance, *name.encode()]))
+
+
+def value_of(program, x):
+    """The objective of a program at a point."""
+    return program.quadratic @ x**2 + program.linear @ x + program.constant
+
+
+def point_of(program, problem, rng):
+    """Any point of the cells, and ups and downs that fit it where there are some."""
+    x = rng.integers(-3, 9, problem.n_unknowns).astype(float)
+    if program.n == len(x):
+        return x
+    y = _flat(problem)
+    measured = np.flatnonzero(_weights(problem))
+    up = np.maximum(x - y, 0)[measured]
+    return np.concatenate([x, up, up - (x - y)[measured]])
+
+
+def _flat(problem):
+    return np.concatenate(problem.values) if isinstance(problem.values, tuple) else problem.values.ravel()
+
+
+def _weights(problem):
+    lengths = [len(values) for values in problem.values]
+    return np.repeat(problem.w, lengths)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_named_program_is_the_problem(name):
+    """Its objective at any point is the distance, its constant included, in exact integers."""
+    rng = np.random.default_rng(0)
+    for instance in range(scale(4, 40)):
+        problem = problem_of(name, instance)
+        program = named(problem)
+        x = point_of(program, problem, rng)
+        cells = x[: problem.n_unknowns]
+        assert value_of(program, x) == _weights(problem) @ np.abs(cells - _flat(problem)) ** problem.norm
+        assert program.integer[: problem.n_unknowns].all() == problem.integer or not problem.n_unknowns
+        assert len(program.variables) == program.n
+        assert len(program.rows) == program.m == program.matrix.shape[0]
+        assert len(set(program.rows.words())) == program.m
+        assert len(set(program.variables.words())) == program.n
+
+
+def test_rows_are_what_their_names_say():
+    """Every row by its name, coefficient by coefficient, written out from the problem's definition."""
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "n/a", "c d")])
+    y = np.arange(tree.n_regions * 3).reshape(-1, 3)
+    totals = tree.sum_up(np.array([[3], [4], [5]])).ravel()
+    problem = Problem.of(y, tree, groups=totals, entities=np.array([9]))
+    program = named(problem)
+    rows = dict(zip(program.rows.texts(), program.matrix.toarray().tolist(), strict=True))
+    right = dict(zip(program.rows.texts(), program.row_upper, strict=True))
+    names = program.variables.texts()
+    assert names[:4] == ["x[US,0]", "x[US,1]", "x[US,2]", "x[US/GA,0]"]
+    assert "x[US/n%2Fa/c d,2]" in names
+
+    def row(**cells):
+        return [cells.get(name, 0) for name in names]
+
+    assert rows["consistency[US/GA,2]"] == row(**{"x[US/GA,2]": 1, "x[US/GA/a,2]": -1, "x[US/GA/b,2]": -1})
+    assert rows["total[US/n%2Fa/c d]"] == row(**{f"x[US/n%2Fa/c d,{i}]": 1 for i in range(3)})
+    assert rows["entities[US]"] == row(**{f"x[US,{i}]": i for i in range(3)})
+    assert (right["consistency[US/GA,2]"], right["total[US/n%2Fa/c d]"], right["entities[US]"]) == (0, 5, 9)
+    assert len(rows) == 3 * 3 + 3 + 1
+    chain = named(Problem.of(y, tree, View.CUMULATIVE, groups=12))
+    rows = dict(zip(chain.rows.texts(), chain.matrix.toarray().tolist(), strict=True))
+    assert rows["order[US/GA/b,1]"] == row(**{"x[US/GA/b,1]": 1, "x[US/GA/b,2]": -1})
+    assert rows["total[US]"] == row(**{"x[US,2]": 1})
+
+
+@pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):
+    for instance in range(scale(2, 20)):
+        problem = problem_of(name, instance)
+        program, path = named(problem), tmp_path / f"p{ending}"
+        problem.write(path)
+        again = read_program(path)
+        for part in ("quadratic", "linear", "row_lower", "row_upper", "lower", "upper", "integer"):
+            np.testing.assert_array_equal(getattr(again, part), getattr(program, part), err_msg=part)
+        assert again.constant == program.constant
+        assert (again.matrix != program.matrix).nnz == 0
+        assert again.variables.words() == program.variables.words()
+        assert again.rows.words() == program.rows.words()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
+    for instance in range(scale(2, 20)):
+        problem = problem_of(name, instance)
+        problem.write(tmp_path / "p.npz")
+        again = Problem.read(tmp_path / "p.npz")
+        assert again.hierarchy.paths == problem.hierarchy.paths
+        for part in ("parent", "first_child", "level_start", "order", "padded"):
+            np.testing.assert_array_equal(getattr(again.hierarchy, part), getattr(problem.hierarchy, part))
+        for field in fields(problem):
+            have, want = getattr(again, field.name), getattr(problem, field.name)
+            if field.name == "values" and isinstance(want, tuple):
+                assert all(np.array_equal(a, b) for a, b in zip(have, want, strict=True))
+            elif isinstance(want, np.ndarray):
+                np.testing.assert_array_equal(have, want)
+                assert have.dtype == want.dtype
+            elif field.name != "hierarchy":
+                assert have == want, field.name
+                assert type(have) is type(want), field.name
+
+
+def test_padded_trees_and_epsilons_come_back(tmp_path):
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "DC")], pad_ragged=True)
+    problem = Problem.m_h(naive.measurement_of(tree, np.arange(3 * tree.n_regions).reshape(-1, 3), 9))
+    problem.write(tmp_path / "p.npz")
+    again = Problem.read(tmp_path / "p.npz")
+    assert again.epsilon == problem.epsilon
+    assert (again.hierarchy.padded == tree.padded).all()
+    assert again.hierarchy.real_paths == tree.real_paths
+
+
+def test_the_same_problem_makes_the_same_bytes(tmp_path):
+    for ending in ENDINGS:
+        problem_of("M_H").write(tmp_path / f"a{ending}")
+        problem_of("M_H").write(tmp_path / f"b{ending}")
+        assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+
+def optimum(problem):
+    """The optimum by the fast matrix path."""
+    result = Gurobi().solve(problem) if problem.integer else Cvxpy("CLARABEL").solve(problem)
+    assert result.certificate is not None, result.reason
+    return float(result.certificate.objective)
+
+
+def by_highs(path):
+    highspy = pytest.importorskip("highspy")
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
+    solver.run()
+    assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return solver.getInfo().objective_function_value, list(solver.getLp().col_names_)
+
+
+def by_gurobi(path):
+    gp = pytest.importorskip("gurobipy")
+    with gp.Env(params={"OutputFlag": 0}) as environment, gp.read(str(path), environment) as model:
+        model.Params.MIPGap = 0
+        model.optimize()
+        assert model.Status == gp.GRB.OPTIMAL
+        return model.ObjVal, [variable.VarName for variable in model.getVars()]
+
+
+def by_scip(path):
+    scip = pytest.importorskip("pyscipopt")
+    model = scip.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.setParam("limits/gap", 1e-7)
+    model.setParam("limits/time", 20)
+    model.optimize()
+    assert model.getStatus() in ("optimal", "gaplimit")
+    return model.getObjVal(), None
+
+
+def by_our_reader(path):
+    """Clarabel on the program that we read."""
+    cvxpy = pytest.importorskip("cvxpy")
+    program = read_program(path)
+    assert not program.integer.any()
+    x = cvxpy.Variable(program.n)
+    distance = program.quadratic @ cvxpy.square(x) + program.linear @ x
+    left = program.matrix @ x
+    equal, above = program.row_lower == program.row_upper, program.row_lower < program.row_upper
+    limits = [left[equal] == program.row_upper[equal], left[above] <= program.row_upper[above]]
+    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
+    limits += [x[low] >= program.lower[low], x[high] <= program.upper[high]]
+    limits = [limit for limit in limits if limit.size]
+    task = cvxpy.Problem(cvxpy.Minimize(distance), limits)
+    task.solve("CLARABEL")
+    assert task.status == "optimal"
+    return task.value + program.constant, program.variables.words()
+
+
+READERS = {
+    "HiGHS": (by_highs, (".mps", ".lp"), lambda p: not (p.integer and p.norm == 2)),
+    "Gurobi": (by_gurobi, (".mps", ".qps", ".lp"), lambda p: p.n_unknowns <= 200),
+    "SCIP": (by_scip, (".mps", ".lp"), lambda p: p.n_unknowns <= 60 and (p.integer or p.norm == 1)),
+    "our reader": (by_our_reader, (".mps", ".lp", ".mof.json", ".npz"), lambda p: not p.integer),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", READERS)
+def test_solvers_find_the_same_optimum_in_a_file(reader, tmp_path):
+    solve, endings, can = READERS[reader]
+    solved = 0
+    for name in NAMES:
+        for given in (problem_of(name), problem_of(name).relaxed()):
+            if given.view is View.RANKED and not given.integer:
+                continue
+            if not can(given) or not given.n_unknowns:
+                continue
+            best = optimum(given)
+            for ending in endings:
+                path = tmp_path / f"p{ending}"
+                given.write(path)
+                value, names = solve(path)
+                assert value == pytest.approx(best, rel=1e-5, abs=1e-4), (name, given, ending)
+                expected = named(given).variables.words()
+                assert names is None or names[: given.n_unknowns] == expected[: given.n_unknowns]
+                solved += 1
+    assert solved >= 10
+
+
+def test_names_go_back_and_forth():
+    rng = np.random.default_rng(0)
+    alphabet = list("aZ09_.,;[]()~/% -+*^<>=:\"'\\é漢") + ["%20"]
+    for _ in range(scale(300, 3000)):
+        name = "".join(rng.choice(alphabet, int(rng.integers(1, 12))))
+        assert decoded(encoded(name)) == name
+        assert set(encoded(name)) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,()~%")
+        assert encoded(name)[0] not in "0123456789.,"
+    names = Names.cells("x", ["US", "US/GA"], np.array([0, 1, 1]), np.array([0, 0, 7]))
+    assert names.texts() == ["x[US,0]", "x[US/GA,0]", "x[US/GA,7]"]
+    assert [a + b for a, b in zip(*names.parts(np.array([2, 0])), strict=True)] == [b"x(US~GA,7)", b"x(US,0)"]
+
+
+@pytest.mark.parametrize("reader", ["HiGHS", "Gurobi", "SCIP"])
+def test_strange_names_are_read_by_solvers(reader, tmp_path):
+    """Blanks, brackets, signs, quotes and letters of other alphabets in names of regions."""
+    tree = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])
+    problem = Problem.of([[2, 5], [1, 2], [0, 3], [4, -2]], tree, groups=9, integer=False)
+    solve, endings, _ = READERS[reader]
+    for ending in endings:
+        path = tmp_path / f"p{ending}"
+        problem.write(path)
+        value, names = solve(path)
+        assert value == pytest.approx(optimum(problem), abs=1e-5)
+        assert (
+            names is None or [decoded(name) for name in names[: problem.n_unknowns]] == named(problem).variables.texts()
+        )
+
+
+def test_names_are_short_where_there_are_many_or_long_ones():
+    tree = Hierarchy.from_paths([("US", "a" * 300), ("US", "b")])
+    problem = Problem.of([[2, 5], [1, 2], [0, 3]], tree, groups=7)
+    program = named(problem)
+    assert program.variables.texts()[:3] == ["x[0,0]", "x[0,1]", "x[1,0]"]
+    assert any("region 1 is US/aaa" in note for note in program.notes)
+    assert named(problem, "full").variables.texts()[2] == f"x[US/{'a' * 300},0]"
+    small = problem_of("M_H")
+    assert named(small, "short").variables.texts()[0] == "x[0,0]"
+    with pytest.raises(ProblemError, match="full"):
+        named(small, "long")
+
+
+def test_large_numbers_stay_exact(tmp_path):
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    big = 2**44 + 1
+    problem = Problem.of([[big, 3], [-big, 2]], tree, groups=big)
+    assert named(problem).constant == 2 * big**2 + 9 + 4
+    for ending in ENDINGS:
+        problem.write(tmp_path / f"p{ending}")
+        again = read_program(tmp_path / f"p{ending}")
+        assert again.constant == 2 * big**2 + 13
+        assert again.linear[0] == -2 * big
+        assert again.row_upper[-1] == big
+    with pytest.raises(TooLargeError, match="scale"):
+        Problem.of([[2**52, 3], [1, 2]], tree, groups=5).write(tmp_path / "p.mps")
+
+
+def test_what_is_no_such_file_is_a_sentence(tmp_path):
+    problem = problem_of("M_H")
+    with pytest.raises(ArgumentError, match="rename it"):
+        problem.write(tmp_path / "p.txt")
+    assert not list(tmp_path.iterdir())
+    for ending in ENDINGS:
+        path = tmp_path / f"p{ending}"
+        problem.write(path)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(FileError):
+            read_program(path)
+        path.write_bytes(b"hello\n")
+        with pytest.raises(FileError):
+            read_program(path)
+        with pytest.raises(ArgumentError if ending != ".npz" else FileError):
+            Problem.read(path)
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(FileError, match="no problem"):
+        Problem.read(tmp_path / "other.npz")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    problem, path = problem_of("M_H"), tmp_path / "p.mps"
+    problem.write(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("pgsr.programs.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        replace(problem, label="another").write(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["p.mps"]
+
+
+def test_mof_files_are_of_the_format(tmp_path):
+    """Structure and the factor 1/2, as the format's schema describes them."""
+    problem = problem_of("M_H")
+    problem.write(tmp_path / "p.mof.json")
+    file = json.loads((tmp_path / "p.mof.json").read_text())
+    assert file["version"] == {"major": 1, "minor": 2}
+    objective = file["objective"]["function"]
+    assert objective["type"] == "ScalarQuadraticFunction"
+    weights = {term["variable_1"]: term["coefficient"] for term in objective["quadratic_terms"]}
+    program = named(problem)
+    expected = zip(program.variables.words(), (2 * program.quadratic).tolist(), strict=True)
+    assert weights == {name: weight for name, weight in expected if weight}
+    kinds = {constraint["set"]["type"] for constraint in file["constraints"]}
+    assert kinds == {"EqualTo", "GreaterThan", "Integer"}
+
+
+def test_pieces_join_without_a_seam(tmp_path, monkeypatch):
+    """Files are written in pieces; with pieces of a few lines they are the same."""
+    problems = [problem_of(name) for name in ("M_H", "M_c L1", "M_c")]
+    for problem in problems:
+        for ending in TEXTS:
+            problem.write(tmp_path / f"a{ending}")
+    for size in (1, 3, 7):
+        monkeypatch.setattr("pgsr.programs.files.text.AT_ONCE", size)
+        for problem in problems[-1:]:
+            for ending in TEXTS:
+                problem.write(tmp_path / f"b{ending}")
+                assert (tmp_path / f"b{ending}").read_bytes() == (tmp_path / f"a{ending}").read_bytes()
+
+
+def test_random_trees_and_sizes(tmp_path):
+    rng = np.random.default_rng(3)
+    for _ in range(scale(10, 100)):
+        tree = random_tree(rng)
+        y = rng.integers(-9, 40, (tree.n_regions, int(rng.integers(1, 9))))
+        problem = Problem.of(y, tree, View(rng.choice([View.COUNTS.value, View.CUMULATIVE.value])), groups=30)
+        for ending in ENDINGS:
+            problem.write(tmp_path / f"p{ending}")
+            assert (read_program(tmp_path / f"p{ending}").matrix != named(problem).matrix).nnz == 0
+    shutil.rmtree(tmp_path)
