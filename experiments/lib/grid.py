@@ -4,7 +4,6 @@ import numpy as np
 
 from pgsr import Problem, View
 from pgsr.measurement import Totals
-from pgsr.models.formulate import children_sums
 
 
 def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
@@ -49,7 +48,7 @@ def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     full = np.zeros(x.shape, np.int64)
     full[rows] = grid
     for level in range(tree.n_levels - 2, -1, -1):
-        full[tree.level(level)] = children_sums(tree, full)[tree.level(level)]
+        full[tree.level(level)] = tree.sum_children(full, level)
     return full
 
 

@@ -108,9 +108,8 @@ def _declared() -> Iterator[Instance]:
         yield Instance("mc-l1", "census", size, integer=False)
         yield Instance("mh-entities", "census", size, integer=False)
         yield from (Instance("mh", "taxi", size, integer) for integer in both)
-        yield from (Instance("hg-l2", "taxi-groups", size) for _ in range(1))
+        yield Instance("hg-l2", "taxi-groups", size)
     yield Instance("mean", "census", 4, integer=False)
-    yield Instance("mh-entities", "census", 3)
     yield from (Instance("mc-l1", "census", 3), Instance("mc-l1", "flights", 3), Instance("hg-l1", "taxi-groups", 4))
     for family in ("mc", "hc-l2"):
         yield from (Instance(family, "taxi", 4, integer) for integer in both)
