@@ -1,4 +1,4 @@
-"""The data behind the instances: tables of groups, sized to a number of unknowns, and values that are hard on purpose."""
+"""The data behind the instances: tables of groups, sized to a number of unknowns, and values hard on purpose."""
 
 import numpy as np
 

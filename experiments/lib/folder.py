@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from pgsr import __version__
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import Instance
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.problem import Problem
 from pgsr.programs.named import named
-from pgsr import __version__
 
 FILES = ("problem.npz", "certificate.npz", "optimum.json", "verify.py")
 

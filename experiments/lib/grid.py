@@ -9,8 +9,8 @@ from pgsr.measurement import Totals
 def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     """Round the leaves, or all regions that stand alone, to multiples of 1 / unit, and repair what has to add up.
 
-    The nearest multiples keep order and signs. What a total, or a number of entities, then misses is given to the largest
-    cells: a few units, millionths of a group. Regions above are sums, so consistency holds exactly.
+    The nearest multiples keep order and signs. What a total, or a number of entities, then misses is given to the
+    largest cells: a few units, millionths of a group. Regions above are sums, so consistency holds exactly.
 
     Args:
         problem: in reals.

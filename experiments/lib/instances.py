@@ -1,10 +1,8 @@
-"""The instances of PGSR-LIB, declared: which problem on which data, at which size and privacy budget, with which seed."""
+"""The instances of PGSR-LIB, declared: which problem on which data, at which size and budget, with which seed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
 
 from pgsr import CountOfCounts, Geometric, Problem, Seeded, View
 from pgsr.entities import entity_totals
@@ -116,7 +114,7 @@ def _declared() -> Iterator[Instance]:
     for family in ("mh", "mc", "naive"):  # two levels: a network, so integers have a proof
         yield from (Instance(family, "flights", 3, integer) for integer in both)
     yield from (Instance("mh", "taxi-like", 5), Instance("mc", "taxi-like", 5, integer=False))
-    for epsilon in ("1/10", "1/1000"):
+    for epsilon in ("0.1", "0.001"):
         for family in ("mh", "mh-regions", "mc"):
             yield from (Instance(family, "census", 4, integer, epsilon) for integer in both)
     yield from (Instance("mh", "census", 4, integer, "10") for integer in both)

@@ -1,6 +1,5 @@
 """The best known answer of an instance and prices that prove it, by whatever method of pgsr is best for its problem."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from pgsr.algorithms import (
 )
 from pgsr.errors import PgsrError
 from pgsr.experiments.lib.grid import on_grid
-from pgsr.experiments.lib.prices import UNIT, UNIT_OF_MAGNITUDES, Prices, closing_prices, ranked_prices
+from pgsr.experiments.lib.prices import UNIT, UNIT_OF_MAGNITUDES, closing_prices, ranked_prices
 from pgsr.measurement import Totals
 from pgsr.method import Method
 from pgsr.models import CumulativeFlow, Flow, Scipy
@@ -81,7 +80,7 @@ def optimum_of(problem: Problem, program: NamedProgram) -> Optimum:
 
 
 def _answered(problem: Problem) -> tuple[Method, Any, Result]:
-    """Try the methods for a problem in turn, and give the first that answers, with the multipliers of its relaxation."""
+    """Try the methods for a problem in turn; the first that answers, with the multipliers of its relaxation."""
     failed = []
     for method in _methods(problem):
         result = method.solve(problem, SOLVER_LIMIT if isinstance(method, SolverModel) else None)
@@ -199,8 +198,8 @@ def _magnitudes(problem: Problem, cells: np.ndarray, unit: int) -> np.ndarray:
 def _whole_prices(problem: Problem, program: NamedProgram, prices: np.ndarray, unit: int) -> np.ndarray:
     """The prices as integers over the unit, and those of distances, which leave no pull on the cells.
 
-    A cell that may move freely in both directions may not be pulled by more than its weight. Where rounding, or a solver's
-    tolerance, exceeds that, all prices are made as much smaller as it takes.
+    A cell that may move freely in both directions may not be pulled by more than its weight. Where rounding, or a
+    solver's tolerance, exceeds that, all prices are made as much smaller as it takes.
     """
     n_rows = len(prices)
     if problem.norm == 2:
@@ -254,5 +253,3 @@ def _repaired(problem: Problem, whole: np.ndarray) -> np.ndarray:
             price[0, :-1] = 0
             whole[root] = -price[0, -1] if problem.totals is Totals.ROOT else whole[root]
     return whole
-
-

@@ -1,12 +1,14 @@
 """The prices of a problem's rows that prove its optimum, or a bound: integers over a common unit.
 
 A price lambda per row, in the order of the rows of a file: consistency, totals, entities, order, distance. What `verify`
-makes of them stands there; any prices prove something. Here they are chosen so that the bound is the objective, or nearly so:
+makes of them stands there; any prices prove something. Here they are chosen so that the bound is the objective, or
+nearly so:
 
-- the pull of a cell, the sum of its rows' prices times its coefficients, has to lie between the slopes of the objective on
-  both sides of the optimum, `_Slopes`; below the lower one is allowed at a lower bound, above the upper one at an upper one;
-- where regions are alone or tied in a tree without order, the prices that do so are intervals, which one pass up the tree
-  narrows and one pass down chooses from; along a chain of ordered cells likewise, from its first cell to its last;
+- the pull of a cell, the sum of its rows' prices times its coefficients, has to lie between the slopes of the objective
+  on both sides of the optimum, `_Slopes`; below the lower one is allowed at a lower bound, above the upper one at an
+  upper one;
+- where regions are alone or tied in a tree without order, the prices that do so are intervals, which one pass up the
+  tree narrows and one pass down chooses from; along a chain of ordered cells likewise, from its first cell to its last;
 - everything else starts from the prices of an algorithm's dual, and the leaves' chains follow.
 
 For integers, slopes are those of one step up and one step down. The matrices of chains, trees and networks are totally
@@ -22,7 +24,6 @@ from pgsr import Problem, View
 from pgsr.certificates import Multipliers
 from pgsr.certificates.lagrangian import entity_prices_of, prices_of
 from pgsr.certificates.potentials import Potentials
-from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 
 UNIT = 2**20
@@ -30,6 +31,10 @@ UNIT = 2**20
 
 UNIT_OF_MAGNITUDES = 2**30
 """The same where distances are magnitudes: a bound loses the first order of the rounding there."""
+
+
+NEAR = 1e-3
+"""A real cell this close to 0 says nothing about prices from below: methods leave cells there that belong at 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,9 @@ def ranked_prices(problem: Problem, x: Sequence[np.ndarray]) -> Prices:
     out = []
     for w, y, own in zip(problem.w.tolist(), problem.values, x, strict=True):
         if len(own) > 1:
-            slopes = _Slopes.at(own[None], y[None], np.array([[w]]), problem, own[None] == 0, own[None] == problem.max_size)
+            slopes = _Slopes.at(
+                own[None], y[None], np.array([[w]]), problem, own[None] == 0, own[None] == problem.max_size
+            )
             out.append(-_chain_prices(slopes, np.zeros((1, len(own))), np.diff(own[None]) > 0, None)[0])
     return Prices(order=np.concatenate([np.zeros(0), *out]))
 
@@ -93,10 +100,11 @@ class _Slopes:
     @classmethod
     def of(cls, problem: Problem, x: np.ndarray) -> "_Slopes":
         at_zero = np.zeros(x.shape, bool)
+        near = 0.0 if problem.integer else NEAR
         if problem.nonnegative and problem.monotone:
-            at_zero[:, 0] = x[:, 0] <= 0
+            at_zero[:, 0] = x[:, 0] <= near
         elif problem.nonnegative:
-            at_zero = x <= 0
+            at_zero = x <= near
         return cls.at(x, problem.target, problem.w[:, None], problem, at_zero, np.zeros(x.shape, bool))
 
     @classmethod
