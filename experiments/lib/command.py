@@ -77,10 +77,9 @@ def build(
             console.print(f"{instance.name:42} [red]not built[/red]: {reason}", highlight=False)
             continue
         proved = "proved" if made.gap == 0 else f"gap {made.gap:.0e}"
-        console.print(
-            f"{instance.name:42} {made.facts['kind']:5}{made.unknowns:>11,}  {proved:10} {made.facts['seconds']:8.1f} s",
-            highlight=False,
-        )
+        facts = made.facts
+        line = f"{instance.name:42} {facts['kind']:5}{made.unknowns:>11,}  {proved:10} {facts['seconds']:8.1f} s"
+        console.print(line, highlight=False)
     if left:
         raise SystemExit(1)
 

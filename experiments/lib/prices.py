@@ -1,8 +1,8 @@
 """The prices of a problem's rows that prove its optimum, or a bound: integers over a common unit.
 
-A price lambda per row, in the order of the rows of a file: consistency, totals, entities, order, distance. What `verify`
-makes of them stands there; any prices prove something. Here they are chosen so that the bound is the objective, or
-nearly so:
+A price lambda per row, in the order of the rows of a file: consistency, totals, entities, order, distance. What
+`verify` makes of them stands there; any prices prove something. Here they are chosen so that the bound is the
+objective, or nearly so:
 
 - the pull of a cell, the sum of its rows' prices times its coefficients, has to lie between the slopes of the objective
   on both sides of the optimum, `_Slopes`; below the lower one is allowed at a lower bound, above the upper one at an
@@ -124,8 +124,8 @@ class _Slopes:
 def _tree_prices(problem: Problem, slopes: _Slopes) -> Prices:
     """Prices of a tree, size by size: a region's price minus its parent's lies between its slopes.
 
-    Up the tree: the interval in which a parent's price may lie is what all its children allow. Down the tree: each price
-    is chosen from its interval, within its own cell's slopes of its parent's price.
+    Up the tree: the interval in which a parent's price may lie is what all its children allow. Down the tree: each
+    price is chosen from its interval, within its own cell's slopes of its parent's price.
     """
     tree, n_sizes = problem.hierarchy, slopes.below.shape[1]
     low, high = np.full((tree.n_regions, n_sizes), -np.inf), np.full((tree.n_regions, n_sizes), np.inf)
@@ -158,13 +158,19 @@ def _between(low: np.ndarray, high: np.ndarray, *more: np.ndarray) -> np.ndarray
 
 
 def _potential_prices(problem: Problem, x: np.ndarray) -> Prices:
-    """Prices from the node potentials that prove M_H with every region's total; see `pgsr.certificates.potentials`."""
+    """Prices from the node potentials that prove M_H with every region's total; see `pgsr.certificates.potentials`.
+
+    A leaf's total gets the highest price at which none of its cells wants more; potentials of leaves without groups are
+    not numbers.
+    """
     potentials = Potentials.start(problem, x, None)
     settled, _ = potentials.settle(problem, x)
     if not settled:
         raise ValueError("the answer is not optimal: a cycle of exchanges pays")
-    top = int(potentials.top[0])
-    return Prices((top - potentials.inner).astype(float), (top - potentials.leaf).astype(float))
+    price = (int(potentials.top[0]) - potentials.inner).astype(float)
+    leaves = slice(problem.hierarchy.leaves.start, problem.hierarchy.n_regions)
+    above = _Slopes.of(problem, x).above[leaves] + price[problem.hierarchy.parent[leaves]]
+    return Prices(price, above.min(axis=1))
 
 
 def _given_prices(problem: Problem, multipliers: Multipliers | None) -> Prices:
@@ -257,7 +263,7 @@ def _chains_alone(problem: Problem, x: np.ndarray) -> Prices:
 
 
 def _chain_prices(slopes: _Slopes, push: np.ndarray, grows: np.ndarray, public: np.ndarray | None) -> np.ndarray:
-    """Choose mu[i] >= 0 of x[i] <= x[i + 1], so that the pull of cell i, mu[i - 1] - mu[i] + push[i], lies in its slopes.
+    """Choose mu[i] >= 0 of x[i] <= x[i + 1]: the pull of cell i, mu[i - 1] - mu[i] + push[i], lies in its slopes.
 
     mu is 0 where x grows, before the first cell, and after the last one unless that is followed by a public one; the
     shape is (chains, conditions). A pass forwards narrows the interval of every mu, one backwards chooses.
