@@ -22,6 +22,13 @@ from pgsr.experiments.lib.folder import build, is_built, problem_of, read
 from pgsr.experiments.lib.grid import on_grid
 from pgsr.experiments.lib.instances import FAMILIES, INSTANCES, Instance, find
 from pgsr.experiments.lib.optimum import optimum_of
+from pgsr.experiments.lib.other_benchmarks import (
+    benchopt_dataset,
+    benchopt_objective,
+    qpbenchmark_test_set,
+    quadratic_program,
+    real_instances,
+)
 from pgsr.experiments.lib.run import chosen, run, takes
 from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
@@ -332,3 +339,65 @@ def test_views_of_families_are_those_of_their_problems():
     for name, (view, state) in FAMILIES.items():
         assert state(Geometric(view, 1).measure(truth, Seeded(name))).view is view
         assert isinstance(view, View)
+
+
+def test_qpbenchmark_iterates_the_instances_in_reals(built):
+    """A solver of qpsolvers solves one: the objective with its constant is the proved optimum."""
+    pytest.importorskip("qpbenchmark")
+    qpsolvers = pytest.importorskip("qpsolvers")
+    problems = list(qpbenchmark_test_set(built)())
+    assert [problem.name for problem in problems] == [REAL]
+    z = qpsolvers.solve_problem(problems[0], "clarabel", tol_gap_rel=1e-10).x
+    value = 0.5 * z @ (problems[0].P @ z) + problems[0].q @ z
+    assert value == pytest.approx(float(read(built / REAL).objective), rel=1e-7)
+
+
+def differences(folder) -> np.ndarray:
+    """The stored solution minus the noisy values."""
+    with np.load(folder / "certificate.npz") as proof, np.load(folder / "problem.npz") as file:
+        solution, unit, y = proof["solution"], int(proof["solution_unit"]), file["problem_values"].ravel()
+    padded = np.zeros(len(solution), np.int64)
+    padded[: len(y)] = y
+    return (solution - padded * unit) / unit
+
+
+def test_benchopt_takes_data_and_objective(built):
+    pytest.importorskip("benchopt")
+    dataset = benchopt_dataset(built).get_instance(instance=REAL)
+    data = dataset.get_data()
+    objective = benchopt_objective().get_instance()
+    objective.set_data(**data)
+    z = differences(built / REAL)
+    found = objective.evaluate_result(z)
+    assert found["primal"] <= 1e-6
+    assert found["value"] <= 1e-9
+    assert objective.evaluate_result(z + 1)["primal"] >= 1
+
+
+def test_other_benchmarks_that_are_missing_are_named(built, monkeypatch):
+    for package, make in (("qpbenchmark", qpbenchmark_test_set), ("benchopt", benchopt_dataset)):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(PgsrError, match=f"pip install {package}"):
+            make(built)
+
+
+def test_programs_for_other_benchmarks_are_those_of_the_files(built):
+    """The stored solution satisfies them, and no row is lost."""
+    for name in (INTEGER, REAL, "hc-l1-census-1e3-eps1"):
+        p, program = quadratic_program(built / name), verify.Program(built / name / "problem.npz")
+        z, near = differences(built / name), 1e-6
+        assert (p["lb"] <= z + near).all()
+        assert (z <= p["ub"] + near).all()
+        n_rows = 0
+        if p["A"] is not None:
+            assert np.abs(p["A"] @ z - p["b"]).max() <= near
+            n_rows += len(p["b"])
+        if p["G"] is not None:
+            assert (p["G"] @ z - p["h"]).max() <= near
+            n_rows += len(p["h"])
+        assert n_rows == program.m
+
+
+def test_nothing_in_reals_is_a_sentence(tmp_path):
+    with pytest.raises(PgsrError, match="lib build"):
+        real_instances(tmp_path)

@@ -61,8 +61,8 @@ METHODS: tuple[Method, ...] = (
     Xpress(),
 )
 """SCS and QOCO get tolerances that reach six digits, because their own do not always; PDLP comes through MathOpt for
-the same reason. COPT is not among them: after a dozen other solvers in one process it stops with an illegal instruction,
-so `tests/test_models_more_solvers.py` gives it a process of its own, as `pgsr.compare` does."""
+the same reason. COPT is not among them: after a dozen other solvers in one process it stops with an illegal
+instruction, so `tests/test_models_more_solvers.py` gives it a process of its own, as `pgsr.compare` does."""
 
 COUNTS, STEPS, SIZES = View.COUNTS, View.CUMULATIVE, View.RANKED
 
