@@ -240,6 +240,7 @@ def test_names_are_distinct_and_make_folders():
 def test_hard_values_are_what_they_are_called():
     ties = Instance("mh", "ties", 3, epsilon="").problem()
     assert set(np.unique(ties.target)) == {0, 1}
+    assert not Instance("hc-l2", "ties", 4, epsilon="").problem().consistent
     deep = Instance("mh", "deep", 5, epsilon="").problem()
     assert deep.hierarchy.n_levels >= 12
 

@@ -40,8 +40,8 @@ def truth_of(data: str, size: int, view: View) -> CountOfCounts:
     raise ArgumentError(f"data {data!r} are unknown; use census, taxi, taxi-groups, taxi-like or flights")
 
 
-def values_of(data: str, view: View, size: int, seed: int) -> Problem:
-    """Make a problem of values that nobody measured.
+def values_of(data: str, family: str, size: int, seed: int) -> Problem:
+    """Make a problem of values that nobody measured; `family` is mh, mc or hc-l2.
 
     ties: values are 0 or 1 in 6 regions on 2 levels, so that a great many optima tie, in every sum and every size; the
     total is far from what values add up to, so that all cells move.
@@ -59,10 +59,14 @@ def values_of(data: str, view: View, size: int, seed: int) -> Problem:
         total = 50 * values.shape[1]
     else:
         raise ArgumentError(f"values {data!r} are unknown; use ties or deep")
-    if view is View.COUNTS:
+    if family == "mh":
         return Problem.of(values, tree, groups=total, label="M_H")
     steps = np.cumsum(values, axis=1)
-    return Problem.of(steps, tree, View.CUMULATIVE, groups=total, label="M_c")
+    if family == "mc":
+        return Problem.of(steps, tree, View.CUMULATIVE, groups=total, label="M_c")
+    if family == "hc-l2":
+        return Problem.of(steps, tree, View.CUMULATIVE, consistent=False, label="H_c L2")
+    raise ArgumentError(f"there are no values for {family!r}; use mh, mc or hc-l2")
 
 
 def _deep(unknowns: int) -> Hierarchy:

@@ -71,7 +71,7 @@ class Instance:
         """
         view, state = FAMILIES["mh" if self.family == "mh-entities" else self.family]
         if not self.epsilon:
-            problem = values_of(self.data, view, self.size, self.seed)
+            problem = values_of(self.data, self.family, self.size, self.seed)
             return problem if self.integer else problem.relaxed()
         truth = truth_of(self.data, self.size, view)
         levels = truth.hierarchy.n_levels

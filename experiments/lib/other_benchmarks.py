@@ -32,8 +32,8 @@ def real_instances(folder: str | Path, largest: float = 1e5) -> list[Built]:
 def quadratic_program(folder: Path) -> dict[str, Any]:
     """Read a program as qpsolvers writes them: 1/2 z P z + q z, G z <= h, A z = b, lb <= z <= ub; None where none is.
 
-    The unknowns are z = x - y, differences from the noisy values: then nothing is of the size of counts of 1e8 or their
-    squares, at which 64-bit floats see no optimum, and no constant is left. Zeros are z where x has no value of its own.
+    The unknowns are z = x - y, differences from the noisy values: then nothing is of the size of counts of 1e8 or of
+    their squares, at which 64-bit floats see no optimum, and no constant is left.
     """
     with np.load(folder / "problem.npz", allow_pickle=False) as file:
         rows = sparse.csr_array((file["A_data"], file["A_indices"], file["A_indptr"]), shape=tuple(file["A_shape"]))
