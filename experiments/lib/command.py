@@ -72,7 +72,7 @@ def build(
             continue
         try:
             made = built_folder(instance, out, with_mps=instance.unknowns <= mps_up_to)
-        except (DataError, NotSolvedError) as reason:
+        except (DataError, NotSolvedError, verifier.Refused) as reason:
             left.append(instance.name)
             console.print(f"{instance.name:42} [red]not built[/red]: {reason}", highlight=False)
             continue
@@ -149,9 +149,10 @@ def _write(console: Console, rows: pd.DataFrame, results: Path) -> None:
         print_frame(console, table, f"{kind}: who solves what; wrong = said solved, and is not")
         (results / f"{kind}.md").write_text(markdown(table) + "\n")
         profile(rows, kind).savefig(results / f"profile-{kind}.png", dpi=150, bbox_inches="tight")
-    for row in rows[rows["said_solved"].fillna(False).astype(bool)].to_dict("records"):
-        if row["status"] == "FAILED":
-            console.print(f"[red]{row['method']}[/red] on {row['instance']}: {row['reason']}", highlight=False)
+    columns = ["method", "instance", "status", "reason", "said_solved"]
+    for method, instance, status, reason, said in rows.reindex(columns=columns).itertuples(index=False):
+        if said is True and status == "FAILED":
+            console.print(f"{method} on {instance}: {reason}", highlight=False, markup=False)
     console.print(f"\nrows, tables, profiles   {results}", highlight=False)
 
 

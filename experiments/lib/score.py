@@ -19,19 +19,16 @@ JUDGED_AT = 1e-6
 """The tolerance at which a solver's "solved" is called wrong."""
 
 
-def is_optimal(rows: pd.DataFrame, tolerance: float) -> pd.Series:
-    """Say of every row whether its answer is optimal within a relative tolerance.
+def is_optimal(rows: pd.DataFrame, tolerance: float) -> np.ndarray:
+    """Say of every row whether its answer is optimal within a relative tolerance; shape (rows,), bool.
 
     Of integers no condition may be violated; of real numbers the largest residual of a condition has to be within the
     tolerance. The objective has to be within it of the proved optimum, above or below.
     """
-    columns = rows.reindex(columns=["violated", "error", "primal", "dual", "kind"])
-    near = pd.to_numeric(columns["error"]).fillna(np.inf) <= tolerance
-    whole = columns["kind"].str.startswith("MI")
-    exact = pd.to_numeric(columns["violated"]).fillna(1) == 0
-    primal = pd.to_numeric(columns["primal"])
-    feasible = (primal <= tolerance) | (primal.isna() & exact)
-    return near & np.where(whole, exact, feasible)
+    whole = np.array([str(kind).startswith("MI") for kind in rows["kind"]], bool)
+    exact, primal = _numbers(rows, "violated") == 0, _numbers(rows, "primal")
+    feasible = np.where(whole | np.isnan(primal), exact, primal <= tolerance)
+    return feasible & (_numbers(rows, "error") <= tolerance)
 
 
 def scores(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -41,21 +38,39 @@ def scores(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
     wrong: said solved, and is not within 1e-6; time: the shifted geometric mean over all instances of the kind, where
     one not taken or not solved counts as the limit.
     """
-    part = rows[rows["kind"] == kind]
-    everything, limit = part["instance"].nunique(), float(part["limit"].max())
+    part = of_kind(rows, kind)
+    if not len(part):
+        return part
+    everything, limit = len(set(part["instance"])), float(_numbers(part, "limit").max())
     records = []
-    for method, own in part.groupby("method", sort=False):
-        said = own.reindex(columns=["said_solved"])["said_solved"].fillna(False).astype(bool)
+    for method in dict.fromkeys(part["method"]):
+        own = part.loc[part["method"] == method]
+        said = (
+            np.array([value is True for value in own["said_solved"]])
+            if "said_solved" in own
+            else np.zeros(len(own), bool)
+        )
         optimal = {tolerance: is_optimal(own, tolerance) for tolerance in TOLERANCES}
-        seconds = np.where(optimal[JUDGED_AT], own.reindex(columns=["seconds"])["seconds"], limit)
-        seconds = np.concatenate([np.minimum(seconds, limit), np.full(everything - len(own), limit)])
+        seconds = np.where(optimal[JUDGED_AT], np.minimum(_numbers(own, "seconds"), limit), limit)
+        seconds = np.concatenate([seconds, np.full(everything - len(own), limit)])
         records.append(
             {"method": method, "taken": f"{len(own)} of {everything}", "said": int(said.sum())}
             | {f"{tolerance:g}": int(found.sum()) for tolerance, found in optimal.items()}
             | {"wrong": int((said & ~optimal[JUDGED_AT]).sum()), "time": shifted_geometric_mean(seconds)}
         )
-    table = pd.DataFrame(records)
-    return table.sort_values("time", ignore_index=True) if len(table) else table
+    return pd.DataFrame(records).sort_values("time", ignore_index=True)
+
+
+def of_kind(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Choose the rows of one kind of instances."""
+    return rows.loc[rows["kind"] == kind]
+
+
+def _numbers(rows: pd.DataFrame, column: str) -> np.ndarray:
+    """A column as floats, NaN where there is nothing."""
+    if column not in rows:
+        return np.full(len(rows), np.nan)
+    return np.array([np.nan if value is None else value for value in rows[column]], float)
 
 
 def shifted_geometric_mean(seconds: Sequence[float] | np.ndarray, shift: float = SHIFT) -> float:
@@ -93,13 +108,13 @@ def profile(rows: pd.DataFrame, kind: str, at_most: int = len(LOOKS)) -> "Figure
     """
     from pgsr.drawing import new_figure
 
-    part = rows[rows["kind"] == kind]
-    everything, limit = part["instance"].nunique(), float(part["limit"].max())
+    part = of_kind(rows, kind)
+    everything, limit = len(set(part["instance"])), float(_numbers(part, "limit").max())
     figure = new_figure(9, 4.8)
     axes = figure.subplots()
     for (colour, style), method in zip(LOOKS, scores(rows, kind)["method"][:at_most], strict=False):
-        own = part[part["method"] == method]
-        solved = np.sort(np.maximum(own["seconds"][is_optimal(own, JUDGED_AT)].to_numpy(float), 1e-3))
+        own = part.loc[part["method"] == method]
+        solved = np.sort(np.maximum(_numbers(own, "seconds")[is_optimal(own, JUDGED_AT)], 1e-3))
         x = np.concatenate([[1e-3], solved, [limit]])
         y = np.concatenate([[0], np.arange(1, len(solved) + 1), [len(solved)]]) / everything
         axes.step(x, y, where="post", color=colour, linestyle=style, linewidth=1.6, label=method)

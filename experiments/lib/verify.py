@@ -66,7 +66,7 @@ class Program:
 
     def times(self, x, to, of, size):
         """The sums of A's entries times x, by row or, transposed, by column; exact if no sum leaves 64 bits."""
-        most = np.bincount(to, np.abs(self.a), size).max(initial=1) * float(np.abs(x).max(initial=0))
+        most = np.bincount(to, np.abs(self.a.astype(float) * x[of]), size).max(initial=0)
         require(most < LARGEST, "numbers are too large for this check")
         out = np.zeros(size, np.int64)
         np.add.at(out, to, self.a * x[of])
