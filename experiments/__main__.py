@@ -16,18 +16,23 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
+from pgsr.experiments.benchmarks.national_coverage import DATA, NationalCoverage, judged
+from pgsr.experiments.benchmarks.variants import KEYS, chosen
 from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
-from pgsr.experiments.engine.tables import print_comparison, print_frame
+from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
 from pgsr.experiments.lib import command as lib_command
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
-from pgsr.experiments.report import write_report
+from pgsr.experiments.report import markdown, write_report
+from pgsr.experiments.report.items import all_items, counted, item_blocks
 from pgsr.experiments.report.sections import collect
+from pgsr.release import Kind
 
 EXAMPLES = """Examples:
 
@@ -81,38 +86,43 @@ def experiments() -> None:
 
 @app.command(
     epilog="Examples:  python -m pgsr.experiments compare  |  "
-    "python -m pgsr.experiments compare --data taxi --epsilon 1/10  |  python -m pgsr.experiments compare --size full"
+    "python -m pgsr.experiments compare --problem m_h --problem m_c  |  "
+    "python -m pgsr.experiments compare --size full --time-limit 120"
 )
 def compare(
     data: Annotated[
         Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names.")
     ] = Data.CENSUS,
-    size: Annotated[Size, typer.Option(help="61 regions x 31 sizes, or 3,195 regions x 1,001 sizes.")] = Size.STATES,
+    size: Annotated[Size, typer.Option(help="61 regions x 21 sizes, or 3,195 regions x 1,001 sizes.")] = Size.STATES,
     epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
     seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
-    time_limit: Annotated[float | None, typer.Option(help="Seconds per arm; 30, or 600 at full size.", min=1)] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table (Parquet) and the figure (PNG).")] = Path(
+    problem: Annotated[
+        list[str] | None, typer.Option(help=f"Only this problem (repeat it): {', '.join(KEYS)}.")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds per arm; 3, or 600 at full size.", min=1)] = None,
+    out: Annotated[Path, typer.Option(help="Folder for table (Parquet), page (HTML) and figure (PNG).")] = Path(
         "results/compare"
     ),
 ) -> None:
-    """Put exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
-    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit)
+    """Put every variant of post-processing side by side, exact, relaxed and specialised, on one noisy hierarchy."""
+    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit, tuple(problem or ()))
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
+    chosen(experiment.problems)
     truth = experiment.truth()
     levels = truth.hierarchy.n_levels
     console.print(f"[bold]{truth!r}[/bold]", highlight=False)
     scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
     console.print(
         f"epsilon {experiment.epsilon}, an equal share per level: noise scale {scales[0]} on counts, {scales[1]} on "
-        f"cumulative counts. Research noise (seed {seed!r}): no privacy claim.\n"
-        f"Every arm has a process of its own and at most {experiment.limit:g} s.",
+        f"cumulative counts and ranked sizes. Research noise (seed {seed!r}): no privacy claim.\n"
+        f"Every arm has a process of its own and at most {experiment.limit:g} s.\n",
         highlight=False,
     )
     table = experiment.run(truth)
-    print_comparison(console, table)
-    parquet, png = write(table, out, experiment.name)
-    console.print(f"\ntable   {parquet}\nfigure  {png}", highlight=False)
+    table.print(console)
+    parquet, png, page = write(table, out, experiment.name)
+    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments bench --quick")
@@ -144,6 +154,20 @@ def bench_release(
     release_run.main(_console(), out, rows, regions, max_size, keep)
 
 
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/items.md"
+)
+def items(
+    out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
+) -> None:
+    """List the papers' methods, tables, claims, numbers and data sets, where each lives, and whether it works."""
+    found = all_items(EXPERIMENTS)
+    writable(out.parent)
+    out.write_text(markdown.render(item_blocks(found), out.parent / "figures"), encoding="utf-8")
+    print_frame(_console(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
+    _console().print(f"page   {out}", highlight=False)
+
+
 @app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
 def coverage(
     seed: Annotated[list[int] | None, typer.Option(help="Of a population (repeat it).")] = None,
@@ -159,6 +183,33 @@ def coverage(
         found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
     found.to_csv(out / "coverage.csv", index=False)
     _console().print(f"table  {out / 'coverage.csv'}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments national-coverage --mechanism m_h --releases 100  |  "
+    "python -m pgsr.experiments national-coverage --mechanism posterior --shares 1/12,0,11/12"
+)
+def national_coverage(
+    mechanism: Annotated[Kind, typer.Option(help="Of the releases.")] = Kind.POSTERIOR,
+    data: Annotated[str, typer.Option(help=f"The population: {', '.join(DATA)}.")] = "census",
+    epsilon: Annotated[str, typer.Option(help="Of every release, 1 or 1/10.")] = "1",
+    shares: Annotated[str | None, typer.Option(help="Of epsilon, root first: 1/12,0,11/12.")] = None,
+    releases: Annotated[int, typer.Option(help="Of the population.", min=1)] = 20,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    out: Annotated[Path, typer.Option(help="Folder for the tables (CSV).")] = Path("results/national_coverage"),
+) -> None:
+    """Measure how often the intervals of a national release hold the truth, stratum by stratum; a rerun continues."""
+    writable(out)
+    if data not in DATA:
+        raise ExperimentError(f"the population {data!r} is unknown; write one of {', '.join(DATA)}")
+    split = None if shares is None else tuple(shares.split(","))
+    asked = NationalCoverage(data, mechanism, epsilon, releases, replicates, split)
+    with Progress(console=_console(), transient=True) as bar:
+        task = bar.add_task("releasing")
+        found = asked.measure(out, lambda done, total: bar.update(task, completed=done, total=total))
+    found.to_csv(out / f"{asked.name}.csv", index=False)
+    _console().print(judged(found).head(20).to_string(float_format="{:.3f}".format), highlight=False)
+    _console().print(f"table  {out / f'{asked.name}.csv'}", highlight=False)
 
 
 @app.command(
@@ -345,7 +396,7 @@ def verdicts(
     if not any(section.done for section in sections):
         which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
         raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
-    counts: Counter[Finding] = Counter()
+    counts: Counter[tuple[Cause, Finding]] = Counter()
     for section in sections:
         title = f"{section.experiment.id} {section.experiment.title}"
         if section.verdicts:
@@ -356,11 +407,15 @@ def verdicts(
         trouble = {condition: sum(map(len, keys.values())) for condition, keys in section.trouble.items()}
         for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
             console.print(remark, highlight=False, markup=False)
-        counts.update(verdict.finding for verdict in section.verdicts)
+        counts.update((verdict.cause, verdict.finding) for verdict in section.verdicts)
+    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in Finding} | {"meaning": c.meaning} for c in Cause]
+    print_frame(console, pd.DataFrame(by_cause), "Findings by cause: what each is about")
     n_done = sum(bool(section.done) for section in sections)
-    found = ", ".join(f"{finding} {counts[finding]:,}" for finding in Finding)
+    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in Finding)
     console.print(
-        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}", highlight=False
+        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}, of the papers' "
+        "claims as the papers state them",
+        highlight=False,
     )
 
 

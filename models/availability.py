@@ -216,8 +216,10 @@ def _how(method: Method, problem: Problem) -> str:
     if method.supports(problem) is not None:
         return ""
     if isinstance(method, SolverModel):
-        if method.route(problem) is Route.STEPS and problem.entities is not None and Kind.MILP not in method.takes:
-            return "rounded"  # no network, so vertices of the linear programs may be fractional
+        stated = problem.conditions
+        network = problem.entities is None and (stated is None or not len(stated.row_lower))
+        if method.route(problem) is Route.STEPS and not network and Kind.MILP not in method.takes:
+            return "rounded"  # vertices of the linear programs may be fractional
         return {Route.DIRECT: "exact", Route.STEPS: "steps", Route.RELAXED: "rounded", None: ""}[method.route(problem)]
     return "rounded" if problem.integer and isinstance(method, ROUNDING) else "exact"
 

@@ -13,7 +13,7 @@ from pgsr.measurement import Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
 from pgsr.problem import Problem
-from pgsr.programs.formulate import children_sums
+from pgsr.programs.rows import children_sums
 from pgsr.solving import Deadline, GatedMethod
 from pgsr.views import View
 

@@ -6,15 +6,23 @@ from enum import Enum
 
 import numpy as np
 
-from pgsr.certificates import MULTIPLIERS, Certificate, certify, is_decided
+from pgsr.certificates import MULTIPLIERS, Certificate, Multipliers, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
-from pgsr.models.prices import multipliers
+from pgsr.models.feasibility import is_contradictory, some_point
+from pgsr.models.formulate import multipliers
 from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Stopped
 from pgsr.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
 from pgsr.views import View, counts_of_ranked
+
+LARGEST_CHECKED = 100_000
+"""Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""
+
+CHECKING_SECONDS = 10.0
+"""The time that each of the two checks of such a claim may take, beyond the solver's own."""
 
 
 class Claim(Enum):
@@ -69,8 +77,7 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
     """
     limit = "its limit" if time_limit is None else f"the time limit of {time_limit:g} s"
     if answer.claim is Claim.INFEASIBLE:
-        # Problem.contradiction, asked before the solve, is complete: some point satisfies the conditions.
-        return Result(Status.FAILED, f"{solver} says that no point satisfies the conditions, which is not so")
+        return _judged_infeasible(solver, problem, program)
     if answer.values is None:
         if answer.claim is Claim.STOPPED:
             return Result(Status.TIMED_OUT, f"{solver} had no answer at {limit}{_noted(answer)}")
@@ -85,6 +92,57 @@ def judged(solver: str, problem: Problem, program: Program, answer: Answer, time
     return result
 
 
+def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Result:
+    """Judge the claim that no point satisfies the conditions.
+
+    `Problem.contradiction`, asked before the solve, decides it without stated conditions, and with bounds of cells in
+    M_H. Otherwise the claim is proved by a weighted sum of the conditions that contradicts itself, refuted by a point
+    that HiGHS finds, and else the solver's word.
+    """
+    says = f"{solver} says that no point satisfies the conditions"
+    if problem.contradiction_is_complete:
+        return Result(Status.FAILED, f"{says}, which is not so")
+    if program.n > LARGEST_CHECKED:
+        return Result(Status.INFEASIBLE, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not check it")
+    if is_contradictory(program, CHECKING_SECONDS):
+        return Result(Status.INFEASIBLE, f"{says}, and a weighted sum of them that we recomputed contradicts itself")
+    try:
+        some_point(program, CHECKING_SECONDS)
+    except Stopped:
+        return Result(Status.INFEASIBLE, f"{says}; we have no proof of our own")
+    return Result(Status.FAILED, f"{says}, but HiGHS finds one")
+
+
+def _prices(problem: Problem, program: Program, answer: Answer) -> Multipliers | None:
+    """Read prices from the solver's duals, and those of stated bounds, where order needs them, from what is left over.
+
+    Without a price of its bound a cell's slope plus its rows' prices is 0 at the optimum; what it is instead is the
+    price.
+    """
+    if answer.duals is None or not np.isfinite(answer.duals).all() or problem.view is View.RANKED:
+        return None
+    order = answer.order_duals
+    order = order if order is not None and np.isfinite(order).all() else None
+    prices = multipliers(problem, answer.duals, order)
+    if problem.conditions is None or not problem.monotone or order is None or answer.values is None:
+        return prices
+    low, high = _slopes(program, answer.values)
+    if program.integer:  # those of the square's linear interpolation
+        low, high = (low - program.weight, high + program.weight) if program.norm == 2 else (low, high)
+    c = program.matrix.T @ answer.duals + program.order.T @ np.maximum(order, 0.0)
+    left_over = np.where(low + c > 0, low + c, np.minimum(high + c, 0.0))
+    return replace(prices, bounds=left_over.reshape(problem.target.shape))
+
+
+def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the least and the largest slope of the objective in every cell: 2 w z, or from -w to w at a corner."""
+    near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
+    w = program.weight.astype(float)
+    if program.norm == 2:
+        return 2 * w * z, 2 * w * z
+    return np.where(z > near, w, -w), np.where(z < -near, -w, w)
+
+
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: Answer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
@@ -94,10 +152,10 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     z = answer.values
     assert z is not None
     relaxed = problem.relaxed()
-    prices = None
-    if answer.duals is not None and np.isfinite(answer.duals).all() and problem.view is not View.RANKED:
-        prices = multipliers(problem, answer.duals)
+    prices = _prices(problem, program, answer)
     certificate = None if problem.view is View.RANKED else certify(relaxed, _estimate(relaxed, program, z), prices)
+    if certificate is not None and problem.conditions is not None:
+        certificate = _with_rows_of_unmeasured(program, answer, certificate)
     residuals = _residuals(program, answer, certificate)
 
     def refuse(reason: str, z: np.ndarray = z) -> Result:
@@ -140,7 +198,7 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     whole = nearest(z)
     fractional = int((np.abs(whole - z) > 1e-4).sum())
     estimate = _estimate(problem, program, whole)
-    prices = None if answer.duals is None or problem.view is View.RANKED else multipliers(problem, answer.duals)
+    prices = _prices(problem, program, answer)
     certificate = certify(problem, estimate, prices)
     if fractional and answer.duals is None:
         reason = f"{solver} returned {fractional:,} counts that are not whole numbers"
@@ -189,8 +247,7 @@ def dual_residual(program: Program, z: np.ndarray, duals: np.ndarray, order_dual
     """
     near = RESIDUAL * (1.0 + float(np.abs(program.right).max(initial=0.0)))
     c = program.matrix.T @ duals + program.order.T @ np.maximum(order_duals, 0.0)
-    w = program.weight.astype(float)
-    low, high = (2 * w * z, 2 * w * z) if program.norm == 2 else (np.where(z > near, w, -w), np.where(z < -near, -w, w))
+    low, high = _slopes(program, z)
     too_high = np.where(z <= program.lower + near, 0.0, np.maximum(low + c, 0.0))
     too_low = np.where(z >= program.upper - near, 0.0, np.maximum(-(high + c), 0.0))
     scale = 1.0 + float(np.abs(high).max(initial=0.0))
@@ -213,6 +270,22 @@ def lagrangian_bound(program: Program, duals: np.ndarray, order_duals: np.ndarra
         corners = np.stack([np.clip(0.0, low, high), low, high])
         cells = (w * np.abs(corners) + c * corners).min(axis=0)
     return math.fsum(cells) - float(duals @ program.right) - float(mu @ program.order_right)
+
+
+def _with_rows_of_unmeasured(program: Program, answer: Answer, certificate: Certificate) -> Certificate:
+    """Replace a bound that leaves a gap by the program's, if that is better.
+
+    The problem's bound drops the prices of stated rows that tie regions without weight to others where regions are not
+    consistent; the program's keeps them, within its reach.
+    """
+    v, mu, have = answer.duals, answer.order_duals, certificate.bound
+    if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:
+        return certificate
+    if have is not None and certificate.objective - have <= ACCEPTED_GAP * max(1.0, abs(have)):
+        return certificate
+    bound = lagrangian_bound(program, v, mu)
+    better = math.isfinite(bound) and (have is None or bound > have)
+    return certificate.with_bound(bound, MULTIPLIERS) if better else certificate
 
 
 def _residuals(program: Program, answer: Answer, certificate: Certificate | None) -> Residuals:

@@ -54,7 +54,16 @@ def _conditions(problem: Problem) -> list[tuple[str, str]]:
         found.append((rf"\sum_{{s=0}}^{{K}} s\, x_{{{region},s}} = E_{{{region}}}", where))
     if problem.nonnegative and problem.view is not View.RANKED:
         found.append((r"x_{r,0} \ge 0", r"r \in R") if problem.monotone else (r"x_{r,s} \ge 0", every))
+    if problem.conditions is not None:
+        stated = problem.conditions.stated or problem.conditions.names
+        found += [(rf"\text{{{_escaped(name)}}}", "") for name in stated]
     if problem.integer:
         cell = "x_{r,i}" if problem.view is View.RANKED else "x_{r,s}"
         found.append((rf"{cell} \in \mathbb{{Z}}", ""))
     return found
+
+
+def _escaped(text: str) -> str:
+    """The text with characters replaced that LaTeX would read as commands."""
+    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(named.get(c, "\\" + c if c in "_%&#${}" else c) for c in text)

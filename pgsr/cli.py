@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -269,31 +270,54 @@ def selftest(
 
 @app.command(
     epilog=examples(
-        ("pgsr plan release.toml", "the configured mechanism beside the others"),
+        ("pgsr plan release.toml", "all mechanisms and some splits of epsilon, and which to take"),
+        ("pgsr plan release.toml --weight county=2 --weight nation=0", "counties count most, the nation not at all"),
+        ("pgsr plan release.toml --mechanism kuo --mechanism posterior", "these and the configured one alone"),
         ("pgsr plan release.toml --mean-size 2.6 --replicates 10", "a better guess of sizes, smaller chance errors"),
+        ("pgsr plan release.toml --groups 20000", "where the table of groups is private: a public guess"),
+        ("pgsr plan release.toml --target-error county=50", "the epsilon at which the configured one gets there"),
     )
 )
 def plan(
     config: ConfigArgument,
     mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
     replicates: Annotated[int, typer.Option(help="Draws of the noise.", min=2)] = 5,
+    groups: Annotated[
+        int | None, typer.Option(help="Number of groups, a public guess; where their table is private.", min=1)
+    ] = None,
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="To compare with the configured one; all if left out.", autocompletion=lambda: list(MECHANISMS)
+        ),
+    ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LEVEL=W", help="Of a level in the recommendation, 1 if left out, 0 to disregard it."),
+    ] = None,
+    target_error: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LEVEL=ERROR", help="Instead: the smallest epsilon with at most this error at the level."),
+    ] = None,
 ) -> None:
-    """Estimate errors before any budget is spent, on made-up sizes in the public regions. Reads no private table."""
-    from pgsr.release import ReleaseConfig, forecast
+    """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""
+    from pgsr.planning import WORST
+    from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
     from pgsr.release.running.progress import Stages
 
     console, asked = _console(), ReleaseConfig.read(config)
+    weights, targets = _by_level(weight, "--weight"), _by_level(target_error, "--target-error")
+    if targets and (weights or mechanism):
+        raise ConfigError("--target-error is about the configured mechanism; leave out --weight and --mechanism")
     with Stages(console) as stages:
-        found = forecast(asked, mean_size=mean_size, replicates=replicates, progress=stages.part, say=stages)
-    frame = found.to_frame()
-    for level, name in enumerate(asked.terms.level_names or ()):
-        frame = frame.rename(columns={f"level {level}{end}": f"{name}{end}" for end in ("", " s.e.")})
-    table = Table(title="Expected earth mover's distance per region")
-    for column in frame.columns:
-        table.add_column(str(column), justify="left" if column == "mechanism" else "right")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(value if isinstance(value, str) else f"{value:,.3f}" for value in row))
-    console.print(table)
+        if targets:
+            found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
+            frame, text = found.to_frame(), found.sentence
+        else:
+            compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism)
+            frame, text = compared.to_frame().sort_values(WORST, kind="stable"), compared.recommendation(weights)
+    _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
+    console.print(_plain(text), highlight=False)
 
 
 @app.command(
@@ -361,6 +385,32 @@ def _show_intervals(frame: "pd.DataFrame", title: str) -> None:
     if len(frame) > MOST_ROWS:
         text = f"and {len(frame) - MOST_ROWS:,} rows more; write all with --output"
         _console().print(text, highlight=False)
+
+
+def _by_level(texts: list[str] | None, option: str) -> dict[str, float]:
+    """Read the values of an option that are written LEVEL=NUMBER."""
+    from pgsr.release import ConfigError
+
+    found: dict[str, float] = {}
+    for text in texts or []:
+        name, _, number = text.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name or not isfinite(found[name]):
+            raise ConfigError(f"{option} is {text!r}; write LEVEL=NUMBER, such as county=2")
+    return found
+
+
+def _show_plan(frame: "pd.DataFrame", title: str) -> None:
+    table = Table(title=title)
+    for column in frame.columns:
+        left = column in ("mechanism", "split", "public totals", "epsilon")
+        table.add_column(str(column), justify="left" if left else "right")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(_plain(value) if isinstance(value, str) else f"{value:,.3f}" for value in row))
+    _console().print(table)
 
 
 def _unexpected(error: Exception) -> str:

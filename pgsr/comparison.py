@@ -15,7 +15,7 @@ from pgsr.comparison_row import Row
 from pgsr.comparison_view import Comparison
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.histogram import CountOfCounts
-from pgsr.isolation import Outcome, run_isolated
+from pgsr.isolation import Outcome, Template, run_isolated
 from pgsr.measurement import Measurement
 from pgsr.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.problem import Problem
@@ -69,14 +69,15 @@ def compare(
     time_limit = checked_limit(time_limit)
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
-    for label, target, solver in bar:
-        bar.set_postfix_str(label)
-        result, outcome = _run(target, solver, time_limit)
-        errors = errors_by_level(truth, result) if truth is not None else {}
-        name = target.label if isinstance(target, Problem) else f"{target.label} view"
-        if result.certificate is not None:
-            name = result.certificate.problem
-        rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
+    with Template() as template:
+        for label, target, solver in bar:
+            bar.set_postfix_str(label)
+            result, outcome = _run(target, solver, time_limit, template)
+            errors = errors_by_level(truth, result) if truth is not None else {}
+            name = target.label if isinstance(target, Problem) else f"{target.label} view"
+            if result.certificate is not None:
+                name = result.certificate.problem
+            rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
     return Comparison(rows, _title(problem))
 
 
@@ -117,7 +118,7 @@ def label_of(method: object) -> str:
 
 
 def _run(
-    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, template: Template
 ) -> tuple[Result, Outcome]:
     if isinstance(solver, Method) and isinstance(target, Problem):
         reason = solver.supports(target)
@@ -125,7 +126,7 @@ def _run(
             return Result(Status.UNSUPPORTED, reason), Outcome()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     outcome = run_isolated(
-        partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit), time_limit
+        partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit), time_limit, template
     )
     if not outcome.started:
         reason = "did not start in time (imports, compilation); run it again, compiled code is kept"

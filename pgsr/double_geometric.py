@@ -7,8 +7,9 @@ the sign (zero once, whatever its sign). The first 31 bits u of U are compared w
 T_m = floor(2^31 P(|X| <= m)): u < T_m decides for, u > T_m against, and u == T_m, one word in a million, draws more
 bits until integer interval arithmetic decides. No floating point number is involved, and the tails have no end.
 
-Source of the law: Ghosh, Roughgarden, Sundararajan 2009; Kuo et al. 2018, section 2 (its printed normaliser uses
-epsilon where epsilon / sensitivity belongs).
+Source of the law: Ghosh, Roughgarden, Sundararajan 2009, as used by Kuo et al. 2018 and Fioretto, Van Hentenryck 2019.
+The slides and the poster of the first and the text of the second print the normaliser with epsilon where epsilon /
+sensitivity belongs (`tests/test_core_double_geometric.py::test_printed_normaliser_is_not_ours`).
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,10 @@ from pgsr.region_ids import region_id
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER_COLUMNS = ("region_id", "level", "is_leaf", "group_size", "n_groups", "noisy_count", "noisy_cumulative_count")
+OTHER_COLUMNS = (
+    *("region_id", "level", "is_leaf", "group_size", "n_groups", "lower", "upper"),
+    *("noisy_count", "noisy_cumulative_count"),
+)
 """Columns besides those of names, here and in the tables of a release."""
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray]

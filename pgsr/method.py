@@ -14,9 +14,10 @@ from pgsr.problem import Problem
 from pgsr.views import View
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
-KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone")
+KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
 """The kinds of conditions that an answer may violate, in the order of columns."""
 
 
@@ -199,10 +200,14 @@ class Result:
 
 
 class Uncertain(Protocol):
-    """What a method knows about its errors."""
+    """The interface of a method that knows how large its errors may be."""
 
     def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """Give an interval for every cell of the estimate."""
+        ...
+
+    def deviations(self, view: View) -> "np.ndarray":
+        """Give the standard deviation of every cell's error, shape (regions, K + 1)."""
         ...
 
 

@@ -22,7 +22,7 @@ _OfTwo = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def l1(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> np.ndarray:
     """Add up |counts - true counts| over sizes; shape (regions,), in groups.
 
-    Source: Fioretto and Van Hentenryck 2019, section 8.
+    Source: Fioretto and Van Hentenryck 2019, the errors of table 1.
     """
     return _per_region(truth, estimate, lambda difference: np.abs(difference).sum(axis=1))
 
@@ -149,7 +149,8 @@ def omniscient(truth: CountOfCounts, level_epsilon: Number) -> np.ndarray:
 
     A yardstick, not a bound: it spends no budget on finding the sizes, but measures each of them alone.
 
-    Source: Kuo et al. 2018, section 6 (constants restored: Laplace noise of standard deviation sqrt(2) / epsilon).
+    Source: the dashed lines of Kuo et al. 2018, figure 5. Their constant is restored: Laplace noise of standard
+    deviation sqrt(2) / epsilon.
     """
     tree = truth.hierarchy
     occurring = [np.count_nonzero(truth.rows(region, region + 1)) for region in range(tree.n_regions)]

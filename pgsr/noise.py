@@ -207,7 +207,7 @@ class Geometric:
 
     @property
     def _ragged(self) -> bool:
-        """Whether vectors may differ in length."""
+        """Say whether vectors may differ in length."""
         return any(View.RANKED in possible_views(rule) for rule in self._rules)
 
     def _laws(self, n_levels: int) -> list[dict[View, DoubleGeometric]]:

@@ -62,7 +62,7 @@ def share(function: Callable[..., Any], rows: range, cells_per_row: int, *argume
 
 
 def share_levels(function: Callable[..., Any], levels: list[range], cells_per_row: int, *arguments: Any) -> None:
-    """`share` the rows of one level after the other, where those of a level need what the one before it wrote.
+    """Share the rows of one level after the other, where those of a level need what the one before it wrote.
 
     Where there is little to do the function is called once for the rows of all levels, so it has to go through its rows
     in the order of the levels as well.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+WORST = "worst ratio to best"
+"""The column of a plan's table by which it is sorted where it is shown."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The expected errors of mechanisms on a stand-in, level by level.
@@ -31,11 +36,13 @@ class Plan:
         mean: earth mover's distance per region, mean over a level's regions and replicates (the sum of |cumulative
             counts - true ones| where a mechanism changes totals); shape (mechanisms, levels).
         standard_error: of `mean` over replicates; same shape.
+        seconds: that a release took, the median over replicates, compilation left out; shape (mechanisms,).
     """
 
     labels: tuple[str, ...]
     mean: np.ndarray
     standard_error: np.ndarray
+    seconds: np.ndarray
 
     def choice(self, importance: Sequence[float] | None = None) -> str:
         """The label of the mechanism with the least regret: the smallest value of
@@ -44,10 +51,16 @@ class Plan:
 
         With equal importance (the default) no level is sacrificed for another; importance 0 disregards a level.
         """
+        return self.labels[int(self.worst_regret(importance).argmin())]
+
+    def worst_regret(self, importance: Sequence[float] | None = None) -> np.ndarray:
+        """The number that `choice` makes smallest, of every mechanism; shape (mechanisms,)."""
         powers = np.ones(self.mean.shape[1]) if importance is None else np.asarray(importance, float)
-        if powers.shape != (self.mean.shape[1],) or (powers < 0).any() or not powers.any():
-            raise ArgumentError(f"importance is one number per level, not negative; there are {self.mean.shape[1]}")
-        return self.labels[int((self.regret**powers).max(axis=1).argmin())]
+        if powers.shape != (self.mean.shape[1],) or not (powers >= 0).all() or not 0 < powers.max() < np.inf:
+            raise ArgumentError(
+                f"importance is one number per level, not negative and not all 0; there are {self.mean.shape[1]}"
+            )
+        return (self.regret**powers).max(axis=1)
 
     @property
     def regret(self) -> np.ndarray:
@@ -56,14 +69,15 @@ class Plan:
         return errors / errors.min(axis=0)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Make a table, a row per mechanism: mean and standard error per level, and the factor to the best one."""
+        """Make a table, a row per mechanism: mean and standard error per level, the factor to the best, and seconds."""
         import pandas as pd
 
         columns: dict[str, object] = {"mechanism": self.labels}
         for level in range(self.mean.shape[1]):
             columns[f"level {level}"] = self.mean[:, level]
             columns[f"level {level} s.e."] = self.standard_error[:, level]
-        columns["worst ratio to best"] = self.regret.max(axis=1)
+        columns[WORST] = self.worst_regret()
+        columns["seconds"] = self.seconds
         return pd.DataFrame(columns)
 
 
@@ -108,17 +122,38 @@ def expected_errors(
     for mechanism in mechanisms.values():
         mechanism.check(stand_in, Seeded(seed))
     found = np.empty((len(mechanisms), replicates, stand_in.hierarchy.n_levels))
+    seconds = np.empty((len(mechanisms), replicates))
     runs = list(product(range(replicates), enumerate(mechanisms.items())))
     bar = tqdm(runs, desc="plan", unit="release", disable=None if progress is True else True)
     for done, (replicate, (place, (label, mechanism))) in enumerate(bar):
         if callable(progress):
             progress(done, len(runs))
         bar.set_postfix_str(label)
-        estimate = mechanism.release(stand_in, Seeded(seed, replicate)).estimate
-        distance = metrics.cumulative_l1(stand_in, estimate)
+        start = perf_counter()
+        result = mechanism.release(stand_in, Seeded(seed, replicate))
+        seconds[place, replicate] = perf_counter() - start - result.seconds.compile
+        distance = metrics.cumulative_l1(stand_in, result.estimate)
         found[place, replicate] = metrics.level_means(stand_in, distance)
     spread = found.std(axis=1, ddof=1) / np.sqrt(replicates)
-    return Plan(tuple(mechanisms), found.mean(axis=1), spread)
+    return Plan(tuple(mechanisms), found.mean(axis=1), spread, np.median(seconds, axis=1))
+
+
+def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:
+    """List the splits of epsilon over levels that are worth comparing, root first; every leaf has a share.
+
+    Equal shares; half for the leaves and the rest equal; 1/12 and 1/20 for the root and the rest for the leaves; and
+    all for the leaves. A level without a share is estimated from those above and below it.
+
+    Example:
+        >>> [", ".join(map(str, shares)) for shares in usual_splits(3)]
+        ['1/3, 1/3, 1/3', '1/4, 1/4, 1/2', '1/12, 0, 11/12', '1/20, 0, 19/20', '0, 0, 1']
+    """
+    one, between = Fraction(1), (Fraction(0),) * (n_levels - 2)
+    if n_levels == 1:
+        return [(one,)]
+    splits = [(one / n_levels,) * n_levels, (*(one / (2 * (n_levels - 1)),) * (n_levels - 1), one / 2)]
+    splits += [(part, *between, 1 - part) for part in (Fraction(1, 12), Fraction(1, 20))]
+    return list(dict.fromkeys([*splits, (Fraction(0), *between, one)]))
 
 
 def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction, ...]]:

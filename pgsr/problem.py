@@ -10,6 +10,15 @@ from typing import Any
 import numpy as np
 
 from pgsr.checks import as_array, require_kind
+from pgsr.conditions import (
+    Cells,
+    Condition,
+    Conditions,
+    Surroundings,
+    contradicting_conditions,
+    is_decided_by_sums,
+    state,
+)
 from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
@@ -42,6 +51,7 @@ class Problem:
                     totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
                                   number of groups
                     entities:     sum_s s x[r, s] = E[r] at the root or at every region, in counts only
+                    conditions:   bounds of cells and rows over cells, as `where` states them
 
     Every variant of the papers is one of the constructors below, which take a measurement. `of` takes plain values, for
     instance fitted ones. Objectives include the constant: they are distances.
@@ -61,6 +71,7 @@ class Problem:
             None. See `pgsr.entities`.
         epsilon: exact epsilon that the noise in y cost per level, root first, or None where y is not about noise. A
             level with epsilon 0 was not measured. `CostTables` derives its windows from it.
+        conditions: what a modeller stated besides, see `where`; or None.
     """
 
     label: str
@@ -78,6 +89,7 @@ class Problem:
     weights: np.ndarray | None = None
     entities: np.ndarray | None = None
     epsilon: tuple[Fraction, ...] | None = None
+    conditions: Conditions | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
@@ -102,6 +114,11 @@ class Problem:
             if self.view is not View.COUNTS or self.monotone or not self.consistent:
                 raise ProblemError(f"entities are a condition of consistent counts; {self.label} is another problem")
             object.__setattr__(self, "entities", checked_entities(self.entities, tree.n_regions))
+        if self.conditions is not None:
+            require_kind(self.conditions, Conditions, "conditions", "state them by problem.where(cells(...) == 0)")
+            self._cells()
+            if self.conditions.lower.shape != (tree.n_regions, self.max_size + 1):
+                raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
 
     def _checked_weights(self) -> np.ndarray:
         tree = self.hierarchy
@@ -289,7 +306,7 @@ class Problem:
             path: ends in .mps, .qps, .lp, .mof.json (programs with names) or .npz (the problem itself, which `read`
                 reads, and the arrays of its program).
             names: "full" names are x[US/GA,3], "short" ones x[1,3] with indices of regions; "auto" is short from
-                200,000 unknowns on. Files write ( ) ~ for [ ] / and %20 and its like for other characters.
+                200,000 unknowns on. `pgsr.programs.names` says how files spell them.
 
         The unknowns are the problem's own x, in order, and the objective has its constant, so an optimum of the file
         is the problem's; `pgsr.programs.named` says what the program is.
@@ -330,6 +347,51 @@ class Problem:
             Problem(problem, totals='root', 4 unknowns)
         """
         return cls(**read_fields(path))
+
+    def where(self, *conditions: Condition) -> "Problem":
+        """Make the same problem with conditions besides: linear equations and inequalities over its cells.
+
+        Further calls add to them, and `relaxed` keeps them. A single cell gets bounds, everything else becomes a row.
+        Solver models take all conditions; `supports` of other methods says which they take.
+
+        Args:
+            conditions: comparisons of `pgsr.conditions.cells`, `groups` and `total` by `==`, `<=` or `>=`.
+
+        Raises:
+            ProblemError: a region, level or size is not there, a minimum of non-negative numbers is negative, or sizes
+                are ranked.
+            ArgumentError: something is no condition.
+
+        Example:
+            >>> from pgsr.conditions import cells, total
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
+            >>> problem.where(cells(size=0) == 0, total(region=("US", "MI")) >= 2)
+            Problem(M_H with 2 conditions, totals='root', 9 unknowns)
+        """
+        place = self._cells()
+        for condition in conditions:
+            remedy = "write comparisons such as cells(size=0) == 0, from pgsr.conditions"
+            require_kind(condition, Condition, "a condition", remedy)
+        if not conditions:
+            return self
+        stated = state(conditions, place)
+        if self.nonnegative and (not self.monotone or self.view is View.CUMULATIVE):
+            stated.require_minima_from_0()
+        before = self.conditions
+        joined = stated if before is None else before.and_also(stated)
+        words = f" with {joined.n_stated:,} condition{'s' if joined.n_stated > 1 else ''}"
+        old = "" if before is None else f" with {before.n_stated:,} condition{'s' if before.n_stated > 1 else ''}"
+        label = self.label.replace(old, words) if old and old in self.label else self.label + words
+        return replace(self, label=label, conditions=joined)
+
+    def _cells(self) -> Cells:
+        if self.view is View.RANKED:
+            raise ProblemError(
+                f"{self.label} is about ranked sizes, which have no cells to state conditions on; state the problem of "
+                "counts or cumulative counts"
+            )
+        return Cells(self.hierarchy, self.view, self.max_size)
 
     @property
     def target(self) -> np.ndarray:
@@ -393,11 +455,16 @@ class Problem:
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
             return "counts times weights exceed 2^50; scale the weights down"
+        if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
+            return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
         return None
 
     @property
     def contradiction(self) -> str | None:
-        """The reason why no point satisfies the conditions, or None if some point does."""
+        """The reason why no point satisfies the conditions, or None.
+
+        None says that some point does, but for conditions that `where` stated: see `contradiction_is_complete`.
+        """
         totals = self.stated_totals
         if self.nonnegative and totals is not None and int(totals.min()) < 0:
             return "no non-negative counts add up to a negative public total"
@@ -407,8 +474,29 @@ class Problem:
                 return reason
         if self.entities is not None:
             conditions = self.max_size, self.nonnegative, self.integer
-            return contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
-        return None
+            reason = contradicting_entities(self.hierarchy, self.entities, totals, *conditions)
+            if reason is not None:
+                return reason
+        return self._contradicting_conditions
+
+    @property
+    def contradiction_is_complete(self) -> bool:
+        """Whether `contradiction` finds every one; with stated conditions some may take a solver to find."""
+        if self.conditions is None:
+            return True
+        return self.entities is None and is_decided_by_sums(self.conditions, self._cells(), self._surroundings)
+
+    @cached_property
+    def _contradicting_conditions(self) -> str | None:
+        if self.conditions is None:
+            return None
+        return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
+
+    @property
+    def _surroundings(self) -> Surroundings:
+        totals = self.stated_totals
+        totals = np.zeros(0, np.int64) if totals is None else totals
+        return Surroundings(self.integer, self.nonnegative, self.monotone, self.consistent, totals)
 
     @cached_property
     def _text(self) -> str:
@@ -429,6 +517,7 @@ class Problem:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "numbers of entities": None if self.entities is None else f"of {len(self.entities):,} regions",
+                "stated besides": None if self.conditions is None else self.conditions.text,
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": f"0..{self.max_size:,}",

@@ -6,7 +6,11 @@ What every method does before its mathematics begins is written here once, so th
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import wraps
+from typing import Any, ClassVar
 
 from pgsr import compilation, memory
 from pgsr.certificates import Certificate, broken_conditions
@@ -16,6 +20,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.zero_sizes import WithoutZeroSizes
 
 
 class Stopped(Exception):
@@ -71,6 +76,14 @@ class Deadline:
 NO_LIMIT = Deadline()
 
 
+class Taken(Enum):
+    """The conditions of `Problem.where` that a method takes."""
+
+    NONE = "no conditions"
+    BOUNDS = "bounds of single cells"
+    ALL = "all conditions"
+
+
 class GatedMethod(ABC):
     """A method that says what it cannot do in four answers, and how it solves in `answer`; `solve` asks them in order.
 
@@ -85,7 +98,21 @@ class GatedMethod(ABC):
     A new specialised algorithm is one subclass with `supports`, `bytes_needed` and `answer`. What `answer` raises as
     `Stopped` becomes that status, a `TooLargeError` or `MemoryNeededError` becomes TOO_LARGE. Arguments of the wrong
     kind are mistakes of the caller and stay exceptions.
+
+    What a modeller stated by `Problem.where` is refused for every method, after what its own `supports` says, unless
+    the class says in `conditions_taken` that it takes it; so no method passes over conditions that it does not know.
+    Structural zeros of whole sizes are taken by every method: they are left out before `answer` and put in after it
+    (`pgsr.zero_sizes`).
     """
+
+    conditions_taken: ClassVar[Taken] = Taken.NONE
+    """The conditions that this method takes besides those that its `supports` speaks of."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = cls.__dict__.get("supports")
+        if own is not None:
+            cls.supports = _asking_for_conditions(own)  # pyright: ignore[reportAttributeAccessIssue]
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:
@@ -126,14 +153,46 @@ class GatedMethod(ABC):
         reason = self.exceeds(problem)
         if reason is not None:
             return Result(Status.TOO_LARGE, reason)
+        smaller = None if refused_conditions(problem, self.conditions_taken) is None else WithoutZeroSizes.of(problem)
+        asked = problem if smaller is None else smaller.reduced
         try:
-            memory.require(self.bytes_needed(problem), repr(problem))
-            result = self.answer(problem, deadline)
+            memory.require(self.bytes_needed(asked), repr(problem))
+            result = self.answer(asked, deadline)
+            result = result if smaller is None else smaller.restored(result)
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except (MemoryNeededError, TooLargeError) as error:
             result = Result(Status.TOO_LARGE, str(error), seconds=Seconds(solve=deadline.spent))
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
+
+
+def refused_conditions(problem: Problem, taken: Taken) -> str | None:
+    """Say which conditions of the problem are beyond those that a method takes, and what can be done, or None."""
+    stated = problem.conditions
+    if stated is None or taken is Taken.ALL:
+        return None
+    remedy = "take a solver model such as Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or leave them out"
+    if taken is Taken.NONE:
+        return f"this method takes no conditions that are stated by where, such as {stated.first}; {remedy}"
+    more = f" and {len(stated.names) - 1:,} more" if len(stated.names) > 1 else ""
+    several = [f"{name}{more}" for name in stated.names[:1]]
+    return (
+        f"this method takes bounds of single cells, {several[0]} ties several together; {remedy}" if several else None
+    )
+
+
+def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callable[[Any, Problem], str | None]:
+    @wraps(own)
+    def supports(self: Any, problem: Problem) -> str | None:
+        reason = own(self, problem)
+        if reason is None:
+            reason = refused_conditions(problem, self.conditions_taken)
+            smaller = None if reason is None else WithoutZeroSizes.of(problem)
+            if smaller is not None:
+                reason = own(self, smaller.reduced)
+        return reason
+
+    return supports
 
 
 def judged_release(measurement: Measurement, estimate: Estimate, seconds: Seconds) -> Result:

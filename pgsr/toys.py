@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pgsr.conditions import Cells, Conditions, cells, state
 from pgsr.entities import entity_totals
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -29,7 +30,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         view = ByGroups(1) if by_region else target.view  # of the toy's regions, leaves are ranked by it
         return Geometric(view, levels, totals=target.public).measure(truth, Seeded("toy"))
     toy = Geometric(target.view, levels, totals="regions").measure(truth, Seeded("toy"))
-    known, asked = target.groups, target.entities
+    known, asked, stated = target.groups, target.entities, target.conditions
     return replace(
         target,
         hierarchy=truth.hierarchy,
@@ -39,6 +40,9 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         weights=None,
         entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
         epsilon=None if target.epsilon is None else toy.epsilon,
+        conditions=None
+        if stated is None
+        else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
     )
 
 
@@ -49,7 +53,7 @@ def measurements() -> list[Measurement]:
 
 
 def problems() -> list[Problem]:
-    """Every problem that a constructor of `Problem` states, and its relaxation."""
+    """Every problem that a constructor of `Problem` states, two of them with a bound besides, and its relaxation."""
     counts, cumulative, ranked = measurements()[:3]
     found = [
         Problem.naive(counts),
@@ -60,7 +64,15 @@ def problems() -> list[Problem]:
         found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
     for norm in (1, 2):
         found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
+    known = cells(size=1) <= 9
+    found += [Problem.m_h(counts, "root").where(known), Problem.isotonic(cumulative).where(known)]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
+
+
+def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
+    """Conditions that hold anyway, of one size alone, and a row only where the target has rows."""
+    row = [cells(size=0) + cells(size=1) >= 0]
+    return state([cells(size=1) >= 0, cells(size=1) <= 9, *(row if len(target.row_lower) else [])], place)
 
 
 def _truth(levels: int) -> CountOfCounts:

@@ -34,7 +34,7 @@ def measurements_are_blind() -> None:
 
 
 def mechanisms_are_blind() -> None:
-    """From tables to a result, all mechanisms of releases and the number of entities: K, epsilons, order, status."""
+    """Check all mechanisms of releases, from tables to a result: K, epsilons, order, status, number of entities."""
     for tree, kind in product((PAIR, RAGGED), Kind):
         for totals in kind.totals:
             mechanism = Terms("blind", 5, Fraction(1), kind, totals=totals).mechanism(tree.n_levels)
@@ -75,7 +75,7 @@ def far(tree: Hierarchy, totals: Totals) -> Iterator[CountOfCounts]:
 
 
 def _blindly(run: Callable[[CountOfCounts], object], truth: CountOfCounts) -> object:
-    """What `run` gives if the i-th vector of noisy values is the same for all data, and what was to get noise."""
+    """Give the result of `run` if the i-th noisy values are the same for all data, and what was to get noise."""
     asked: list[tuple[int, Fraction]] = []
 
     def put(law: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:

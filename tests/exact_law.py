@@ -42,7 +42,7 @@ def noise_by(add: Callable[[DoubleGeometric, np.ndarray, ByteStream], None]) -> 
 
 
 def steps(run: Callable[[], object]) -> list[Step]:
-    """What `run` adds noise to, in order; the noise itself is left out."""
+    """List what `run` adds noise to, in order; the noise itself is left out."""
     found: list[Step] = []
     with noise_by(lambda law, values, stream: found.append(Step(tuple(values.ravel().tolist()), law.scale))):
         run()
@@ -50,9 +50,9 @@ def steps(run: Callable[[], object]) -> list[Step]:
 
 
 def loss(ours: list[Step], theirs: list[Step]) -> Fraction | None:
-    """log of the largest likelihood ratio of all noisy values of two data sets, sum |change| / scale; None if infinite.
+    """Compute the log of the largest likelihood ratio of all noisy values of two data sets, sum |change| / scale.
 
-    It is infinite where the vectors differ in number or length, and no such loss is defined where scales differ.
+    None where the vectors differ in number or length, so that it is infinite, or in scale, so that it is not defined.
     """
     if [(len(a.values), a.scale) for a in ours] != [(len(b.values), b.scale) for b in theirs]:
         return None
@@ -109,14 +109,14 @@ def law_of(
 
 
 def largest_ratio(ours: Law, theirs: Law) -> Fraction | None:
-    """Of P(release) between two laws, either way; None if some release is possible in one of them only."""
+    """Find the largest ratio of P(release) of two laws, either way; None if one law alone allows some release."""
     if ours.keys() != theirs.keys():
         return None
     return max(max(p / theirs[o], theirs[o] / p) for o, p in ours.items())
 
 
 def truth_steps(noise: Geometric, truth: CountOfCounts) -> list[Step]:
-    """What a noise step adds noise to."""
+    """List what a noise step adds noise to."""
     return steps(lambda: noise.measure(truth, Seeded("steps")))
 
 

@@ -47,7 +47,7 @@ COLUMN_FAULT = re.compile(
 
 
 def told(message: str) -> bool:
-    """Whether a refusal is one of the sentences that are the same whatever the rows are."""
+    """Say whether a refusal is one of the sentences that are the same whatever the rows are."""
     of_file = {
         f"the table of entities {sentence}" for sentence in (*FAULTS.values(), OPEN, ENCODING, MARKED, UNREADABLE)
     }
@@ -89,7 +89,7 @@ def by_dictionary(groups: list[str | None], of: Groups = TEXTS) -> tuple[int, ..
 
 
 def one_up(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-    """Whether exactly one group has grown by one."""
+    """Say whether exactly one group has grown by one."""
     change = np.subtract(after, before)
     [size] = np.flatnonzero(change == -1)
     return change[size + 1] == 1 and np.abs(change).sum() == 2

@@ -11,7 +11,7 @@ FULL = os.environ.get("PGSR_FULL", "") not in ("", "0")
 
 
 def scale(ci: int, full: int) -> int:
-    """How many instances to test in this run."""
+    """Choose how many instances to test in this run."""
     return full if FULL else ci
 
 

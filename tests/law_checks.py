@@ -87,7 +87,7 @@ def check_values_lose_no_more_beside_noisy_totals() -> int:
 
 
 def _losses(noise: Geometric, tree: Hierarchy, groups: Sequence[int]) -> Iterator[tuple[str, Fraction]]:
-    """Of all pairs of neighbours, given noisy totals below, at and above the true ones; and what makes the pair."""
+    """Yield losses of all pairs of neighbours, given noisy totals below, at and above the true ones, by name."""
     for table in tables(groups, 2):
         for what, others in (("entity", joined(table, 2)), ("group", with_empty_group(table))):
             for other in others:
@@ -99,7 +99,7 @@ def _losses(noise: Geometric, tree: Hierarchy, groups: Sequence[int]) -> Iterato
 
 
 def _steps_given(noise: Geometric, truth: CountOfCounts, given: int) -> list[Step]:
-    """What gets noise while the noisy totals are `given` in every region, whatever was drawn."""
+    """List what gets noise while the noisy totals are `given` in every region, whatever was drawn."""
     found: list[Step] = []
     n_totals = int((~truth.hierarchy.padded).sum())
 

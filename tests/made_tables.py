@@ -35,7 +35,7 @@ LEAVES = [("US", state, f"{state}{i}") for state in ("GA", "MI") for i in range(
 
 
 def write_tables(folder: Path, seed: int = 0, n_groups: int = 60, leaves: list[tuple[str, ...]] | None = None) -> None:
-    """entities.parquet, groups.parquet and regions.csv; ids of regions are their paths."""
+    """Write entities.parquet, groups.parquet and regions.csv; ids of regions are their paths."""
     rng, leaves = np.random.default_rng(seed), leaves or LEAVES
     ids = ["/".join(path) for path in leaves]
     region = pa.array(ids).take(pa.array(np.arange(n_groups) % len(ids)))

@@ -87,13 +87,15 @@ MUTANTS = [
     Mutant("post-processing looks at the truth", leaks.peeking(leaks.empty_where_the_truth_is), checks.r8_replay),
     Mutant("warm start from the truth", leaks.peeking(leaks.warm_start), checks.r8_replay),
     Mutant("a copy of the truth is kept", leaks.kept_truth, checks.r8_replay),
-    Mutant("hash of the input in the manifest", folder.hash_of_the_input, published.files_follow_from_noisy_values),
-    Mutant("true error in the manifest", folder.true_error, published.files_follow_from_noisy_values),
-    Mutant("number of rows in the manifest", folder.number_of_rows, published.files_follow_from_noisy_values),
+    Mutant(
+        "hash of the input in the manifest", folder.hash_of_the_input, published.assert_files_follow_from_noisy_values
+    ),
+    Mutant("true error in the manifest", folder.true_error, published.assert_files_follow_from_noisy_values),
+    Mutant("number of rows in the manifest", folder.number_of_rows, published.assert_files_follow_from_noisy_values),
     Mutant(
         "number of clipped groups in the manifest",
         folder.number_of_clipped_groups,
-        published.files_follow_from_noisy_values,
+        published.assert_files_follow_from_noisy_values,
     ),
     Mutant(
         "largest true size in the manifest", folder.largest_true_size, published.fields_are_those_that_may_be_published
@@ -105,7 +107,7 @@ MUTANTS = [
         folder.timings_per_region,
         published.fields_are_those_that_may_be_published,
     ),
-    Mutant("number of rows in the readme", folder.rows_in_the_readme, published.files_follow_from_noisy_values),
+    Mutant("number of rows in the readme", folder.rows_in_the_readme, published.assert_files_follow_from_noisy_values),
     Mutant("release charged after drawing", folder.charged_after_drawing, published.epsilon_is_charged_before_noise),
     Mutant("release charged for one level", folder.charged_per_level, published.epsilon_is_charged_before_noise),
     Mutant(

@@ -34,7 +34,7 @@ def feasible_points(tree: Hierarchy, n_sizes: int, total: int) -> np.ndarray:
 
 
 def objectives(problem: Problem, points: np.ndarray) -> np.ndarray:
-    """sum w (x - y)^2 of every point."""
+    """Sum w (x - y)^2 of every point."""
     return ((points - problem.target) ** 2 * problem.w[:, None]).sum(axis=(1, 2))
 
 
@@ -85,7 +85,7 @@ def _compositions(total: int, parts: int) -> np.ndarray:
 
 
 def priced_chain_minimum(y: np.ndarray, net: np.ndarray, w: int, norm: int, values: np.ndarray) -> float:
-    """min of sum w |x - y|^norm + net (x - y) over all non-decreasing x with these (increasing) values."""
+    """Minimise sum w |x - y|^norm + net (x - y) over all non-decreasing x with these (increasing) values."""
     d = monotone_vectors(len(y), values) - y
     return float((w * np.abs(d) ** norm + net * d).sum(axis=1).min())
 
@@ -106,7 +106,7 @@ def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:
 
 
 def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
-    """Whether the residual flow of M_H with every region's total has a negative cycle, by Bellman and Ford's method."""
+    """Say whether the residual flow of M_H with regions' totals has a negative cycle, by Bellman and Ford's method."""
     tree, y, arcs = problem.hierarchy, problem.target, []
     for r, s in np.ndindex(*x.shape):
         own = ("leaf", r) if r >= tree.n_inner else (r, s)
@@ -124,7 +124,7 @@ def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class CellCosts:
-    """Of every region and cell w (x - y)^2; with a strength rho instead w |x - y| + w rho / 2 (x - centre)^2."""
+    """The cost of every region and cell, w (x - y)^2, or with a strength rho w |x - y| + w rho / 2 (x - centre)^2."""
 
     w: np.ndarray
     y: np.ndarray
@@ -235,7 +235,7 @@ def _and_above(region: int, parent: Sequence[int]) -> list[int]:
 def taken_at(
     w: Sequence[int], parent: Sequence[int], y: Sequence[int], prices: Sequence[float], paid: Sequence[float]
 ) -> list[float]:
-    """What all regions take at one size: leaves max(0, y + (price above + paid besides) / 2w), others the sum below."""
+    """Find what regions take at a size: leaves max(0, y + (price above + paid besides) / 2w), others the sum below."""
     n_inner = len(prices)
     x = [0.0] * len(y)
     for r in range(len(y) - 1, -1, -1):

@@ -44,7 +44,7 @@ def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
 
 
 def infinite_epsilon(patch: MonkeyPatch) -> None:
-    """As in libraries that ask for epsilon > 0 alone."""
+    """Take an infinite epsilon, as libraries do that ask for epsilon > 0 alone."""
     around(patch, pgsr.budget, "_fraction", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v))
 
 
@@ -97,7 +97,7 @@ def statistic_for_nothing(patch: MonkeyPatch) -> None:
 
 
 def one_seed_for_all_regions(patch: MonkeyPatch) -> None:
-    """As in the published reference implementation."""
+    """Draw the same noise in all regions, as the published reference implementation does."""
     around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=(), level=0)))
 
 

@@ -94,7 +94,7 @@ def candidates_that_claim_privacy(patch: MonkeyPatch) -> None:
 
 
 def entities_drawn_twice(patch: MonkeyPatch) -> None:
-    """Where the root has more than K G, its number is fixed and all noise is drawn again."""
+    """Fix the root's number where it is more than K G, and draw all noise again."""
     arguments: list[tuple] = []
 
     def kept(draw: Callable) -> Callable:
@@ -372,7 +372,7 @@ def totals_of_regions_exact(patch: MonkeyPatch) -> None:
 
 
 def ties_broken_by_the_truth(patch: MonkeyPatch) -> None:
-    """Of two leaves with as many groups, the matching gives the sizes that fit better to either."""
+    """Give the sizes that fit better to either of two leaves with as many groups, in the matching."""
 
     def honest(release: Callable) -> Callable:
         def released(mechanism: Mechanism, truth: CountOfCounts, *rest: Any, **names: Any) -> Any:

@@ -81,7 +81,7 @@ def views_by_true_sizes(patch: MonkeyPatch) -> None:
 
 
 def views_by_exact_totals(patch: MonkeyPatch) -> None:
-    """Where totals are noisy, the true numbers of groups still choose the view."""
+    """Let the true numbers of groups choose the view, also where totals are noisy."""
 
     def looking(measure: Callable) -> Callable:
         def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
@@ -162,7 +162,7 @@ def ranked_without_public_totals(patch: MonkeyPatch) -> None:
 
 
 def released_with(patch: MonkeyPatch, change: Callable) -> None:
-    """`change(mechanism, truth)` is the mechanism that releases."""
+    """Make `change(mechanism, truth)` the mechanism that releases."""
     around(
         patch,
         Mechanism,
@@ -172,7 +172,7 @@ def released_with(patch: MonkeyPatch, change: Callable) -> None:
 
 
 def true_smallest_size(patch: MonkeyPatch) -> None:
-    """As in the published reference implementation."""
+    """Take the smallest size from the truth, as the published reference implementation does."""
 
     def bounded(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
         smallest = int(np.flatnonzero(truth.counts[0])[0])

@@ -45,7 +45,7 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any
 
 
 class Seen:
-    """What a process that makes a release has read."""
+    """The data that a process which makes a release has read."""
 
     config: ReleaseConfig
     log: PrivateLog

@@ -28,7 +28,7 @@ from pgsr.release.folder import artefact, manifest
 
 
 def after_reading(patch: MonkeyPatch, do: Callable[[int], object]) -> None:
-    """`do(number of rows)` when the tables are read."""
+    """Call `do(number of rows)` when the tables are read."""
     seen = watched(patch)
 
     def telling(count: Callable) -> Callable:
@@ -51,7 +51,7 @@ def rows_on_standard_error(patch: MonkeyPatch) -> None:
 
 
 def rows_below_python(patch: MonkeyPatch) -> None:
-    """As a library would write, past `sys.stdout`."""
+    """Write as a library would, past `sys.stdout`."""
     after_reading(patch, lambda rows: os.write(2, f"{rows} rows read\n".encode()))
 
 
@@ -76,7 +76,7 @@ def warning_of_large_groups(patch: MonkeyPatch) -> None:
 
 
 def publishing_with(patch: MonkeyPatch, change: Callable[[Seen, Any, Callable[[str], None]], Any]) -> None:
-    """`change(seen, release, say)` is what `publish` returns."""
+    """Make `publish` return `change(seen, release, say)`."""
     seen = watched(patch)
 
     def telling(publish: Callable) -> Callable:
@@ -129,7 +129,7 @@ def rows_in_the_hidden_folder_s_name(patch: MonkeyPatch) -> None:
 
 
 def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> None:
-    """`do(seen, folder)` when all files are written; digests are then made anew, so that `check` passes."""
+    """Call `do(seen, folder)` when all files are written; digests are then made anew, so that `check` passes."""
     seen = watched(patch)
 
     def written(write: Callable) -> Callable:
@@ -154,12 +154,12 @@ def rows_in_a_file_name(patch: MonkeyPatch) -> None:
 
 
 def table_left_behind(patch: MonkeyPatch) -> None:
-    """In the temporary folder; its size tells as much as its name."""
+    """Leave a table in the temporary folder; its size tells as much as its name."""
     after_reading(patch, lambda rows: (Path(tempfile.gettempdir()) / f"pgsr-{rows}.cache").touch())
 
 
 def rows_as_modification_time(patch: MonkeyPatch) -> None:
-    """After all files were given one time."""
+    """Set a modification time by the rows after all files were given one time."""
     seen = watched(patch)
 
     def timed(publish: Callable) -> Callable:

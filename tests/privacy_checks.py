@@ -1,4 +1,4 @@
-"""What must hold for a privacy claim, each as a function that raises AssertionError where it does not.
+"""The conditions of a privacy claim, each as a function that raises AssertionError where it does not hold.
 
 Tests of the targets run them on the code as it is; `test_assurance_mutants` runs them on seeded bugs, too.
 """
@@ -97,7 +97,7 @@ def check_likelihood(
 
 
 def check_replay(mechanism: Mechanism, ours: CountOfCounts, theirs: CountOfCounts, key: str | int) -> bool:
-    """With the noisy arrays of `ours`, both truths give the same release byte for byte, and neither is read for it.
+    """Check that with the noisy arrays of `ours` both truths give the same bytes, and neither is read for it.
 
     Returns whether there was an answer to release.
     """

@@ -1,4 +1,4 @@
-"""What must hold of a release folder for its privacy claim: functions that raise AssertionError where it does not.
+"""The conditions of a release folder's privacy claim: functions that raise AssertionError where one does not hold.
 
 `test_assurance_mutants` runs them on the code as it is and on the bugs of `planted_publications`.
 """
@@ -78,7 +78,7 @@ def made(folder: Path, rehearse: bool = False) -> Path:
         raise AssertionError(f"no release: {error}") from error
 
 
-def files_follow_from_noisy_values(mechanism: str = "m_h", **keys: str) -> None:
+def assert_files_follow_from_noisy_values(mechanism: str = "m_h", **keys: str) -> None:
     """Data that differ by a row and happen to get the same noisy values are published byte for byte alike.
 
     Fixed bits and several rows of every size: a leak may by chance be the same for one pair and one noise.
@@ -114,7 +114,7 @@ def files_follow_from_noisy_values(mechanism: str = "m_h", **keys: str) -> None:
 
 
 def fields_are_those_that_may_be_published() -> None:
-    """By a list of its own; and nothing else lies in the folder, nor a column in a table."""
+    """Check against a list of its own; and nothing else lies in the folder, nor a column in a table."""
     with place() as folder:
         found = made(folder)
         names = PUBLISHED["files"] | {"manifest.json", "SHA256SUMS"}
@@ -167,7 +167,7 @@ def epsilon_is_charged_before_noise() -> None:
 
 
 def refusals_cost_nothing() -> None:
-    """Where the output cannot be written, or the ledger lacks epsilon, nothing is drawn and nothing is charged."""
+    """Check that nothing is drawn or charged where the output cannot be written, or the ledger lacks epsilon."""
     with place() as folder:
         drawn: list[int] = []
         with noise_by(lambda law, values, stream: drawn.append(1)):
@@ -183,7 +183,7 @@ def refusals_cost_nothing() -> None:
 
 
 def rehearsals_say_so() -> None:
-    """In the folder's name, the manifest, both tables and README.txt; and they cost nothing."""
+    """Check the folder's name, the manifest, both tables and README.txt; and rehearsals cost nothing."""
     with place() as folder:
         found = made(folder, rehearse=True)
         assert found.name == "release-rehearsal"

@@ -160,7 +160,7 @@ def ledger_is_exact() -> None:
 
 
 def ledger_is_charged_first() -> None:
-    """By all of epsilon, before a byte is asked for, by whatever draws; what is refused costs nothing."""
+    """Check that all of epsilon is charged before a byte is asked for, by whatever draws; refusals cost nothing."""
     truth = truth_of(PAIR, ((0, 1), (1,)), 2)
     noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("public"))
     steps = Mechanism(Geometric(View.CUMULATIVE, "1/4"), Matching())

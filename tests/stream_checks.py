@@ -1,4 +1,4 @@
-"""Where noise comes from: fresh bytes, asked for once, all used by the law, none of it chosen by the data.
+"""The source of noise: fresh bytes, asked for once, all used by the law, none of it chosen by the data.
 
 Each function raises AssertionError where that does not hold; `test_assurance_mutants` runs them on seeded bugs, too.
 """
@@ -25,7 +25,7 @@ IDENTITY = StreamId("x", "counts", 0, ("root",))
 
 
 def streams_are_asked_for_once() -> None:
-    """By measurements, numbers of groups and entities, choices and fits: a share of `test_house_streams`."""
+    """Check measurements, numbers of groups and entities, choices and fits: a share of `test_house_streams`."""
 
     def note(n: int, what: str) -> None:
         assert n > 0, what
@@ -98,7 +98,7 @@ def noise_is_the_operating_system_s() -> None:
 
 
 def processes_share_no_noise() -> None:
-    """Not with the process that they were forked from, nor with each other."""
+    """Check that processes share no noise with the one that they were forked from, nor with each other."""
     Secure().stream(IDENTITY)
     seen = []
     for _ in range(2):

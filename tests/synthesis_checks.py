@@ -1,4 +1,4 @@
-"""What must hold of adaptive fits for their privacy claim: functions that raise AssertionError where it does not."""
+"""The conditions of adaptive fits' privacy claim: functions that raise AssertionError where one does not hold."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def fits_are_blind() -> None:
 
 
 def rounds_cost_what_is_charged() -> None:
-    """For all neighbours of small populations, both by replacement and removal; equality is attained."""
+    """Check all neighbours of small populations, both by replacement and removal; equality is attained."""
     for neighbours in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
         with pytest.MonkeyPatch.context() as patch:
             test_synthesis_curator.test_neighbours_are_told_apart_no_better_than_charged(neighbours, patch)

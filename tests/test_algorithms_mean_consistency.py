@@ -36,7 +36,7 @@ def test_equals_least_squares(view):
 
 
 def test_yields_negative_and_fractional_counts():
-    """Why it is no release: GA's noise is shared with MI, which has nothing to give."""
+    """The reason why it is no release: GA's noise is shared with MI, which has nothing to give."""
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     noisy = np.array([[10], [11], [0]])
     problem = Problem.mean_consistency(naive.measurement_of(tree, noisy, 10))

@@ -138,7 +138,7 @@ def test_likelihood_ratio_with_noisy_totals(name: str, share: str, counted: Call
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("check", [check_noisy_totals_lose_their_epsilon, check_noisy_entities_lose_their_epsilon])
 def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], None]) -> None:
-    """On one, two and three levels, and with two leaves; equality is attained on each."""
+    """Trees of one, two and three levels, and with two leaves; equality is attained on each."""
     counted(check(), "likelihoods")
 
 

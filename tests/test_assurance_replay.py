@@ -64,7 +64,7 @@ def region_totals(measurement: Measurement) -> Problem:
 
 
 def entities(measurement: Measurement) -> Problem:
-    """With every region's total, and as many entities as half of the largest sizes hold."""
+    """State a problem with every region's total, and as many entities as half of the largest sizes hold."""
     tree = measurement.hierarchy
     half = measurement.region_totals[tree.leaves] * measurement.max_size // 2
     return Problem.m_h(measurement, totals="regions", entities=tree.sum_up(half))

@@ -22,7 +22,7 @@ N_DRAWS = scale(10_000_000, 100_000_000)
 def test_draws_per_second_of_a_core(
     source: Secure | Seeded, wanted: float, counted: Callable[[int, str], None]
 ) -> None:
-    """At scale 60. Three hundred million draws are 3 to 6 such seconds, so less than 10 on two cores."""
+    """Draws at scale 60: three hundred million are 3 to 6 such seconds, so less than 10 on two cores."""
     law, stream = DoubleGeometric(Fraction(60)), source.stream(StreamId("", "counts", 0, ("root",)))
     values = np.zeros(N_DRAWS, np.int64)
     law.add_to(values[:10], stream)  # compiles

@@ -98,7 +98,7 @@ def test_wild_multipliers_give_a_bound(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_good_multipliers_reach_the_relaxed_optimum(kind):
-    """At the duals of a dense program the bound is the continuous optimum to 1e-6, also at counts of 1e8."""
+    """The bound at the duals of a dense program is the continuous optimum to 1e-6, also at counts of 1e8."""
     rng = np.random.default_rng(62)
     for big in (0, 10**8):
         for _ in range(scale(2, 30)):
@@ -227,7 +227,7 @@ def test_priced_absolute_values_of_a_chain():
 
 
 def test_potentials_equal_brute_force():
-    """With every region's total: proved if and only if no feasible point is better; the twin's cycle says the same."""
+    """A point with every region's total is proved if and only if none is better; the twin's cycle says the same."""
     rng = np.random.default_rng(66)
     checked = 0
     while checked < scale(2_000, 60_000):

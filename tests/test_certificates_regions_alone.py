@@ -93,7 +93,7 @@ def test_what_the_chain_cannot_prove_is_refused():
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("public", [True, False])
 def test_certify_equals_brute_force(norm, public):
-    """With public totals the last cell is fixed and bounds the others."""
+    """A public total fixes the last cell, which bounds the others."""
     rng = np.random.default_rng(53)
     for _ in range(scale(200, 3_000)):
         y = rng.integers(-3, 7, int(rng.integers(1, 5)))

@@ -147,7 +147,7 @@ def test_epsilon_too_large_to_mean_anything_is_refused(epsilon: Number) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["1e999999999", "1e-999999999"])
 def test_exponents_are_not_written_out(value: str) -> None:
-    """As a fraction this text has a billion digits. In a process of its own, since nothing stops it once it runs."""
+    """A fraction of this text has a billion digits. Nothing stops it once it runs, so a process of its own does it."""
     code = f"from pgsr.budget import exact, BudgetError\ntry: exact({value!r})\nexcept BudgetError: print('refused')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10, check=False)
     assert done.stdout.strip() == "refused", done.stderr[-300:]
@@ -155,7 +155,7 @@ def test_exponents_are_not_written_out(value: str) -> None:
 
 @pytest.mark.assure("R6")
 def test_levels_add_up_exactly(counted: Callable[[int, str], None]) -> None:
-    """As fractions for every epsilon and number of levels; as floats some of these splits spend more than epsilon."""
+    """The fractions add up for all epsilons and numbers of levels; floats of some splits spend more than epsilon."""
     n_over = 0
     values: list[Number] = [*EPSILONS, *(f"{k}/100" for k in range(1, scale(100, 2_000)))]
     for epsilon in values:
@@ -270,7 +270,7 @@ def test_budget_cannot_be_spent_twice() -> None:
 
 
 def test_ledger_is_charged_before_noise_is_drawn() -> None:
-    """If drawing fails the budget is gone: bytes may have been seen."""
+    """The budget is gone if drawing fails: bytes may have been seen."""
     ledger = Ledger(1)
     with pytest.raises(AssertionError, match="noise was drawn"):
         Geometric(View.COUNTS, epsilon="1/4").measure(truth(), Untouchable(), ledger)

@@ -6,9 +6,11 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from made_tables import TABLES, write_config, write_tables
@@ -37,8 +39,28 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ended(place: Path, monkeypatch, capsys) -> Callable[..., Ended]:
+    """Run `pgsr` in `place` from its arguments to its exit code, in this process."""
+    monkeypatch.chdir(place)
+
+    def end(*arguments: object) -> Ended:
+        monkeypatch.setattr("sys.argv", ["pgsr", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        return Ended(caught.value.code, *capsys.readouterr())
+
+    return end
+
+
 def invoke(*arguments: object):
-    """In this process, which is quicker; errors are raised."""
+    """Run a command in this process, which is quicker; errors are raised."""
     return CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
 
 
@@ -51,12 +73,16 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert digest
     checked = run("check", "release", "--digest", digest[1], cwd=place)
     assert checked.returncode == 0, checked.stdout
-    assert "of 17 checks passed, " in checked.stdout
+    assert "of 18 checks passed, " in checked.stdout
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
     assert "failed" in spoiled.stdout
     assert not spoiled.stderr
+    refused = run("release", "absent.toml", cwd=place)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert len(refused.stderr.splitlines()) == 1
+    assert "cannot be read" in refused.stderr
 
 
 def test_findings_as_json(place):
@@ -79,7 +105,6 @@ def test_the_example_is_printed_as_it_is():
     assert invoke("release", "--example").stdout == EXAMPLE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -99,13 +124,13 @@ def test_the_example_is_printed_as_it_is():
         (("plan", "absent.toml"), "cannot be read"),
     ],
 )
-def test_errors_are_one_sentence_and_exit_code_2(place, arguments, word):
+def test_errors_are_one_sentence_and_exit_code_2(place, ended, arguments, word):
     write_config(place)
-    done = run(*arguments, cwd=place)
-    assert done.returncode == 2
-    assert word in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    done = ended(*arguments)
+    assert done.code == 2
+    assert word in done.err
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", [info.callback.__name__ for info in cli.app.registered_commands])
@@ -125,14 +150,13 @@ def test_help_names_the_steps_in_their_order():
     assert "Exit codes" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", Kind)
 def test_validate_tells_what_would_be_released(place, mechanism):
     """The private table is not opened (it is none), and nothing is written."""
     path = write_config(place, mechanism, level_names='["nation", "state", "county"]', epsilon='"1/2"')
     (place / "entities.parquet").write_text("secret")
     before = sorted(place.iterdir())
-    shown = " ".join(run("validate", path, cwd=place).stdout.split())
+    shown = " ".join(invoke("validate", path).stdout.split())
     assert [path for path in sorted(place.iterdir()) if path.suffix != ".lock"] == before
     terms = ReleaseConfig.read(path).terms
     for word in (
@@ -200,7 +224,6 @@ def taken(place: Path) -> None:
     (place / "release" / "kept.txt").touch()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "keys", "word"),
     [
@@ -212,21 +235,20 @@ def taken(place: Path) -> None:
         (None, {"shares": '["1/2", "1/2"]'}, "2 shares for 3 levels"),
     ],
 )
-def test_validate_refuses_what_release_refuses(place, spoil, keys, word):
+def test_validate_refuses_what_release_refuses(place, ended, spoil, keys, word):
     if spoil:
         spoil(place)
-    done = run("validate", write_config(place, **keys), cwd=place)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert word in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    done = ended("validate", write_config(place, **keys))
+    assert (done.code, done.out) == (2, "")
+    assert word in done.err
+    assert len(done.err.strip().splitlines()) == 1
     assert not LedgerFile(place / "ledger.jsonl").entries
 
 
-@pytest.mark.slow
-def test_validate_lists_all_errors(place):
-    done = run("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"), cwd=place)
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 4
+def test_validate_lists_all_errors(place, ended):
+    done = ended("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"))
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 4
 
 
 def test_the_schema_is_printed_as_it_is():
@@ -254,7 +276,7 @@ def test_the_key_that_signs_is_handed_on(place, monkeypatch):
 
 
 def test_every_stage_is_known(place):
-    """What is no stage is printed, and gets no time."""
+    """A line that is no stage is printed, and gets no time."""
     said: list[str] = []
     path = write_config(place)
     publish(path, say=said.append)
@@ -370,25 +392,55 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_console_script():
-    """`make` installs it; .venv/bin/python -m pip install --no-deps --no-build-isolation -e . does, too."""
+    """The script comes with `make`, or with .venv/bin/python -m pip install --no-deps --no-build-isolation -e ."""
     script = Path(sys.executable).with_name("pgsr")
     done = subprocess.run([script, "release", "--example"], capture_output=True, text=True, check=True)
     assert done.stdout == EXAMPLE
 
 
-def test_plan_shows_every_mechanism(place):
+def test_plan_shows_every_mechanism_and_recommends_one(place):
     (place / "entities.parquet").unlink()
     done = invoke("plan", write_config(place), "--replicates", "2")
     assert done.exit_code == 0
     for kind in Kind:
         assert str(kind) in done.stdout
+    said = " ".join(done.stdout.split())
+    assert 'choices take mechanism = "' in said
+    assert "All this is about the stand-in" in said
 
 
-def test_plan_names_the_levels(place):
+def test_plan_names_the_levels_and_weighs_them(place):
     path = write_config(place, level_names='["nation", "state", "county"]')
-    shown = invoke("plan", path, "--replicates", "2").stdout
+    asked = ("plan", path, "--replicates", "2", "--mechanism", "kuo", "--weight", "county=2", "--weight", "nation=0")
+    shown = " ".join(invoke(*asked).stdout.split())
     assert "county s.e." in shown
     assert "level 0" not in shown
+    assert "posterior" not in shown
+    assert "(nation 0, state 1, county 2)" in shown
+
+
+def test_plan_finds_the_epsilon_of_a_target(place):
+    path = write_config(place, level_names='["nation", "state", "county"]')
+    (place / "entities.parquet").unlink()
+    shown = " ".join(invoke("plan", path, "--replicates", "2", "--target-error", "county=5").stdout.split())
+    assert re.search(r'epsilon = "[0-9.]+" has expected errors of county [0-9.]+ \(standard error', shown)
+    assert "at most 5 was asked" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--weight", "county"), "--weight is 'county'; write LEVEL=NUMBER, such as county=2"),
+        (("--weight", "=2"), "--weight is '=2'; write LEVEL=NUMBER"),
+        (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
+        (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight and --mechanism"),
+        (("--target-error", "county=5"), "no level is called 'county'; write one of level_0, level_1, level_2"),
+        (("--groups", "5"), "leave out --groups"),
+    ],
+)
+def test_plan_refuses_in_a_sentence(place, options, said):
+    with pytest.raises(PgsrError, match=re.escape(said)):
+        invoke("plan", write_config(place), "--replicates", "2", *options)
 
 
 @pytest.mark.slow

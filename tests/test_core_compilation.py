@@ -96,7 +96,7 @@ print(compiled)
 
 @pytest.mark.slow
 def test_a_first_solve_compiles_apart_and_outside_its_limit(tmp_path):
-    """With nothing compiled; half a second would not be enough to compile in."""
+    """The process starts with nothing compiled; half a second would not be enough to compile in."""
     (status, first, compiled), (_, _, again), released, _ = json.loads(run(SOLVE, tmp_path))
     assert status == "OPTIMAL"
     assert compiled > 0.5 > first
@@ -186,7 +186,7 @@ def test_comparisons_show_compilation_where_there_was_some():
 
 
 class compiling:
-    """As numba says it: the lock of its compiler is held."""
+    """The lock of numba's compiler, held as numba says it."""
 
     def __enter__(self):
         from numba.core import event

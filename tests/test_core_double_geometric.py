@@ -49,7 +49,7 @@ def noise_scale(epsilon: str, sensitivity: int, levels: int) -> Fraction:
 
 
 def independent_thresholds(law_scale: Fraction) -> list[int]:
-    """floor(2^31 P(|X| <= m)) in mpmath's interval arithmetic, up to the first that equals 2^31 - 1."""
+    """Compute floor(2^31 P(|X| <= m)) in mpmath's interval arithmetic, up to the first that equals 2^31 - 1."""
     iv.prec = 200
     a = iv.exp(-iv.mpf(law_scale.denominator) / iv.mpf(law_scale.numerator))
     tail = iv.mpf(2) ** (WORD_BITS + 1) * a / (1 + a)  # 2^31 P(|X| > 0)
@@ -138,7 +138,7 @@ def exact_size(law_scale: Fraction, first_bits: int, chunks: list[int]) -> int:
 
 
 def step_bits(law_scale: Fraction, m: int, n_bits: int) -> int:
-    """floor(2^n_bits P(|X| <= m))."""
+    """Compute floor(2^n_bits P(|X| <= m))."""
     with mp.workprec(n_bits + 200):
         s = mp.mpf(law_scale.numerator) / law_scale.denominator
         return int(mp.floor((1 - 2 * mp.exp(-(m + 1) / s) / (1 + mp.exp(-1 / s))) * mp.mpf(2) ** n_bits))
@@ -334,7 +334,7 @@ def test_fit_rejects_mutants(mutant: str, law_scale: Fraction, counted: Callable
 @pytest.mark.parametrize("law_scale", FIT_SCALES[:2], ids=str)
 @pytest.mark.parametrize("mutant", SMALL_SCALE_MUTANTS)
 def test_fit_rejects_mutants_of_small_scale(mutant: str, law_scale: Fraction) -> None:
-    """At large scales these two change the law by less than the draws can show."""
+    """The two mutants change the law at large scales by less than the draws can show."""
     draws = SMALL_SCALE_MUTANTS[mutant](np.random.default_rng(15), float(law_scale), N_MUTANT_DRAWS)
     assert p_value(draws, float(law_scale)) < REJECT
 
@@ -351,7 +351,7 @@ def mean_size(law_scale: Fraction) -> float:
     ("law_scale", "zero", "variance", "size"), [(1, 0.462117, 1.841347, 0.850918), (2, 0.244919, 7.835396, 1.919035)]
 )
 def test_worked_noise_numbers(law_scale: int, zero: float, variance: float, size: float) -> None:
-    """epsilon 1 at sensitivity 1 and 2."""
+    """The numbers are those of epsilon 1 at sensitivity 1 and 2."""
     law = DoubleGeometric(Fraction(law_scale))
     assert thresholds(law.scale)[0] / 2**WORD_BITS == pytest.approx(zero, abs=5e-7)
     assert law.variance == pytest.approx(variance, abs=5e-7)
@@ -359,7 +359,7 @@ def test_worked_noise_numbers(law_scale: int, zero: float, variance: float, size
 
 
 def test_printed_normaliser_is_not_ours() -> None:
-    """With epsilon where epsilon / sensitivity belongs, as some papers print, the law would sum to 1.886819."""
+    """The law would sum to 1.886819 with epsilon where epsilon / sensitivity belongs, as some papers print."""
     zero_as_printed = (1 - exp(-1)) / (1 + exp(-1))
     ours = thresholds(Fraction(2))[0] / 2**WORD_BITS
     assert zero_as_printed / ours == pytest.approx(1.886819, abs=5e-7)
@@ -389,7 +389,7 @@ def test_scale_beyond_the_table_is_refused() -> None:
 
 
 def test_tiny_scale_adds_almost_no_noise() -> None:
-    """exp(-500): the table has one entry, and only the bits beyond it can move a count."""
+    """The table of exp(-500) has one entry, and only the bits beyond it can move a count."""
     law = DoubleGeometric(Fraction(1, 500))
     values = np.zeros(10_000, np.int64)
     law.add_to(values, ByteStream(bytes(32)))

@@ -151,7 +151,7 @@ def test_half_precision_is_judged_without_warnings() -> None:
 
 
 def test_masked_counts_are_not_taken_for_counts() -> None:
-    """What lies below a mask is a missing count, and must not enter silently."""
+    """A masked count is a missing one, and must not enter silently."""
     with pytest.raises(CountError):
         CountOfCounts(TREE, np.ma.masked_array([[1, 999], [3, 4]], mask=[[0, 1], [0, 0]]))
 

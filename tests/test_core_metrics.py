@@ -17,7 +17,7 @@ TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 
 def groups(n: int, size: int, max_size: int = 10) -> CountOfCounts:
-    """n groups of one size in one region."""
+    """Make n groups of one size in one region."""
     counts = np.zeros((1, max_size + 1), np.int64)
     counts[0, size] = n
     return CountOfCounts(ONE, counts)
@@ -38,7 +38,7 @@ def test_worked_sensitivity() -> None:
 
 
 def test_distance_equals_that_of_sorted_groups() -> None:
-    """emd = sum |Hg - Hg'|, in every region, and it is a metric."""
+    """The distance is sum |Hg - Hg'|, in every region, and it is a metric."""
     rng = np.random.default_rng(21)
     for _ in range(scale(200, 5_000)):
         tree = random_tree(rng)

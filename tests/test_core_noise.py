@@ -56,7 +56,7 @@ def test_values_are_truth_plus_the_noise_of_the_region(view: View) -> None:
 
 
 def test_golden_measurement() -> None:
-    """If these numbers change, every published experiment does."""
+    """A change of these numbers changes every published experiment."""
     counts = Geometric(View.COUNTS, epsilon="1").measure(small_truth(), Seeded("golden"))
     assert counts.matrix.tolist() == [[29, 6, 5, -1], [-2, 5, -2, 2], [2, 0, 7, -4]]
     running = Geometric(View.CUMULATIVE, epsilon="1/2", shares=("1/4", "3/4")).measure(
@@ -258,7 +258,7 @@ def test_sparse_truth_measures_alike() -> None:
 
 @pytest.mark.parametrize("view", View)
 def test_privacy_loss_of_neighbours_is_epsilon(view: View) -> None:
-    """log P(values | truth) - log P(values | neighbour), in exact multiples of epsilon: at most 1, and reached.
+    """The log of P(values | truth) / P(values | neighbour), in exact multiples of epsilon, is at most 1, and is 1.
 
     The densest form of the claim: one region per level changes, each by its sensitivity at most, and the levels'
     losses |change| / scale add up to epsilon as fractions.
@@ -309,7 +309,7 @@ def test_unknown_totals_are_refused() -> None:
 
 @pytest.mark.parametrize("view", ["counts", None, 2], ids=repr)
 def test_unknown_views_are_refused(view: Any) -> None:
-    """As text too, unless it is understood."""
+    """A view is refused as text, too, unless it is understood."""
     try:
         noise = Geometric(view, epsilon=1)
     except PgsrError as refused:

@@ -108,7 +108,7 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
 
 @pytest.mark.slow
 def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
-    """To the last bit, on trees so small that usually one thread takes them."""
+    """The answers agree to the last bit, on trees so small that usually one thread takes them."""
     rng = np.random.default_rng(601)
     for _ in range(6):
         tree = random_tree(rng, max_regions=30)

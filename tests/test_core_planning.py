@@ -8,7 +8,7 @@ import pytest
 from pgsr import Geometric, Hierarchy, Mechanism, PgsrError, View
 from pgsr.algorithms import BottomUp, Matching, TreeProjection
 from pgsr.datasets import census_like
-from pgsr.planning import Plan, expected_errors, level_shares, stand_in_of
+from pgsr.planning import Plan, expected_errors, level_shares, stand_in_of, usual_splits
 
 TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])
 
@@ -23,6 +23,14 @@ def test_shares_add_up_and_reach_the_leaves():
     assert all(sum(s) == 1 and s[-1] > 0 for s in shares)
     assert (Fraction("0.05"), Fraction(0), Fraction("0.95")) in shares
     assert len(set(shares)) == len(shares)
+
+
+@pytest.mark.parametrize("n_levels", [1, 2, 3, 5])
+def test_usual_splits_are_splits(n_levels):
+    splits = usual_splits(n_levels)
+    assert len(set(splits)) == len(splits)
+    assert all(len(s) == n_levels and sum(s) == 1 and s[-1] > 0 and min(s) >= 0 for s in splits)
+    assert (Fraction(1, n_levels),) * n_levels in splits
 
 
 def test_a_stand_in_has_the_public_totals():
@@ -45,13 +53,14 @@ def test_more_budget_means_smaller_expected_errors_and_the_split_matters():
     assert (plan.mean[2] < plan.mean[0]).all()
     assert plan.mean[1, 1] > plan.mean[0, 1], "a tenth of the budget is too little for the leaves"
     assert (plan.standard_error >= 0).all()
+    assert (plan.seconds > 0).all()
     frame = plan.to_frame()
     assert list(frame["mechanism"]) == ["half", "top", "rich"]
     assert frame["worst ratio to best"].min() >= 1
 
 
 def test_regret_and_importance():
-    plan = Plan(("a", "b", "c"), np.array([[1.0, 9.0], [9.0, 1.0], [2.0, 2.0]]), np.zeros((3, 2)))
+    plan = Plan(("a", "b", "c"), np.array([[1.0, 9.0], [9.0, 1.0], [2.0, 2.0]]), np.zeros((3, 2)), np.ones(3))
     assert plan.choice() == "c"
     assert plan.choice([1, 0]) == "a"
     assert plan.choice([0, 1]) == "b"

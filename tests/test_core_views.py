@@ -63,7 +63,7 @@ def test_sizes_above_the_cap_are_clipped() -> None:
 
 
 def test_distance_of_ranked_is_that_of_cumulative() -> None:
-    """sum |Hg - Hg'| = sum |Hc - Hc'| where the numbers of groups agree (earth mover's distance)."""
+    """The sums |Hg - Hg'| and |Hc - Hc'| are one where the numbers of groups agree (earth mover's distance)."""
     rng = np.random.default_rng(2)
     for _ in range(scale(300, 20_000)):
         n_groups, max_size = int(rng.integers(0, 12)), int(rng.integers(1, 9))
@@ -134,7 +134,7 @@ def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None
 
 
 def test_sensitivity_needs_a_cell_for_size_0() -> None:
-    """Without the cell, a group that loses its last member would vanish and change every cumulative cell."""
+    """A group that loses its last member would, without the cell, vanish and change every cumulative cell."""
     before, after = np.array([0, 1, 0, 0, 0]), np.array([1, 0, 0, 0, 0])
     assert np.abs(cumulative(before) - cumulative(after)).sum() == 1
     assert np.abs(cumulative(before[1:]) - cumulative(after[1:])).sum() == 4

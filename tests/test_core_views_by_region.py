@@ -266,7 +266,7 @@ STAND_INS = {
 @pytest.mark.parametrize("epsilon", ["1/5", "2"])
 @pytest.mark.parametrize("name", STAND_INS)
 def test_errors_are_near_those_of_the_better_view(name, epsilon):
-    """Of regions alone at the leaves, by earth mover's distance; seeds that served for nothing else.
+    """The errors are those of regions alone at the leaves, by earth mover's distance; seeds served for nothing else.
 
     The mean error stays within 1.15 of the smaller of both views' means, the geometric mean over regions within 1.25 of
     the better view of every region.

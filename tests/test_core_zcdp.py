@@ -50,13 +50,13 @@ def test_closed_form_is_rounded_to_the_safe_side() -> None:
 
 
 def delta_of(rho: mpf, epsilon: mpf, x: mpf) -> mpf:
-    """ln delta of corollary 13 at a = 1 + exp(x)."""
+    """Compute ln delta of corollary 13 at a = 1 + exp(x)."""
     a = 1 + mp.exp(x)
     return (a - 1) * (a * rho - epsilon) + a * mp.log(1 - 1 / a) - mp.log(a - 1)
 
 
 def least_delta(rho: mpf, epsilon: mpf) -> mpf:
-    """By golden section in mpmath, from the best of a grid."""
+    """Find the least delta by golden section in mpmath, from the best of a grid."""
     x = min(mp.linspace(-15, 50, 261), key=lambda x: delta_of(rho, epsilon, x))
     low, high, golden = x - 0.25, x + 0.25, (mp.sqrt(5) - 1) / 2
     for _ in range(100):
@@ -77,7 +77,7 @@ def test_tight_conversion_meets_its_corollary_and_no_more() -> None:
 
 @pytest.mark.parametrize("conversion", Conversion)
 def test_gaussian_noise_of_this_rho_is_private(conversion: Conversion) -> None:
-    """delta(epsilon) of Gaussian noise is known exactly (Balle & Wang 2018), and rho-zCDP must not promise less."""
+    """The delta of Gaussian noise is known exactly (Balle & Wang 2018), and rho-zCDP must not promise less."""
     for epsilon, delta in (("0.1", "1e-8"), ("1", "1e-8"), ("1", "1e-3"), ("10", "1e-10"), ("30", "1e-2")):
         mu = math.sqrt(2 * rho_of(epsilon, delta, conversion))
         e = float(epsilon)

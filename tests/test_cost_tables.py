@@ -172,7 +172,7 @@ def test_slope_greedy_and_slope_merge_return_the_same_counts():
 
 
 def test_steps_equal_enumeration():
-    """phi of random convex tables, over the whole range that they reach and over parts of it."""
+    """The tables phi are random and convex; steps over the whole range that they reach and over parts of it."""
     rng = np.random.default_rng(8)
     for _ in range(scale(150, 3_000)):
         tables = convex_tables(rng)
@@ -217,7 +217,7 @@ def test_all_tables_are_convex():
 
 @pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
 def test_without_noise_the_truth_returns_at_cost_0(step):
-    """lambda to 0: delta is 3, and a noisy tree that is feasible is its own projection."""
+    """The limit of lambda to 0: delta is 3, and a noisy tree that is feasible is its own projection."""
     rng = np.random.default_rng(10)
     for k in range(3):
         truth = random_truth(rng, random_tree(rng, max_regions=7), max_size=3)

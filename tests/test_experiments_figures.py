@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from smoke_cells import smoke_cells
 
 from pgsr import Comparison, Result, Status
 from pgsr.comparison import Row
@@ -23,8 +24,8 @@ DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
 def test_every_logarithmic_axis_has_several_labels(name):
     """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""
     experiment = find(name)
-    tasks = experiment.tasks(Profile.SMOKE)
-    frame = to_frame([Entry(t.cell, False, State.DONE, "", t.compute(), "", 60.0, 0.0, 0) for t in tasks])
+    cells = smoke_cells(experiment)
+    frame = to_frame([Entry(t.cell, False, State.DONE, "", record, "", 60.0, 0.0, 0) for t, record in cells])
     figure = experiment.plot(frame)
     figure.draw_without_rendering()
     checked = 0

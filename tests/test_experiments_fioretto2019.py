@@ -4,14 +4,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from smoke_cells import smoke_cells
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, View
 from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
 from pgsr.errors import DataError
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
+from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, to_frame
+from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
@@ -21,10 +26,18 @@ from pgsr.experiments.fioretto2019 import (
     runtime_by_size,
 )
 from pgsr.experiments.fioretto2019 import published as fioretto
-from pgsr.experiments.fioretto2019.arms import FOUR, M_C_R, M_H_R, release_and_violations, violated
-from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.arms import (
+    FOUR,
+    HALF,
+    M_C_R,
+    M_H_R,
+    release_and_violations,
+    violated,
+)
+from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
 from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
+from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
 
@@ -42,9 +55,8 @@ EXPERIMENTS = [
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 
 
-def entry(task: Task) -> Entry:
-    """As the runner stores it, but computed in this process."""
-    record = task.compute()
+def entry(task: Task, record: Record) -> Entry:
+    """Make an entry as the runner stores it."""
     reason = str(record.pop("reason", ""))
     return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)
 
@@ -53,7 +65,7 @@ def entry(task: Task) -> Entry:
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment
     assert set(experiment.profiles) == set(Profile)
-    frame = to_frame([entry(task) for task in experiment.tasks(Profile.SMOKE)])
+    frame = to_frame([entry(task, record) for task, record in smoke_cells(experiment)])
     experiment.plot(frame).savefig(tmp_path / "figure.png")
     verdicts = experiment.verdicts(frame)
     assert verdicts
@@ -170,6 +182,70 @@ def test_published_numbers():
     impossible = error_by_level.EXPERIMENT.verdicts(_nothing())
     by_data = {v.data: v.finding for v in impossible if "possible for" in v.claim}
     assert by_data == {"Taxi, as printed": Finding.FAILS, "Census, as printed": Finding.HOLDS}
+
+
+def test_half_the_noise_is_that_of_twice_the_epsilon():
+    """The arms that explain table 1 draw noise of half the scale, and say on the page that they lose 2 epsilon."""
+    for arm in FOUR:
+        half = HALF.get(arm.label)
+        assert (half is None) == arm.label.endswith("r")
+        if half is not None:
+            stated, halved = (each.noise(Fraction(1, 10), 3) for each in (arm, half))
+            assert halved.budget(3).total == 2 * stated.budget(3).total == Fraction(1, 5)
+            assert halved == replace(stated, epsilon=2 * stated.epsilon)
+            assert "loses 2 epsilon" in half.note
+    assert {arm.label for arm in error_by_level.EXPERIMENT.arms} >= {half.label for half in HALF.values()}
+    compete = {arm.label for arm in error_by_epsilon.EXPERIMENT.arms}
+    assert not compete & {half.label for half in HALF.values()}
+
+
+def test_printed_errors_come_out_with_half_the_noise_alone():
+    """From made-up errors: the verdicts tell which noise gives the printed totals, and in whose reading."""
+    rows = [
+        {"data": CENSUS.name, "real": False, "epsilon": 1.0, "arm": arm, "replicate": r, "status": "OPTIMAL"}
+        | {f"l1_level{i}": x * (1 + 0.01 * r) for i, x in enumerate(levels)}
+        | {"l1_total_level0": sum(levels) * (1 + 0.01 * r)}
+        for arm, levels in {
+            "M_H^dp": (2_400, 10_000, 260_000),
+            HALF["M_H^dp"].label: (1_200, 5_000, 130_000),
+            "M_c^r": (240, 4_000, 157_000),
+        }.items()
+        for r in range(5)
+    ]
+    found = error_by_level.EXPERIMENT.verdicts(pd.DataFrame(rows))
+    half = {v.claim.split("with ")[1]: (v.finding, v.cause) for v in found if "M_H^dp comes out" in v.claim}
+    assert half == {
+        "the stated noise, within 20%": (Finding.FAILS, Cause.NUMBER),
+        "half the stated noise, within 20%": (Finding.HOLDS, Cause.READING),
+    }
+    (relaxation,) = (v for v in found if "exact relaxation" in v.claim)
+    assert relaxation.finding is Finding.FAILS
+
+
+def test_saturated_errors_are_not_compared():
+    """Beyond half of 2 G both errors are those of any guess; one alone may be, and a sum has as many times the room."""
+
+    def error(mean: float) -> LevelError:
+        return LevelError(TAXI.name, False, 0.1, "an arm", (), 0, {r: mean + r for r in range(5)})
+
+    most = half_of_largest(TAXI.name)
+    assert most == GROUPS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is Finding.NOT_JUDGED
+    assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is Finding.HOLDS
+    assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is Finding.FAILS
+    assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is Finding.HOLDS
+    assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is Finding.FAILS
+    assert smaller_unless_saturated(None, error(1)).finding is Finding.NOT_JUDGED
+
+
+def test_the_dense_taxi_data_do_not_saturate():
+    """One release of each mechanism at the smallest epsilon: below a fifth of the largest error at every level."""
+    truth = TAXI_DENSE.truth()
+    assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == PICKUPS
+    for arm in (FOUR[1], FOUR[3]):
+        cell = Cell("PG3", TAXI_DENSE.name, Fraction(1, 10), 0, arm.label)
+        levels = release_and_violations(Trial(cell, arm, TAXI_DENSE, truth, "test", 60))["levels"]
+        assert max(levels["l1"]) < 0.2 * 2 * TAXI_DENSE.groups
 
 
 def test_windows_of_the_printed_dynamic_programs():

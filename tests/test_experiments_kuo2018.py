@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from instances import scale
+from smoke_cells import smoke_cells
 
 from pgsr import CountOfCounts, Hierarchy, metrics
-from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale
+from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Task
+from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.kuo2018 import data_statistics, norms, three_levels, weighting
@@ -34,12 +36,13 @@ def needs(file: str) -> pytest.MarkDecorator:
 needs_taxi = needs("kuo2018_taxi_nyc2013.parquet")
 
 
-def computed(experiment: Experiment, profile: Profile = Profile.SMOKE) -> list[Entry]:
-    """Every cell, in this process."""
-    return [
-        Entry(task.cell, task.data.real, State.DONE, "", task.compute(), "", task.time_limit, 0.0, 0)
-        for task in experiment.tasks(profile)
-    ]
+def computed(experiment: Experiment) -> list[Entry]:
+    """Compute every cell at smoke profile, in this process."""
+    return [stored(task, task.compute()) for task in experiment.tasks(Profile.SMOKE)]
+
+
+def stored(task: Task, record: Record) -> Entry:
+    return Entry(task.cell, task.data.real, State.DONE, "", record, "", task.time_limit, 0.0, 0)
 
 
 def on(experiment: Experiment, data: DataSet, epsilons: tuple[Fraction | None, ...], replicates: int) -> Experiment:
@@ -62,7 +65,7 @@ def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
 @pytest.mark.parametrize("name", IDS)
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     experiment, store = find(name), Store(tmp_path)
-    for entry in computed(experiment):
+    for entry in (stored(task, record) for task, record in smoke_cells(experiment)):
         assert entry.record.get("status", "OPTIMAL") in ("OPTIMAL", "FEASIBLE", "RELAXED")
         store.save(entry, Profile.SMOKE)
     frame = store.frame(experiment.id, Profile.SMOKE)
@@ -80,7 +83,7 @@ def test_half_a_sweep_can_be_looked_at(name):
     experiment = find(name)
     first = replace(experiment, profiles={Profile.SMOKE: replace(experiment.scale(Profile.SMOKE), replicates=1)})
     task = first.tasks(Profile.SMOKE)[0]
-    entry = Entry(task.cell, task.data.real, State.DONE, "", task.compute(), "", task.time_limit, 0.0, 0)
+    entry = stored(task, task.compute())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame = to_frame([entry])
@@ -198,7 +201,7 @@ def test_g7_weighting_on_two_levels():
 
 @needs_taxi
 def test_the_omniscient_line():
-    """sqrt(2) / epsilon per level, for each of the sizes that occur."""
+    """The line is sqrt(2) / epsilon per level, for each of the sizes that occur."""
     found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, (Fraction(1, 2),), 1))
     truth = TAXI_HALVES.truth()
     expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))

@@ -12,14 +12,16 @@ import pandas as pd
 import pytest
 import sweeps
 from rich.console import Console
+from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
 from pgsr.drawing import new_figure
 from pgsr.errors import DataError
 from pgsr.experiments.__main__ import app
+from pgsr.experiments.engine.causes import Cause, cause_on
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Cell, Profile
-from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.printed import Beside, Printed, StandsFor
 from pgsr.experiments.engine.runner import Summary
 from pgsr.experiments.engine.store import Entry, State, Store
 from pgsr.experiments.engine.summary import level_errors
@@ -34,6 +36,8 @@ from pgsr.experiments.engine.verdicts import (
     separated,
     worst,
 )
+from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report import sections as report_sections
@@ -91,8 +95,9 @@ def plot(frame):
 def verdicts(frame):
     words = f"mean of {len(frame)} <cells> | and a pipe"
     return [
-        Verdict("one is better", "small", compared([1.0, 1.1, 0.9, 1.0, 1.2]), words),
+        Verdict("one is better", "small", compared([1.0, 1.1, 0.9, 1.0, 1.2]), words, Cause.CLAIM),
         Verdict("two", "small", exactly(False, "counted"), "no"),
+        Verdict("three", "small", exactly(False, "counted"), "no", Cause.STAND_IN),
     ]
 
 
@@ -124,16 +129,17 @@ def save(store: Store, experiment, replicate: int, arm: str, value=0.0, state=St
     )
 
 
-@pytest.fixture
-def written(tmp_path) -> tuple[str, str, Path]:
-    """Arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
-    store, experiment = Store(tmp_path / "results"), tiny()
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> tuple[str, str, Path]:
+    """A report: arm one is there, once stale; arm two failed once, is missing once, and has a cell of no plan."""
+    place = tmp_path_factory.mktemp("written")
+    store, experiment = Store(place / "results"), tiny()
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
     save(store, experiment, 0, "two", 5.0)
     save(store, experiment, 1, "two", state=State.FAILED, reason="ValueError: a <b> | c")
     save(store, experiment, 7, "two", 99_999.0)
-    folder = tmp_path / "report"
+    folder = place / "report"
     folder.mkdir()
     page, document = write_report((experiment, *EXPERIMENTS), SMOKE, store, folder)
     return page.read_text("utf-8"), document.read_text("utf-8"), folder
@@ -142,8 +148,11 @@ def written(tmp_path) -> tuple[str, str, Path]:
 def test_numbers_stand_beside_what_is_printed(written):
     html, markdown, _ = written
     text = Page(html).text
-    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 not judged, 3 of 5 replicates" in text
-    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | not judged, 3" in markdown
+    assert "EMD, mean per region (entities) root 10.33 0.8819 1.528 3 10.5 0.984 not judged, 3 of 5 replicates" in text
+    assert (
+        "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 1.528 | 3 | 10.5 | 0.984 | not judged, 3"
+        in markdown
+    )
     assert "small (real), epsilon 1: one" in text
     why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
@@ -155,14 +164,35 @@ def test_verdicts_are_counted_and_lead_to_their_experiment(written):
     html, markdown, _ = written
     page = Page(html)
     assert (
-        "Of 2 findings on claims and printed numbers, 1 hold, 1 fail, 0 are undecided, 0 were not judged" in page.text
+        "Of 3 findings, 1 test a claim of a paper as the paper states it: 1 hold, 0 fail, 0 are undecided, "
+        "0 were not judged. The others are about something else" in page.text
     )
-    assert "T1 one is better 1" in page.text
+    assert "T1 one is better paper's claim 1" in page.text
+    assert "T1 two our own claim 1" in page.text
+    by_cause = page.text.split("Findings by cause")[1].split("What to run next")[0]
+    for cause in Cause:
+        assert cause.meaning in by_cause
+    assert f"paper's claim 1 {Cause.CLAIM.meaning}" in by_cause
+    assert f"stand-in data 1 {Cause.STAND_IN.meaning}" in by_cause
+    assert "| three | small | **fails** | stand-in data | no | exact: counted |" in markdown
     assert "mean of 4 <cells> | and a pipe" in page.text
     assert r"mean of 4 \<cells\> \| and a pipe" in markdown
     assert "t-test of the paired difference, 5 %, 5 replicates" in page.text
     assert "exact: counted" in page.text
     assert "#t1" in [link["href"] for link in page.all("a")]
+
+
+def test_errors_beyond_half_of_the_largest_are_marked(tmp_path):
+    """The data have 432 groups, so L1 errors of a level reach 864, and those above 432 say nothing."""
+    experiment, store = tiny(), Store(tmp_path / "results")
+    for replicate in range(3):
+        cell = Cell(experiment.id, "small", Fraction(1), replicate, "one")
+        record = {"status": "FEASIBLE", "levels": {"l1": [431.0, 433.0], "emd": [500.0, 500.0]}}
+        entry = Entry(cell, True, State.DONE, "", record, code_digest(experiment), 60.0, 2.0, 1)
+        store.save(entry, SMOKE)
+    document = markdown.render(report_blocks(report_sections.collect([experiment], SMOKE, store), SMOKE), tmp_path)
+    rows = [line for line in document.splitlines() if line.startswith(("| L1, sum", "| EMD, mean"))]
+    assert {row.split("|")[3].strip() for row in rows} == {"431", "433 **saturated**", "500"}
 
 
 def test_troubles_are_told_with_their_remedy(written):
@@ -222,7 +252,7 @@ def test_links_of_the_markdown_resolve(written):
         elif not target.startswith("https://arxiv.org/abs/"):
             assert (folder / target).read_bytes().startswith(b"\x89PNG")
     columns = [len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("| metric")]
-    assert columns == [9, 9]
+    assert columns == [10, 10]
 
 
 def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
@@ -262,6 +292,23 @@ def test_no_verdict_below_five_replicates_and_none_without_a_test():
     assert worst([compared(far), compared(far[:2])]).finding is Finding.NOT_JUDGED
 
 
+def test_a_cause_is_what_was_declared_unless_data_or_replicates_speak_against_it():
+    own, other = StandsFor("Taxi"), StandsFor("Taxi", "generated")
+    by_recipe = replace(other, by_recipe=True)
+    wanted = {
+        Cause.CLAIM: (Cause.CLAIM, Cause.STAND_IN, Cause.CLAIM, Cause.CLAIM),
+        Cause.NUMBER: (Cause.NUMBER, Cause.STAND_IN, Cause.STAND_IN, Cause.NUMBER),
+        Cause.READING: (Cause.READING,) * 4,
+        Cause.OURS: (Cause.OURS,) * 4,
+    }
+    for declared, found in wanted.items():
+        assert tuple(cause_on(data, declared) for data in (own, other, by_recipe, None)) == found
+    for n in range(8):
+        judged = Verdict("a claim", "small", compared([1.0] * n), "", Cause.CLAIM)
+        assert judged.cause is (Cause.PROFILE if n < 5 else Cause.CLAIM)
+    assert Verdict("a claim", "small", exactly(True, "counted"), "", Cause.CLAIM).cause is Cause.CLAIM
+
+
 def test_the_tests_err_as_often_as_they_say():
     """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five."""
     rng = np.random.default_rng(5)
@@ -274,12 +321,24 @@ def test_the_tests_err_as_often_as_they_say():
 
 
 def test_verdicts_of_all_experiments_obey(smoked):
-    """At smoke profile nothing random is judged, whatever an experiment computes."""
+    """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
     for verdict in (verdict for section in smoked for verdict in section.verdicts):
         assert verdict.judgement.test, verdict
         if verdict.finding is not Finding.NOT_JUDGED:
             assert verdict.judgement.replicates is None, verdict
+
+
+def test_claims_of_papers_are_not_declared_ours(smoked):
+    """And experiments of no paper claim nothing for one. Every paper's experiment judges something of its paper."""
+    words = {claim.words for claim in kuo.CLAIMS} | {*fioretto.CLAIMS.values()}
+    for section in smoked:
+        declared = {verdict.claim: verdict.declared for verdict in section.verdicts}
+        if section.experiment.paper is None:
+            assert set(declared.values()) == {Cause.OURS}, section.experiment.id
+        else:
+            assert set(declared.values()) - {Cause.OURS}, section.experiment.id
+        assert not [claim for claim in declared if claim in words and declared[claim] is Cause.OURS]
 
 
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
@@ -303,8 +362,7 @@ def smoked(tmp_path_factory) -> list[report_sections.Section]:
     store = Store(tmp_path_factory.mktemp("smoked"))
     wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K7", "K8", "K10", "PG3", "PG4", "X1")]
     for experiment in wanted:
-        for task in experiment.tasks(SMOKE):
-            record = task.compute()
+        for task, record in smoke_cells(experiment):
             entry = Entry(task.cell, task.data.real, State.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0)
             store.save(entry, SMOKE)
     return report_sections.collect(wanted, SMOKE, store, draw=False)

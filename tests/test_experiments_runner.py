@@ -246,7 +246,7 @@ def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
 
 
 def test_what_cannot_fit_is_refused_at_once(tmp_path):
-    """Before anything is started."""
+    """The refusal comes before anything is started."""
     huge = replace(sweeps.SMALL, name="huge", max_size=2**44)
     start = time.perf_counter()
     with pytest.raises(MemoryNeededError, match=r"cell T1 \| huge .* needs about .* GiB .*smaller --profile"):
@@ -389,6 +389,7 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "4 cells are missing" in said
     assert "K9 L1 against L2 nothing is stored" in said
     assert "1 of 2 experiments have results in profile smoke: " in said
+    assert "Findings by cause" in said
     assert "bottom-up is better at the leaves" in said
     for arguments in (
         ["run", "K99"],
@@ -415,7 +416,7 @@ def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
 
 
 def test_a_new_experiment_runs_as_it_is(tmp_path):
-    """From the template to a figure, a report and verdicts, without a registry; the second run has nothing to do."""
+    """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     written = call("new", "mine", cwd=tmp_path)
     assert written.returncode == 0, written.stderr
     assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout

@@ -136,7 +136,7 @@ def test_files_and_names_exist(page):
 
 
 def resolves(dotted: str) -> bool:
-    """Whether a dotted name is a module, or an attribute of one."""
+    """Say whether a dotted name is a module, or an attribute of one."""
     parts = dotted.split(".")
     for n in range(len(parts), 0, -1):
         try:

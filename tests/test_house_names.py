@@ -31,7 +31,7 @@ def functions(file: str) -> frozenset[str] | None:
 
 
 def missing(text: str) -> list[str]:
-    """What a text names of files of tests, and of functions in them, that does not exist."""
+    """List what a text names of files of tests, and of functions in them, that does not exist."""
     found = []
     for match in REFERENCE.finditer(text):
         file, _, function = match.groups()
@@ -52,7 +52,7 @@ def texts() -> list[Path]:
 
 @pytest.mark.parametrize("file", sorted(path.stem for path in HERE.glob("test_*.py")))
 def test_a_file_of_tests_begins_with_its_room(file):
-    """`test_<room>.py` is about a whole room, `test_<room>_<module>.py` about a part of it."""
+    """The file `test_<room>.py` is about a whole room, `test_<room>_<module>.py` about a part of it."""
     name = file.removeprefix("test_")
     assert any(name == room or name.startswith(f"{room}_") for room in ROOMS), (
         f"{file}: begin with one of {sorted(ROOMS)}"

@@ -83,7 +83,7 @@ def noises(n_levels: int) -> Iterator[Geometric]:
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
 def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
-    """Of full, empty and all but empty regions."""
+    """The regions are full, empty and all but empty."""
     tree = TREES[name]
     for noise in noises(tree.n_levels):
         for truth, epsilon in ((truth_on(tree), "1"), (truth_on(tree, 0), "1"), (truth_on(tree, 1), "1/50")):
@@ -114,7 +114,7 @@ def test_measurements_by_groups(name: str, counted: Callable[[int, str], None]) 
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("name", TREES)
 def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, str], None]) -> None:
-    """From counts of 0 on, at scales where noisy totals are clipped at 0."""
+    """The counts are 0 and more, at scales where noisy totals are clipped at 0."""
     tree = TREES[name]
     for totals, largest, epsilon in product(kind.totals, (0, 3), (Fraction(1), Fraction(1, 40))):
         mechanism = Terms("streams", 3, epsilon, kind, totals=totals).mechanism(tree.n_levels)
@@ -127,7 +127,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("private", [False, True])
 def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
-    """Of the secure source, from tables to the checked folder, also with branches of different depth."""
+    """The noise is of the secure source, from tables to the checked folder, also with branches of different depth."""
     write_tables(tmp_path, leaves=[("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")])
     keys = {"tables": TABLES + "pad_ragged = true\n"}
     if private:
@@ -166,7 +166,7 @@ def test_entities(totals: Totals, secure: bool, counted: Callable[[int, str], No
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
 def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
-    """Of regions with and without groups; negative noisy totals are clipped."""
+    """The regions are with and without groups; negative noisy totals are clipped."""
     for largest, epsilon in product((0, 4), (Fraction(1), Fraction(1, 100))):
         source = Counting()
         noisy_totals(truth_on(TREES[name], largest), epsilon, source)

@@ -18,11 +18,13 @@ BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
+BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
 TWINS = {
     "algorithms.isotonic.kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
+        "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),
         "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
     },
     "algorithms.matching.kernel": {
@@ -122,6 +124,19 @@ TWINS = {
         "distribute": (
             "through nearest_integers, whose optimum brute force checks",
             "test_nearest_tree::test_equals_brute_force",
+        ),
+    },
+    "nearest_tree.bounded_kernel": {
+        "tighten": ("all vectors", "test_nearest_tree_bounds::test_intervals_equal_brute_force"),
+        "find_prices": ("the conditions of optimality, region by region", BOUNDED_PRICES),
+        "continuous_point": ("the conditions of optimality, region by region", BOUNDED_PRICES),
+        "merge_steps": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree_bounds::test_equals_brute_force",
+        ),
+        "distribute": (
+            "through nearest_integers, whose optimum brute force checks",
+            "test_nearest_tree_bounds::test_equals_brute_force",
         ),
     },
     "synthesis.answers_kernel": {

@@ -73,7 +73,7 @@ def with_values(measurement: Measurement, noise: list[int]) -> Measurement:
 
 
 def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
-    """What would be measured without noise."""
+    """Make what would be measured without noise."""
     with noise_by(lambda law, values, stream: None):
         return noise.measure(truth, Seeded("bare"))
 
@@ -87,7 +87,8 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (View.COUNTS, [[2, 0], [1, 1]], ("0", "1"), "regions"),
         (View.COUNTS, [[2, 1], [0, 1]], ("0", "1"), "root"),
         (View.CUMULATIVE, [[1, 2], [0, 1]], ("0", "1"), "root"),
-        (View.RANKED, [[0, 1], [1, 1]], None, "regions"),
+        (View.RANKED, [[0, 1], [0, 1]], None, "regions"),
+        (View.RANKED, [[0, 1], [1, 1]], ("0", "1"), "regions"),
     ],
 )
 def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
@@ -179,7 +180,7 @@ def test_tightening_never_excludes_the_truth():
 
 
 def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
-    """In one region, where equations form a chain, bounds become the smallest box around all counts that fit."""
+    """The bounds in one region, a chain of equations, become the smallest box around all counts that fit."""
     rng = np.random.default_rng(6)
     alone = Hierarchy.from_parents(["US"], [-1])
     empty = 0

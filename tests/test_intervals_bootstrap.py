@@ -37,7 +37,7 @@ def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
 
 
 def naive_interval(t: float, replicates: list[float], level: float, form: str) -> tuple[float, float]:
-    """By sorting: the quantile p is at place p (B - 1) of the sorted replicates, between two places the outer one."""
+    """Sort: the quantile p is at place p (B - 1) of the sorted replicates, between two places the outer one."""
     n = len(replicates) - 1
     ordered = sorted(replicates)
     low, high = ordered[math.floor(n * (1 - level) / 2)], ordered[math.ceil(n * (1 + level) / 2 - 1e-9)]

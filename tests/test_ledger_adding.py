@@ -1,4 +1,4 @@
-"""What charges come to together, held against small mechanisms whose chances are enumerated in exact fractions."""
+"""The sum of charges, held against small mechanisms whose chances are enumerated in exact fractions."""
 
 from fractions import Fraction
 from itertools import pairwise, product
@@ -32,7 +32,7 @@ def jointly(laws: list[Law]) -> Law:
 
 
 def excess(ratio: Fraction, p: Law, q: Law) -> Fraction:
-    """max_S P(S) - ratio Q(S): the least delta at epsilon = ln ratio."""
+    """Compute max_S P(S) - ratio Q(S): the least delta at epsilon = ln ratio."""
     return sum((max(Fraction(0), mass - ratio * q.get(answer, Fraction(0))) for answer, mass in p.items()), Fraction(0))
 
 
@@ -79,7 +79,7 @@ def test_rhos_add_up():
 
 
 def test_rho_is_converted_once_for_all():
-    """n answers of rho 1/2 epsilon^2 each: together they are (epsilon', delta), by enumeration of all answers.
+    """The answers, n of rho 1/2 epsilon^2 each, are together (epsilon', delta), by enumeration of all answers.
 
     Converted one by one they would come to far more than the ledger says.
     """
@@ -194,7 +194,7 @@ def test_group_privacy_by_enumeration():
     epsilon = epsilon_above(ratio)
 
     def law(truth: int) -> Law:
-        """On 0..30, what is beyond at the ends."""
+        """Give the law on 0..30, what is beyond at the ends."""
         inner = {k: (ratio - 1) / (ratio + 1) / ratio ** abs(k - truth) for k in range(1, 30)}
         return inner | {0: 1 / (1 + ratio) / ratio ** (truth - 1), 30: 1 / (1 + ratio) / ratio ** (29 - truth)}
 

@@ -1,4 +1,4 @@
-"""`pgsr ledger init | show | verify`: help with examples, tables, exit codes."""
+"""The commands `pgsr ledger init | show | verify`: help with examples, tables, exit codes."""
 
 import re
 from pathlib import Path
@@ -36,21 +36,21 @@ def test_init(path, flags, total, relation, unit):
     assert made.head in done.stdout
 
 
-def test_from_init_to_verify_as_processes(tmp_path):
-    made = run("ledger", "init", "ledger.jsonl", "--data-set", "demo", "--total", "2", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    head = LedgerFile(tmp_path / "ledger.jsonl").charge(Charge(Loss(epsilon="1/3"), "kuo into [b]release"), "demo")
-    shown = run("ledger", "show", "ledger.jsonl", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
+def test_from_init_to_verify(path):
+    """The exit codes of the last two are those of processes."""
+    assert invoke("init", path, "--data-set", "demo", "--total", "2").exit_code == 0
+    head = LedgerFile(path).charge(Charge(Loss(epsilon="1/3"), "kuo into [b]release"), "demo")
+    shown = invoke("show", path)
+    assert shown.exit_code == 0
     for word in ("kuo into [b]release", "epsilon 1/3", "epsilon 5/3", "one row more or less", head):
         assert word in shown.stdout
-    verified = run("ledger", "verify", "ledger.jsonl", "--head", head, cwd=tmp_path)
-    assert verified.returncode == 0, verified.stderr
+    verified = invoke("verify", path, "--head", head)
+    assert verified.exit_code == 0
     assert "1 charge, every line follows the one before it; the noted head is the last" in verified.stdout
-    path = tmp_path / "ledger.jsonl"
     path.write_text(path.read_text().replace("1/3", "1/9"))
-    for arguments, code in ((("verify",), 1), (("verify", "--head", head), 1), (("show",), 2)):
-        done = run("ledger", arguments[0], "ledger.jsonl", *arguments[1:], cwd=tmp_path)
+    assert "edited" in invoke("verify", path).stdout
+    for arguments, code in ((("verify", "--head", head), 1), (("show",), 2)):
+        done = run("ledger", arguments[0], path.name, *arguments[1:], cwd=path.parent)
         assert done.returncode == code
         told = done.stdout if code == 1 else done.stderr
         assert "edited" in told

@@ -13,7 +13,7 @@ from pgsr.ledger import BrokenLedgerError, Charge, LedgerFile, Loss, Relation, U
 
 
 def test_every_flipped_bit_is_refused(tmp_path):
-    """Of the ledger and of its head, whatever the byte becomes."""
+    """The bits are those of the ledger and of its head, whatever the byte becomes."""
     ledger = small(tmp_path)
     for path in (ledger.path, ledger.path.with_name("ledger.jsonl.head")):
         whole = path.read_bytes()

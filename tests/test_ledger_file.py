@@ -60,7 +60,7 @@ def test_an_absent_ledger_is_no_full_budget(tmp_path):
 
 
 def test_a_lost_ledger_is_not_made_again(tmp_path):
-    """What is left of it, its .head file, is enough to refuse."""
+    """The .head file, which is left of it, is enough to refuse."""
     new(tmp_path).path.unlink()
     with pytest.raises(LedgerError, match=r"ledger\.jsonl\.head is there already"):
         new(tmp_path)
@@ -332,7 +332,7 @@ with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.ge
 
 @pytest.mark.slow
 def test_killed_at_any_time(tmp_path):
-    """What was told to be charged is in the ledger, and at most one charge more, that nobody was told of."""
+    """The charges that were told are in the ledger, and at most one charge more, that nobody was told of."""
     code = """
 import sys
 from pgsr.ledger import Charge, LedgerFile, Loss

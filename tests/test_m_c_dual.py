@@ -35,7 +35,7 @@ def test_value_and_gradient_are_those_of_the_definition(kind, totals):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_nodes_against_the_sums_of_the_leaves(kind, totals):
-    """By how much the sums exceed what nodes take, and what the nodes cost there."""
+    """Find by how much the sums exceed what nodes take, and what the nodes cost there."""
     rng = np.random.default_rng(402)
     for _ in range(scale(8, 100)):
         dual, costs = random_dual(rng, kind, totals)
@@ -130,7 +130,7 @@ def minimised(dual, costs, prices):
 
 
 def gradient(dual, x):
-    """c of every node minus what its children take."""
+    """Subtract from c of every node what its children take."""
     tree, out = dual.problem.hierarchy, np.zeros(dual.shape)
     if tree.n_levels > 1:
         for k, region in enumerate(dual.kept):

@@ -37,7 +37,7 @@ def test_two_level_is_what_it_says(totals):
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_both_are_exact_where_every_cell_is_a_block(totals):
-    """Before any fit every cell is one; rates are the same in all cells, so the Hessian does not mix aggregates."""
+    """Every cell is one before any fit; rates are the same in all cells, so the Hessian does not mix aggregates."""
     rng = np.random.default_rng(302)
     for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
@@ -99,7 +99,7 @@ def random_dual(rng, totals, fitted=True):
 
 
 def applied(made, dual, rest):
-    """What is left after a step that x and the residual before it say, as conjugate gradients take them."""
+    """Take a step of conjugate gradients, check x and the residual after it, and give what `advance` gave."""
     rng = np.random.default_rng(304)
     before, direction, product = rng.normal(size=(3, *dual.shape))
     product[0, : dual.first_free] = 0

@@ -121,7 +121,7 @@ def test_best_prices_of_given_positive_leaves(entities):
 
 
 def random_prices(rng, tree):
-    """Of all inner regions and sizes; a region of weight 0 has the price above, a root of weight 0 has 0."""
+    """Draw prices of inner regions by size; a region of weight 0 has the price above, a root of weight 0 has 0."""
     prices = rng.normal(0, 5, (len(tree.y), tree.n_inner))
     for r in range(tree.n_inner):
         if tree.w[r] == 0:
@@ -139,7 +139,7 @@ def changes(tree, x, step, besides):
 
 
 def best_prices(tree, on, taken, y):
-    """By the twin, size by size."""
+    """Find the best prices by the twin, size by size."""
     rate = 0.5 / tree.w[tree.n_inner :]
     rows = zip(on, taken, y, strict=True)
     return np.array([naive.prices_of_linear_leaves(tree.w, tree.parent, b, a * rate, t) for a, t, b in rows])

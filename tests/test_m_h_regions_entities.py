@@ -40,8 +40,8 @@ from pgsr.entities import entity_totals, noisy_entities
 from pgsr.group_totals import nearest_consistent, noisy_numbers
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
 from pgsr.models.availability import capabilities
+from pgsr.models.formulate import formulate
 from pgsr.models.latex import latex
-from pgsr.programs import formulate
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -255,7 +255,7 @@ def test_refusals_are_sentences():
 
 
 def test_linear_programs_alone_are_bounds():
-    """With numbers of entities vertices of unit steps need not be integer, and an answer then says so."""
+    """Vertices of unit steps need not be integer with numbers of entities, and an answer then says so."""
     rng = np.random.default_rng(76)
     statuses = set()
     for _ in range(scale(60, 500)):

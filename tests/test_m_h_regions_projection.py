@@ -176,7 +176,7 @@ def test_m_c_dp_keeps_every_total():
 
 
 def test_certificate_survives_no_perturbation():
-    """With every region's total any change of an optimum that raises the cost must lose the proof."""
+    """A change of an optimum with every region's total loses the proof if it raises the cost."""
     pytest.importorskip("ortools")
     from pgsr.models import Flow
 

@@ -116,7 +116,7 @@ def _merged(measurement):
 
 
 def test_worked_example_e9():
-    """Without noise the leaves come back, and the root is their sum."""
+    """The leaves come back without noise, and the root is their sum."""
     leaves = [[1, 1, 1, 2, 9], [1, 3, 3, 6]]
     tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
     truth = CountOfCounts(tree, [np.bincount(sizes, minlength=10) for sizes in leaves])

@@ -12,8 +12,8 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded
 from pgsr.algorithms import RegionTotalsProjection, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
-from pgsr.programs import formulate
 
 RELAXING = [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("OSQP")]
 

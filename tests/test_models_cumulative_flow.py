@@ -22,7 +22,7 @@ TOTALS = ("root", "regions")
 
 @pytest.mark.parametrize("totals", TOTALS)
 def test_a_share_is_the_best_below_its_parent(totals):
-    """With `exact` always; between floor and ceiling of the relaxed optimum of the same parent in 99 of 100 cases."""
+    """The share is best with `exact`; else between floor and ceiling of the relaxed optimum in 99 of 100 cases."""
     rng = np.random.default_rng(71)
     missed, count = 0, scale(100, 1_000)
     for _ in range(count):

@@ -29,7 +29,7 @@ def broken():
 
 
 def install(folder: Path, name: str, module: str, points: dict[str, str]) -> None:
-    """What pip leaves of a small package: its module and its metadata."""
+    """Write what pip leaves of a small package: its module and its metadata."""
     metadata = folder / f"{name}-1.0.dist-info"
     metadata.mkdir(parents=True)
     (folder / f"{module}.py").write_text(MODULE)

@@ -9,11 +9,10 @@ from pgsr import Estimate, Geometric, Problem, Seeded, View
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import violations
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
+from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.latex import latex
-from pgsr.models.prices import multipliers
 from pgsr.models.program import Kind, quadratic
 from pgsr.models.unit_steps import absolute_values, unit_steps
-from pgsr.programs import formulate
 
 
 def random_problems(count, seed=0):

@@ -44,7 +44,7 @@ def test_equals_brute_force():
 
 
 def test_prices_are_those_at_which_regions_take_what_their_children_take():
-    """From prices of infinity, at a given price above the root, in several chunks of sizes."""
+    """The search starts from prices of infinity, at a given price above the root, in several chunks of sizes."""
     rng = np.random.default_rng(83)
     for _ in range(scale(40, 1_000)):
         tree, n_sizes = random_tree(rng, max_regions=12), int(rng.choice([1, 5, kernel.CHUNK + 3]))
@@ -69,7 +69,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take():
 
 
 def test_close_is_the_recursion():
-    """gain and offset of a region from those of its children: x - y = gain q + offset solves the two conditions."""
+    """The gain and offset of a region follow from its children's: x - y = gain q + offset solves the two conditions."""
     rng = np.random.default_rng(82)
     for w in (0, 1, 7):
         total_gain, total_offset = rng.random(5) + 0.1, rng.normal(size=5)

@@ -73,7 +73,9 @@ def by_dictionaries(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]
     return found
 
 
-def require_same(evidence: Evidence, mu: np.ndarray, expected: list[dict[int, float]], tolerance: float) -> None:
+def assert_same_posterior(
+    evidence: Evidence, mu: np.ndarray, expected: list[dict[int, float]], tolerance: float
+) -> None:
     wide = np.full(evidence.n_sizes, float(evidence.most + 1))
     found = evidence.marginals(evidence.pilot().astype(float), wide, mu, np.full(len(mu), SHAPE), 1e-9)
     for s, masses in enumerate(expected):
@@ -129,7 +131,7 @@ def test_equals_brute_force(view: View, public: bool, scale: Fraction) -> None:
     for _ in range(6):
         evidence = made(view, int(rng.integers(2, 5)), int(rng.integers(1, 7)), scale, public, rng)
         mu = rng.exponential(2.0, evidence.n_sizes) + 0.05
-        require_same(evidence, mu, by_enumeration(evidence, mu), 1e-9)
+        assert_same_posterior(evidence, mu, by_enumeration(evidence, mu), 1e-9)
 
 
 @pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] is not View.RANKED])
@@ -138,7 +140,7 @@ def test_equals_plain_dictionaries(view: View, public: bool) -> None:
     for total in (1, 12, 30):
         evidence = made(view, 9, total, Fraction(2), public, rng)
         mu = rng.exponential(3.0, evidence.n_sizes) + 0.01
-        require_same(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
+        assert_same_posterior(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
 
 
 @pytest.mark.parametrize("view", View)

@@ -27,7 +27,7 @@ def test_propagation_equals_dense_least_squares() -> None:
         tree = tree_of(rng)
         weights = rng.integers(0, 5, tree.n_regions)
         weights[tree.leaves] += 1
-        found = Propagation.of(tree, weights)
+        found = Propagation.weighted(tree, weights)
         sums = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
         dense = sums @ np.linalg.solve(sums.T @ (weights[:, None] * sums), sums.T * weights)
         assert np.allclose(found.errors(np.eye(tree.n_regions)), dense)

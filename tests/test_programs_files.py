@@ -2,14 +2,17 @@
 
 import json
 import shutil
+import string
 from dataclasses import fields, replace
 
 import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
+from scipy import sparse
 
 from pgsr import Hierarchy, Problem, View
+from pgsr.conditions import Conditions, cells, total
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
@@ -123,12 +126,82 @@ def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
             have, want = getattr(again, field.name), getattr(problem, field.name)
             if field.name == "values" and isinstance(want, tuple):
                 assert all(np.array_equal(a, b) for a, b in zip(have, want, strict=True))
+            elif isinstance(want, Conditions):
+                assert_same_conditions(have, want)
             elif isinstance(want, np.ndarray):
                 np.testing.assert_array_equal(have, want)
                 assert have.dtype == want.dtype
             elif field.name != "hierarchy":
                 assert have == want, field.name
                 assert type(have) is type(want), field.name
+
+
+def assert_same_conditions(have, want):
+    for part in ("lower", "upper", "row_lower", "row_upper", "sources"):
+        np.testing.assert_array_equal(getattr(have, part), getattr(want, part))
+        assert getattr(have, part).dtype == getattr(want, part).dtype
+    assert (have.rows != want.rows).nnz == 0
+    assert have.rows.dtype == want.rows.dtype
+    assert (have.names, have.stated) == (want.names, want.stated)
+
+
+def test_conditions_are_rows_and_bounds_by_name(tmp_path):
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[9, 5, 2], [3, 1, 1], [6, 4, 1]], tree, groups=16).where(
+        cells(size=0) == 0,
+        cells(region=("US", "GA"), size=1) <= 2,
+        total(region=("US", "MI")) >= 7,
+        cells(region=("US", "GA"), size=1) >= 2 * cells(region=("US", "GA"), size=2),
+        cells(region=[("US", "GA"), ("US", "MI")], size=1) == cells(region=[("US", "GA"), ("US", "MI")], size=2),
+        total(region=("US", "MI")) >= 7,
+    )
+    program = named(problem)
+    rows = dict(zip(program.rows.texts(), program.matrix.toarray().tolist(), strict=True))
+    sides = dict(zip(program.rows.texts(), zip(program.row_lower, program.row_upper, strict=True), strict=True))
+    bounds = dict(zip(program.variables.texts(), zip(program.lower, program.upper, strict=True), strict=True))
+    inf = np.inf
+    assert bounds["x[US/MI,0]"] == (0, 0)
+    assert bounds["x[US/GA,1]"] == (0, 2)
+    assert bounds["x[US/MI,1]"] == (0, inf)
+    assert rows["total(US/MI) >= 7"] == [0] * 6 + [1, 1, 1]
+    assert sides["total(US/MI) >= 7"] == sides["total(US/MI) >= 7 [2]"] == (7, inf)
+    assert rows["cells(US/GA, 1) >= 2 cells(US/GA, 2)"] == [0, 0, 0, 0, 1, -2, 0, 0, 0]
+    assert sides["cells(US/MI, 1) == cells(US/MI, 2)"] == (0, 0)
+    assert "stated: cells(US/GA, 1) <= 2" in program.notes
+    for ending in ENDINGS:
+        problem.write(tmp_path / f"p{ending}")
+        again = read_program(tmp_path / f"p{ending}")
+        assert again.rows.texts() == program.rows.texts()
+        assert (again.matrix != program.matrix).nnz == 0
+        np.testing.assert_array_equal(again.row_lower, program.row_lower)
+        np.testing.assert_array_equal(again.row_upper, program.row_upper)
+        np.testing.assert_array_equal(again.upper, program.upper)
+    for ending in (".mps", ".lp"):
+        for solve in (by_gurobi, by_scip):
+            value, _ = solve(tmp_path / f"p{ending}")
+            assert value == pytest.approx(optimum(problem), abs=1e-4)
+    assert Problem.read(tmp_path / "p.npz").conditions.stated == problem.conditions.stated
+
+
+def test_rows_with_two_sides(tmp_path):
+    """`where` makes none, `Conditions` may: MPS has RANGES for them, LP two rows."""
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[9, 5, 2], [3, 1, 1], [6, 4, 1]], tree, groups=16, integer=False)
+    stated = Conditions.none(3, 3)
+    row = sparse.csr_array(np.array([[0, 0, 0, 1, 1, 0, 0, 0, 0]]))
+    two = replace(stated, rows=row, row_lower=np.array([1]), row_upper=np.array([2]), names=("between [1, 2]",))
+    problem = replace(problem, conditions=two)
+    best = optimum(problem)
+    for solve, endings, _ in READERS.values():
+        for ending in endings:
+            problem.write(tmp_path / f"p{ending}")
+            if solve is not by_our_reader:
+                assert solve(tmp_path / f"p{ending}")[0] == pytest.approx(best, abs=1e-4)
+            elif ending != ".lp":
+                again = read_program(tmp_path / f"p{ending}")
+                assert (again.row_lower[-1], again.row_upper[-1]) == (1, 2)
+    problem.write(tmp_path / "p.lp")
+    assert read_program(tmp_path / "p.lp").rows.texts()[-2:] == ["between [1, 2]", "between [1, 2].low"]
 
 
 def test_padded_trees_and_epsilons_come_back(tmp_path):
@@ -194,8 +267,10 @@ def by_our_reader(path):
     x = cvxpy.Variable(program.n)
     distance = program.quadratic @ cvxpy.square(x) + program.linear @ x
     left = program.matrix @ x
-    equal, above = program.row_lower == program.row_upper, program.row_lower < program.row_upper
+    equal = program.row_lower == program.row_upper
+    above, below = ~equal & np.isfinite(program.row_upper), ~equal & np.isfinite(program.row_lower)
     limits = [left[equal] == program.row_upper[equal], left[above] <= program.row_upper[above]]
+    limits += [left[below] >= program.row_lower[below]]
     low, high = np.isfinite(program.lower), np.isfinite(program.upper)
     limits += [x[low] >= program.lower[low], x[high] <= program.upper[high]]
     limits = [limit for limit in limits if limit.size]
@@ -238,11 +313,11 @@ def test_solvers_find_the_same_optimum_in_a_file(reader, tmp_path):
 
 def test_names_go_back_and_forth():
     rng = np.random.default_rng(0)
-    alphabet = list("aZ09_.,;[]()~/% -+*^<>=:\"'\\é漢") + ["%20"]
+    alphabet = [*"aZ09_.,;[]()~/% -+*^<>=:\"'\\é漢", "%20"]
     for _ in range(scale(300, 3000)):
         name = "".join(rng.choice(alphabet, int(rng.integers(1, 12))))
         assert decoded(encoded(name)) == name
-        assert set(encoded(name)) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,()~%")
+        assert set(encoded(name)) <= set(string.ascii_letters + string.digits + "_.,(){}~%")
         assert encoded(name)[0] not in "0123456789.,"
     names = Names.cells("x", ["US", "US/GA"], np.array([0, 1, 1]), np.array([0, 0, 7]))
     assert names.texts() == ["x[US,0]", "x[US/GA,0]", "x[US/GA,7]"]

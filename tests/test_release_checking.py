@@ -320,7 +320,7 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path):
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("mean", [1, 3_000], ids=["few", "many"])
 def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
-    """Where every count is large, taking off any noise leaves counts that are not negative: that alone says nothing."""
+    """The counts are large, so they do not become negative without any noise: that alone says nothing."""
     tree = Hierarchy.from_paths([("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)])
     truth = CountOfCounts(tree, np.random.default_rng(5).poisson(mean, (18, 10)), "d")
     terms = Terms("d", 9, Fraction(1), kind, totals=kind.totals[totals == "noisy"])

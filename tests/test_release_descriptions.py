@@ -1,4 +1,4 @@
-"""What a reader of the published folder finds: tables that cannot be added up wrongly, and their dictionary."""
+"""The folder as its readers find it: tables that cannot be added up wrongly, and their dictionary."""
 
 import json
 from html.parser import HTMLParser

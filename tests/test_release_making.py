@@ -68,7 +68,7 @@ def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, mon
 
 @pytest.mark.parametrize("error", [MemoryError, AssertionError, KeyboardInterrupt])
 def test_noisy_values_outlive_a_failing_post_process(place, monkeypatch, error):
-    """What epsilon has bought is on the disk before anything else is done with it."""
+    """The noisy values, which epsilon has bought, are on the disk before anything else is done with them."""
 
     def fail(_terms, _measurement):
         raise error

@@ -16,6 +16,20 @@ RAGGED = Hierarchy.from_paths(
 )
 
 
+@pytest.fixture(autouse=True)
+def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute the law of a sum once per test: hundreds of judgements there ask for the same ones."""
+    known: dict[tuple, np.ndarray] = {}
+
+    def once(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
+        asked = (sizes.tobytes(), *parts)
+        if asked not in known:
+            known[asked] = probability_beyond(sizes, parts)
+        return known[asked].copy()
+
+    monkeypatch.setattr("pgsr.release.noise_law.probability_beyond", once)
+
+
 def by_convolution(parts: list[tuple[float, int]], reach: int = 4_000) -> np.ndarray:
     """P(|R| <= m) for m = 0..reach, by adding up all pairs of values."""
     values = np.arange(-reach, reach + 1)

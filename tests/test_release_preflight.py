@@ -1,4 +1,4 @@
-"""What is refused before anything is read, and how near the estimate of memory is to the truth."""
+"""The refusals before anything is read, and how near the estimate of memory is to the truth."""
 
 import tempfile
 import time
@@ -56,7 +56,7 @@ def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
 
 
 def test_an_oversized_request_is_refused_at_once(tmp_path):
-    """From public facts alone: the private table, which may take minutes, is not even opened."""
+    """The refusal is from public facts alone: the private table, which may take minutes, is not even opened."""
     write_tables(tmp_path)
     (tmp_path / "entities.parquet").unlink()
     config = ReleaseConfig.read(write_config(tmp_path, max_size="100000000"))

@@ -14,6 +14,7 @@ from made_tables import config, left, write_tables
 
 from pgsr.errors import TableError
 from pgsr.release import publish
+from pgsr.release.errors import ReleaseError
 from pgsr.release.running.places import only_one
 from pgsr.release.running.private_log import OperatorLog
 from pgsr.release.running.saying import unfailing
@@ -112,10 +113,21 @@ def test_a_log_writes_names_that_are_no_text(tmp_path):
     assert r"caf\udce9.csv" in (tmp_path / "log").read_text()
 
 
+def held(target: Path) -> bool:
+    """Say whether the name of an output is locked, by trying to lock it."""
+    try:
+        with only_one(target):
+            return False
+    except ReleaseError:
+        return True
+
+
 def test_a_lock_is_free_when_it_was_given_back(tmp_path):
+    target = tmp_path / "release"
     for _ in range(2):
-        with only_one(tmp_path / "release"):
-            pass
+        with only_one(target):
+            assert held(target)
+        assert not held(target)
 
 
 def test_a_release_is_on_the_disk_when_it_gets_its_name(place, monkeypatch):

@@ -35,7 +35,7 @@ def as_schema_sees(path: Path) -> dict:
 
 
 def asked(monkeypatch, read) -> dict[str, dict[str, tuple]]:
-    """By table and key, the form and default that the reading code asks for."""
+    """Collect, by table and key, the form and default that the reading code asks for."""
     found: dict[str, dict[str, tuple]] = {}
     take, section = Section._take, Section.section
 
@@ -55,7 +55,7 @@ def asked(monkeypatch, read) -> dict[str, dict[str, tuple]]:
 
 
 def looser(read: forms.Form, declared: forms.Form) -> bool:
-    """Whether the reading code takes the kinds of value that are declared; the declaration may narrow them."""
+    """Say whether the reading code takes the kinds of value that are declared; the declaration may narrow them."""
     kinds = [{str(part.get("type")) for part in f.schema.get("anyOf", (f.schema,))} for f in (read, declared)]
     listed = declared.schema.get("enum")
     return kinds[1] <= kinds[0] and read.schema.get("enum", listed) == listed
@@ -110,7 +110,7 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
 
 
 def test_the_file_in_the_package_is_the_schema():
-    """`pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
+    """The command `pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
     assert stored_schema() == schema_text()
     Draft202012Validator.check_schema(json.loads(schema_text()))
 

@@ -1,4 +1,4 @@
-"""The self-test accepts the sampler and rejects broken ones; forecasts read nothing private."""
+"""The self-test accepts the sampler and rejects broken ones."""
 
 import time
 from fractions import Fraction
@@ -6,12 +6,11 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from made_tables import TABLES, write_config, write_tables
 from scipy.stats import kstest
 
 from pgsr import double_geometric
 from pgsr.double_geometric import DoubleGeometric, thresholds
-from pgsr.release import ConfigError, Kind, Outcome, ReleaseConfig, forecast, selftest
+from pgsr.release import Outcome, selftest
 from pgsr.release.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
 
 MODULE = import_module("pgsr.release.selftest")  # its name in the package is that of the function
@@ -92,20 +91,3 @@ def test_p_values_are_those_of_a_right_test():
     for p in ([size_p_value(row, 6.0) for row in draws], [sign_p_value(row) for row in draws]):
         assert kstest(p, "uniform").pvalue > 1e-6
         assert np.min(p) > REJECT
-
-
-def test_a_forecast_does_not_open_the_private_table(tmp_path):
-    write_tables(tmp_path)
-    (tmp_path / "entities.parquet").unlink()
-    plan = forecast(ReleaseConfig.read(write_config(tmp_path, "m_h")), progress=False)
-    assert plan.labels[0] == "m_h (configured)"
-    assert len(plan.labels) == sum(len(kind.views) for kind in Kind)
-    assert (plan.mean >= 0).all()
-
-
-def test_a_forecast_needs_public_groups(tmp_path):
-    write_tables(tmp_path)
-    tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-    config = ReleaseConfig.read(write_config(tmp_path, "m_h", totals='"noisy"', tables=tables))
-    with pytest.raises(ConfigError, match="private table of groups"):
-        forecast(config)

@@ -1,4 +1,4 @@
-"""Where tables are and how they are read, as a configuration says it; and what it writes is never what it reads."""
+"""The place of tables and how they are read, as a configuration says; and what it writes is never what it reads."""
 
 import csv
 import os

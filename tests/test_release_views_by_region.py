@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from release_checks import files_follow_from_noisy_values
+from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.ledger import LedgerFile, Loss
@@ -45,7 +45,7 @@ GROUPS = {
 """With sizes 0..9 regions of at most 3 groups are ranked: four leaves of seven, one of them empty. No state is."""
 
 RANKED = ("US/GA/a", "US/MI/a", "US/MI/b")
-KINDS = (Kind.KUO, Kind.BOTTOM_UP)
+KINDS = (Kind.KUO, Kind.BOTTOM_UP, Kind.POSTERIOR)
 
 
 def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
@@ -93,6 +93,18 @@ def test_a_release_is_checked(made):
     tree = measurement.hierarchy
     ranked = {"/".join(tree.paths[r]) for r in range(tree.n_regions) if measurement.view_of(r) is View.RANKED}
     assert ranked == {*RANKED, "US/OH/c"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_intervals_of_ranked_regions(tmp_path, kind):
+    """An empty region, whose number of groups is public, has none; the others have some that `check` computes again."""
+    folder = publish(config(tmp_path, kind, intervals="9/10")).folder
+    assert check(folder).passed, check(folder)
+    found = pq.read_table(folder / artefact.COUNTS).to_pandas()
+    assert not found.loc[found.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
+    few = found[found.region_id.isin(RANKED)]
+    assert (few.lower <= few.upper).all()
+    assert (few.upper <= few.region_id.map({region: GROUPS[tuple(region.split("/")[1:])] for region in RANKED})).all()
 
 
 def test_the_table_of_noisy_values(made):
@@ -259,7 +271,7 @@ def test_the_view_of_one_region_changed_is_found(copy, change):
 
 @pytest.mark.parametrize(("name", "value"), [("ranked_up_to", 2), ("view", "cumulative"), ("view", "counts")])
 def test_another_rule_in_the_manifest_is_found(copy, name, value):
-    """On one level, and on all."""
+    """The rule is another on one level, and on all."""
     path = copy / artefact.MANIFEST
     whole = json.loads(path.read_text())
     for levels in ([2], [0, 1, 2]):
@@ -304,7 +316,7 @@ def test_one_noisy_size_changed_is_found(copy):
 
 
 def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
-    """Of all levels; the leaves alone know too little twice in a folder this small."""
+    """The release is of all levels; the leaves alone know too little twice in a folder this small."""
     wanted = config(tmp_path)
     copy = publish(wanted).folder
     measured = wanted.terms.mechanism(3).noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
@@ -318,8 +330,8 @@ def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
 
 
 def test_files_follow_from_noisy_values():
-    """With the same noisy values, data that differ by a row are published byte for byte alike; leaves are ranked."""
-    files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")
+    """The same noisy values of data that differ by a row are published byte for byte alike; leaves are ranked."""
+    assert_files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")
 
 
 def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
@@ -355,7 +367,7 @@ def test_scales_of_noise_are_told_apart():
 
 
 def test_residuals_are_noise_alone():
-    """Of cumulative counts, and not of the truth: they do not change if the sizes do."""
+    """The residuals are of cumulative counts, not of the truth: they do not change if the sizes do."""
     rows = TRUTH.counts[TREE.leaves]
     other = CountOfCounts(TREE, rows[:, ::-1].copy(), "d")
     pairs = zip(families(measured(1)), families(measured(1, truth=other)), strict=True)
@@ -379,6 +391,8 @@ def test_residuals_are_noise_alone():
         ({"kind": "m_c_dp"}, 'mechanism m_c_dp does not work on view = "by_groups"; write view = "cumulative"'),
         ({"kind": "kuo", "totals": "noisy"}, "tells every region's number of groups"),
         ({"kind": "bottom_up", "totals": "root"}, "does not keep totals"),
+        ({"kind": "posterior", "totals": "root"}, "tells every region's number of groups"),
+        ({"kind": "two_stage"}, 'mechanism two_stage does not work on view = "by_groups"; write view = "cumulative"'),
         ({"kind": "kuo", "view": "ranked"}, "view is 'ranked'; write one of counts, cumulative, by_groups"),
         ({"kind": "kuo", "view": "counts"}, 'write view = "cumulative" or "by_groups"'),
     ],

@@ -37,7 +37,7 @@ def made(place: Path, monkeypatch) -> Path:  # noqa: F811
 
 
 def signed(folder: Path) -> Path:
-    """With the digests of its files as they are now."""
+    """Write the digests of its files as they are now."""
     (folder / "SHA256SUMS").write_text(sums_text(folder, FILES))
     return folder
 
@@ -283,7 +283,7 @@ def test_every_answer_is_compared(made, change, word):
 
 
 def keep(frame: pd.DataFrame, path: Path) -> None:
-    """In the columns and types of the file, which is replaced."""
+    """Replace the file, in its columns and types."""
     pq.write_table(pa.Table.from_pandas(frame, pq.read_schema(path)).replace_schema_metadata(None), path)
 
 

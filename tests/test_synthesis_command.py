@@ -1,4 +1,4 @@
-"""`pgsr synthesize`: from two tables to a folder, sizes of a release, a saved model again, refusals in a sentence."""
+"""The command `pgsr synthesize`: two tables to a folder, sizes of a release, a saved model, refusals in a sentence."""
 
 import json
 import os
@@ -272,7 +272,7 @@ def test_files_have_one_time_and_are_on_the_disk(place, monkeypatch):
 
 
 def ended_by_the_console() -> SystemExit:
-    """What rich's console makes out of a closed pipe."""
+    """Make what rich's console makes out of a closed pipe."""
     end = SystemExit(1)
     end.__context__ = BrokenPipeError(32, "Broken pipe")
     return end
@@ -280,7 +280,7 @@ def ended_by_the_console() -> SystemExit:
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ended_by_the_console()])
 def test_a_listener_who_hangs_up_loses_nothing(place, error):
-    """`pgsr synthesize ... | head -1` closes the pipe; after every number of lines."""
+    """The pipe `pgsr synthesize ... | head -1` is closed after every number of lines."""
     for heard in range(5):
         said = []
 
@@ -297,7 +297,7 @@ def test_a_listener_who_hangs_up_loses_nothing(place, error):
 
 
 def test_two_fits_share_one_ledger(place):
-    """rho of both is converted once: epsilon 1 and 1 come to less than 2, and a third one is refused."""
+    """The rho of both is converted once: epsilon 1 and 1 come to less than 2, and a third one is refused."""
     for name in "ab":
         assert invoke(configured(place), "--output", place / name).exit_code == 0
     ledger = LedgerFile(place / "ledger.jsonl")

@@ -51,7 +51,7 @@ def variance_of(truth: Population, query: int, monkeypatch: Any, **options: Any)
 
 
 def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """rate * score = alpha eps0 |q(D) - estimate| / Delta, up to the rounding of the estimate and of alpha eps0."""
+    """The rate times the score is alpha eps0 |q(D) - estimate| / Delta, up to rounding of both factors."""
     truth, rng = population(3), np.random.default_rng(74)
     estimates = rng.random(WORKLOAD.n_queries)
     scores, rate = scores_of(truth, estimates, monkeypatch)

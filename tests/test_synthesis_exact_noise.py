@@ -59,7 +59,7 @@ def test_below_is_uniform_by_enumeration_of_all_first_draws(n: int) -> None:
 
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_first_bits_decide_as_the_real_number_does(gamma: Fraction) -> None:
-    """Of all 2^12 prefixes, exactly those wholly below exp(-gamma) say yes, and only the one around it says neither."""
+    """Exactly those of all 2^12 prefixes wholly below exp(-gamma) say yes, and only the one around it says neither."""
     border = int(mp.floor(2**12 * mp.exp(-real(gamma))))
     verdicts = [decided(gamma, first, 12) for first in range(2**12)]
     assert verdicts == [True] * border + [None] + [False] * (2**12 - 1 - border)

@@ -90,7 +90,7 @@ def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> Non
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("kind", ["fixed", "gen"])
 def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
-    """In 64 bits, along random directions of all parameters, for every query of every kind at once and one by one."""
+    """The derivatives are of 64 bits, along random directions, for every query of a kind at once and one by one."""
     torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
     model: Any = FixedLogits(domain, 6, 1, "cpu") if kind == "fixed" else Network(domain, 6, 3, (5, 4), 1, "cpu")
     if kind == "gen":
@@ -159,7 +159,7 @@ def test_the_same_seed_gives_the_same_bits(family: Any) -> None:
 
 
 def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
-    """gamma_1 is half of the largest error; gamma_2, half of the mean of both rounds' largest, is above all errors."""
+    """The threshold gamma_1 is half the largest error; gamma_2, half the mean of both rounds', is above all errors."""
     pytest.importorskip("torch", reason="HPD is fitted with torch")
     workload = all_levels(PLAIN, 2)
     estimator = SMALL.start(workload, 500, 1_000, 0)

@@ -189,7 +189,7 @@ def test_samples_have_these_answers(domain: Domain) -> None:
 
 
 def test_one_component_per_group() -> None:
-    """With the component drawn anew for every attribute, urban families of two and rural ones of one would mix."""
+    """A component drawn anew for every attribute would mix urban families of two and rural ones of one."""
     domain = Domain.plain([AREA], [SEX], max_size=2)
     mixture = Mixture(
         domain,
@@ -261,7 +261,7 @@ def test_groups_with_a_match_are_no_more_than_matches() -> None:
 
 
 def test_relations_follow_the_table_of_roles() -> None:
-    """Without spouses nobody is married, and only heads have children."""
+    """Nobody is married without spouses, and only heads have children."""
     domain = Domain.household([], [SEX], max_children=1)
     sex = np.full((1, 3, 2), 0.5)
     mixture = Mixture(domain, (), (sex,), (np.array([[0, 1]]), np.array([[1, 0]]), np.array([[0, 1]])))

@@ -50,7 +50,7 @@ def ordered_groups(domain: Domain) -> Iterator[Group]:
 
 
 def naive_phi(group: Group, workload: Workload, query: int) -> int:
-    """By the words of the definition: loop over members and over their relatives."""
+    """Compute phi by the words of the definition: loop over members and over their relatives."""
     number, values = workload.locate(query)
     marginal, domain = workload.marginals[number], workload.domain
     codes, roles = group
@@ -156,7 +156,7 @@ def test_universe_is_the_ordered_one_collapsed(domain: Domain) -> None:
 
 
 def test_number_of_types_by_hand() -> None:
-    """d_G sum_m C(d_I + m - 1, m): 2 (2 + 3 + 4); a head, a spouse or none, up to 2 children: 2 . 2 . 3 . 6."""
+    """It is d_G sum_m C(d_I + m - 1, m): 2 (2 + 3 + 4); a head, a spouse or not, 0-2 children: 2 . 2 . 3 . 6."""
     assert n_types(PLAIN) == 18
     assert n_types(HOUSEHOLD) == 72
     assert n_types(Domain.plain([], [Attribute("a", range(10))], max_size=5)) == sum(
@@ -205,7 +205,7 @@ def e18(update: Update) -> MWEMEstimator:
 
 
 def e18_path(update: Update, steps: int) -> tuple[list[float], np.ndarray]:
-    """q(A) step by step and the last A; the first steps by the estimator as well."""
+    """Compute q(A) step by step and the last A; the first steps by the estimator as well."""
     estimator, a = e18(update), np.array([0.5, 0.5])
     phi, sizes = np.array([1, 2]), np.array([1, 3])
     path = [0.75]
@@ -239,7 +239,7 @@ def test_linearised_rule_arrives() -> None:
 
 
 def test_group_level_step_is_towards_the_measurement_and_never_beyond() -> None:
-    """At most |a - q| / 8 of the way, as the variance of a 0/1 weight is at most 1/4; and in the limit all of it."""
+    """The step is at most |a - q| / 8, as the variance of a 0/1 weight is at most 1/4; and in the limit all of it."""
     rng = np.random.default_rng(2)
     for _ in range(scale(300, 3_000)):
         n = int(rng.integers(2, 8))
@@ -320,7 +320,7 @@ def test_output_is_the_last_distribution_or_the_average() -> None:
 
 
 def test_learns_a_population_from_exact_answers() -> None:
-    """With every query measured without noise, the error of all of them falls to almost nothing."""
+    """The error of all queries falls to almost nothing if every one is measured without noise."""
     rng = np.random.default_rng(5)
     workload = workload_of(PLAIN)
     universe = Universe.of(PLAIN)

@@ -41,7 +41,7 @@ from pgsr.synthesis import (
 
 
 def test_golden_transcript() -> None:
-    """If these numbers change, every published experiment does."""
+    """A change of these numbers changes every published experiment."""
     measured = fitted(population(0, n_groups=400), budget=AdaptiveBudget(3, "1e-6", 6)).transcript.measured
     of = np.where(WORKLOAD.levels() == Level.GROUP, 400, population(0, n_groups=400).n_persons)
     assert [(m.query, round(m.value * of[m.query])) for m in measured] == [

@@ -62,7 +62,7 @@ def test_seeds_decide(simulate: Simulator) -> None:
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)
 def test_every_size_and_value_occurs(simulate: Simulator) -> None:
-    """In 20,000 groups; `Population` itself has checked that nothing lies outside the domain."""
+    """The groups are 20,000; `Population` itself has checked that nothing lies outside the domain."""
     for size in (1, 2, 5):
         population = simulate(20_000, size, 3)
         assert population.n_groups == 20_000

@@ -1,4 +1,4 @@
-"""What is kept of a fit: transcripts as files, and damaged files of every kind."""
+"""The record of a fit: transcripts as files, and damaged files of every kind."""
 
 import json
 from fractions import Fraction

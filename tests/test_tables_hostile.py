@@ -1,4 +1,4 @@
-"""How a table is read never depends on its rows: one row more is one group one size up, or the table is refused.
+"""The reading of a table never depends on its rows: one row more is one group one size up, or the table is refused.
 
 Every way in is compared with a count by a dictionary, on tables that mislead readers who guess.
 """

@@ -94,7 +94,7 @@ def test_the_last_digits_decide_nothing(public: bool) -> None:
 
 
 def test_leads_and_lags_of_one_parent_cancel() -> None:
-    """Where the parent's values are integers already, children lead by less than one and lag by as much in all."""
+    """The children lead by less than one and lag by as much in all, where the parent's values are integers already."""
     rng = np.random.default_rng(12)
     for _ in range(200):
         n, n_sizes = int(rng.integers(2, 9)), int(rng.integers(2, 12))

@@ -37,7 +37,7 @@ HIDDEN = re.compile(r"\.release\.[a-z0-9_]{8}")
 
 @dataclass
 class Traces:
-    """What one run of `pgsr release` left behind, times apart."""
+    """The traces that one run of `pgsr release` left behind, times apart."""
 
     files: dict[str, tuple]
     code: object
@@ -125,7 +125,7 @@ def neighbouring_tables_change_one_cell() -> None:
 
 
 def _others(people: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Without one row: of groups of every size, and of the first and last group. And altogether different persons."""
+    """Yield persons without one row, of groups of every size and the first and last one, and quite different ones."""
     group = people["group"].to_numpy()
     size = np.bincount(group)[group]
     rows = [int(np.flatnonzero(size == members)[0]) for members in range(1, size.max() + 1)]
@@ -175,7 +175,7 @@ def _run(folder: Path, draw: Callable[[DoubleGeometric, np.ndarray, ByteStream],
 
 @contextlib.contextmanager
 def _console() -> Iterator[list[str]]:
-    """What Python code and what libraries below it write to both outputs, in one text at the end."""
+    """Record what Python code and what libraries below it write to both outputs, in one text at the end."""
     found, text = [], io.StringIO()
     with tempfile.TemporaryFile() as below:
         kept = [os.dup(1), os.dup(2)]
@@ -194,7 +194,7 @@ def _console() -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def _secure_scales() -> Iterator[list[Fraction]]:
-    """Of every vector that gets noise from `Secure`; the check of a release draws other noise."""
+    """Record the scale of every vector that gets noise from `Secure`; the check of a release draws other noise."""
     scales: list[Fraction] = []
     streams: list[ByteStream] = []
     add_to, stream_of = DoubleGeometric.add_to, Secure.stream
@@ -240,7 +240,7 @@ def _replaying(drawn: list[np.ndarray]) -> Callable[[DoubleGeometric, np.ndarray
 
 
 def _names(folder: Path) -> list[str]:
-    """Of everything in the folder, random letters taken out."""
+    """List the names of everything in the folder, random letters taken out."""
     paths = (path.relative_to(folder) for path in folder.rglob("*"))
     return sorted("/".join("hidden" if HIDDEN.fullmatch(part) else part for part in path.parts) for path in paths)
 

@@ -19,6 +19,7 @@ from pgsr.algorithms import (
     SimplexProjection,
     TreeProjection,
 )
+from pgsr.conditions import cells, groups, total
 from pgsr.entities import entity_totals
 from pgsr.method import Method, Result, Status
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
@@ -50,6 +51,7 @@ METHODS: tuple[Method, ...] = (
     Gurobi(),
     Cvxpy("CLARABEL"),
     Cvxpy("HIGHS"),
+    Cvxpy("SCIP"),
     Cvxpy("PIQP"),
     Cvxpy("OSQP"),
     Cvxpy("SCS", TIGHT_SCS),
@@ -77,11 +79,46 @@ def with_entities_of_root(noisy: Measurement, truth: CountOfCounts) -> Problem:
     return Problem.m_h(noisy, entities=entity_totals(truth)[:1])
 
 
+def with_conditions(problem: Problem, truth: CountOfCounts) -> Problem:
+    """State facts of the truth besides: a cell, bounds of a size and of a total, and cells that compare."""
+    counts = truth.counts if problem.view is COUNTS else truth.counts.cumsum(axis=1)
+    leaf = truth.hierarchy.paths[-1]
+    first, last = cells(leaf, size=0), cells(leaf, size=truth.max_size)
+    less = first <= last if counts[-1, 0] <= counts[-1, -1] else first >= last
+    return problem.where(
+        cells(level=0, size=0) == int(counts[0, 0]),
+        cells(size=1) <= int(counts[:, 1].max()),
+        total(leaf) >= int(truth.counts[-1].sum()),
+        groups(size=truth.max_size) + groups(size=0) >= int((truth.counts[:, -1] + truth.counts[:, 0]).min()),
+        less,
+    )
+
+
+def with_bounds(problem: Problem, truth: CountOfCounts) -> Problem:
+    """State facts of the truth about single cells besides: zeros and invariants, minima and maxima, at all levels."""
+    counts = truth.counts if problem.view is COUNTS else truth.counts.cumsum(axis=1)
+    leaf = truth.hierarchy.paths[-1]
+    return problem.where(
+        cells(level=0, size=0) == int(counts[0, 0]),
+        cells(leaf, size=1) == int(counts[-1, 1]),
+        cells(size=1) <= int(counts[:, 1].max()),
+        cells(leaf) >= int(counts[-1].min()),
+    )
+
+
 OF_TRUTH = {
     "M_H, entities": with_entities,
     "M_H^r, entities": lambda noisy, truth: with_entities(noisy, truth).relaxed(),
     "M_H, entities of root": with_entities_of_root,
     "M_H^r, entities of root": lambda noisy, truth: with_entities_of_root(noisy, truth).relaxed(),
+    "M_H, conditions": lambda noisy, truth: with_conditions(Problem.m_h(noisy), truth),
+    "M_H^r, conditions": lambda noisy, truth: with_conditions(Problem.m_h(noisy), truth).relaxed(),
+    "M_H, bounds": lambda noisy, truth: with_bounds(Problem.m_h(noisy), truth),
+    "M_H^r, bounds": lambda noisy, truth: with_bounds(Problem.m_h(noisy), truth).relaxed(),
+    "H_c L1, bounds": lambda noisy, truth: with_bounds(Problem.isotonic(noisy, norm=1), truth),
+    "H_c L2, bounds": lambda noisy, truth: with_bounds(Problem.isotonic(noisy), truth),
+    "M_c, conditions": lambda noisy, truth: with_conditions(Problem.m_c(noisy), truth),
+    "M_c^r, conditions": lambda noisy, truth: with_conditions(Problem.m_c(noisy), truth).relaxed(),
 }
 """Problems with public facts that no measurement holds."""
 
@@ -99,7 +136,7 @@ PROBLEMS: dict[str, tuple[View, Callable[..., Problem]]] = {
     "M_H^r": (COUNTS, lambda noisy: Problem.m_h(noisy).relaxed()),
     "M_H, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions")),
     "M_H^r, regions": (COUNTS, lambda noisy: Problem.m_h(noisy, totals="regions").relaxed()),
-    **{name: (COUNTS, state) for name, state in OF_TRUTH.items()},
+    **{name: (COUNTS if name.startswith("M_H") else STEPS, state) for name, state in OF_TRUTH.items()},
     "M_c": (STEPS, Problem.m_c),
     "M_c^r": (STEPS, lambda noisy: Problem.m_c(noisy).relaxed()),
     "M_c, regions": (STEPS, lambda noisy: Problem.m_c(noisy, totals="regions")),

@@ -1,4 +1,4 @@
-"""The main job: exact, relaxed and specialised post-processing side by side on the same noisy hierarchy."""
+"""The main job: every variant of post-processing, answered by every kind of method, on the same noisy hierarchy."""
 
 import re
 import tempfile
@@ -8,12 +8,12 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr import Comparison, CountOfCounts, Geometric, Measurement, Problem, Seeded, View, compare
-from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
-from pgsr.comparison import Arm
+from pgsr import Comparison, CountOfCounts, Problem, compare
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import DataError
-from pgsr.models import Cvxpy, Flow, Gurobi, MathOpt
+from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
+from pgsr.experiments.benchmarks.variants import Noisy, chosen
+from pgsr.models import Cvxpy
 
 
 class Data(StrEnum):
@@ -38,10 +38,12 @@ class CompareExperiment:
 
     Attributes:
         data: the hierarchy.
-        size: of the census-like hierarchy, 61 regions x 31 sizes or 3,195 x 1,001; for `census2000` counties or tracts.
+        size: of the census-like hierarchy, 61 regions x 21 sizes or 3,195 x 1,001; for `census2000` counties or tracts.
+            At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
         epsilon: total, split equally over levels.
         seed: of the research noise.
-        time_limit: seconds per arm; 30, or 600 at full size, if None.
+        time_limit: seconds per arm; 3, or 600 at full size, if None.
+        problems: keys of `VARIANTS`; all if empty.
     """
 
     data: Data = Data.CENSUS
@@ -49,45 +51,44 @@ class CompareExperiment:
     epsilon: Fraction = Fraction(1)
     seed: str = "compare"
     time_limit: float | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def limit(self) -> float:
-        return self.time_limit or (600.0 if self.size is Size.FULL else 30.0)
+        return self.time_limit or (600.0 if self.is_national else 3.0)
+
+    @property
+    def is_national(self) -> bool:
+        """Say whether only the methods run that can at this size."""
+        return self.size is Size.FULL or self.data is not Data.CENSUS
 
     @property
     def name(self) -> str:
-        return re.sub(r"[^\w.-]", "_", f"{self.data}-{self.size}-epsilon-{self.epsilon}-seed-{self.seed}")
+        of = "-".join(self.problems) + "-" if self.problems else ""
+        return re.sub(r"[^\w.-]", "_", f"{of}{self.data}-{self.size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
     def truth(self) -> CountOfCounts:
         return _TRUTHS[self.data, self.size]()
 
-    def measure(self, truth: CountOfCounts, view: View) -> Measurement:
-        return Geometric(view, self.epsilon).measure(truth, Seeded(self.seed))
+    def run(self, truth: CountOfCounts) -> VariantTable:
+        """Compare all arms of all variants on the same noise.
 
-    def arms(self, truth: CountOfCounts) -> list[Arm]:
-        """List specialised, exact and relaxed methods; at full size only those that can."""
-        cumulative = self.measure(truth, View.CUMULATIVE)
-        specialised: list[Arm] = [
-            ("IsotonicTreeProjection()  [M_c^dp]", cumulative, IsotonicTreeProjection()),
-            ("Matching()  [Hc at every level]", cumulative, Matching()),
-        ]
-        if self.size is Size.FULL:
-            return [TreeProjection(), *specialised, Cvxpy("CLARABEL")]
-        return [
-            TreeProjection(),
-            Flow(),
-            Cvxpy("CLARABEL"),
-            Cvxpy("PIQP"),
-            Cvxpy("OSQP"),
-            MathOpt("GSCIP"),
-            MathOpt("GLOP"),
-            Gurobi(),
-            *specialised,
-        ]
-
-    def run(self, truth: CountOfCounts) -> Comparison:
-        """Compare all arms on the same noise."""
-        return compare(Problem.m_h(self.measure(truth, View.COUNTS)), self.arms(truth), self.limit, truth)
+        Raises:
+            ArgumentError: a problem is unknown.
+        """
+        noisy, parts = Noisy(truth, self.epsilon, self.seed), []
+        for variant in chosen(self.problems):
+            arms = variant.arms(noisy, self.is_national)
+            if self.is_national and variant.words.startswith("M_H: "):
+                arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.counts), Cvxpy("CLARABEL")))
+            if arms:
+                parts.append((variant, arms))
+        table = compare(Problem.m_h(noisy.counts), [arm for _, arms in parts for arm in arms], self.limit, truth)
+        sections, rows = [], iter(table.rows)
+        for variant, arms in parts:
+            own = Comparison([next(rows) for _ in arms], variant.words)
+            sections.append(Section(variant.key, variant.words, own))
+        return VariantTable(f"{truth!r}, epsilon {self.epsilon}", sections)
 
 
 def writable(folder: Path) -> Path:
@@ -104,16 +105,17 @@ def writable(folder: Path) -> Path:
         raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
 
 
-def write(table: Comparison, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write the table as Parquet and its figure as PNG; returns their paths."""
-    parquet, png = folder / f"{name}.parquet", folder / f"{name}.png"
+def write(table: VariantTable, folder: Path, name: str) -> tuple[Path, Path, Path]:
+    """Write the table as Parquet, its figure as PNG, and both as one HTML page; returns their paths."""
+    parquet, png, page = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
     table.to_frame().to_parquet(parquet, index=False)
     table.plot().savefig(png, dpi=150)
-    return parquet, png
+    page.write_text(table.to_html(png.read_bytes()), encoding="utf-8")
+    return parquet, png, page
 
 
 _TRUTHS: dict[tuple[Data, Size], Callable[[], CountOfCounts]] = {
-    (Data.CENSUS, Size.STATES): lambda: census_like(regions="divisions", max_size=30),
+    (Data.CENSUS, Size.STATES): lambda: census_like(regions="divisions", max_size=20, groups=30_000),
     (Data.CENSUS, Size.FULL): lambda: census_like(regions="counties", max_size=1000),
     (Data.TAXI, Size.STATES): kuo_taxi,
     (Data.TAXI, Size.FULL): kuo_taxi,

@@ -48,6 +48,8 @@ ARM_LOOKS = {
     "M_H^dp": _M_H_DP,
     "M_c^r": _M_C_R,
     "M_c^dp": _M_C_DP,
+    "M_H^dp, half the noise": _open(_M_H_DP),
+    "M_c^dp, half the noise": _open(_M_C_DP),
     "M_H^r, ours, exact": _M_H_R,
     "M_H^dp, ours, exact": _M_H_DP,
     "M_c^r, ours, exact": _M_C_R,

@@ -6,26 +6,12 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from pgsr import Comparison
-from pgsr.comparison_view import error_frame, notes, outcome_frame
-
-_STYLES = {
+STATUS_STYLES = {
     "OPTIMAL": "green", "FEASIBLE": "blue", "RELAXED": "yellow",
     "holds": "green", "fails": "red", "undecided": "yellow",
 }  # fmt: skip
 _NUMBER = re.compile(r"-?|(< )?[-+]?[\d,.]+(e[-+]?\d+)?( (s|ms|MB)|/\d+( r)?)?")
 """A number, with its unit or what it is out of, or what stands for none."""
-
-
-def print_comparison(console: Console, table: Comparison) -> None:
-    """Print answers, errors against the truth, and the notes below."""
-    print_frame(console, outcome_frame(table), "Answers")
-    errors = error_frame(table)
-    if len(errors):
-        print_frame(console, errors, "Errors against the truth")
-    for note in notes(table):
-        head, _, rest = note.partition(": ")
-        console.print(f"[bold]{head}[/bold]: {rest}", highlight=False, soft_wrap=False)
 
 
 def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
@@ -37,7 +23,9 @@ def print_frame(console: Console, frame: pd.DataFrame, title: str) -> None:
         table.add_column(head, justify="right" if numbers else "left", overflow="fold", no_wrap=column == "method")
     for _, row in frame.iterrows():
         cells = [str(value) for value in row]
-        table.add_row(*(f"[{_STYLES[cell]}]{cell}[/]" if cell in _STYLES else cell for cell in map(_escaped, cells)))
+        table.add_row(
+            *(f"[{STATUS_STYLES[cell]}]{cell}[/]" if cell in STATUS_STYLES else cell for cell in map(_escaped, cells))
+        )
     console.print(table)
 
 

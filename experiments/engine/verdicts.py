@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.summary import LevelError
 
 if TYPE_CHECKING:
@@ -45,16 +46,37 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim of a paper, the data it was tested on, the judgement, and the figures in words."""
+    """A claim, the data it was tested on, the judgement, and the figures in words.
+
+    Attributes:
+        claim: a sentence.
+        data: where it was tested.
+        judgement: what a test found.
+        words: the figures.
+        declared: whose claim it is, and in whose reading; `cause` is this, unless too few replicates judge nothing.
+    """
 
     claim: str
     data: str
     judgement: Judgement
     words: str
+    declared: Cause = Cause.OURS
 
     @property
     def finding(self) -> Finding:
         return self.judgement.finding
+
+    @property
+    def cause(self) -> Cause:
+        """What the verdict says something about.
+
+        Example:
+            >>> few = Verdict("M_c^dp is the most accurate", "flights", compared([1.0, 1.1]), "", Cause.CLAIM)
+            >>> few.cause
+            <Cause.PROFILE: 'profile too small'>
+        """
+        n = self.judgement.replicates
+        return Cause.PROFILE if n is not None and n < FEWEST else self.declared
 
 
 def compared(difference: Sequence[float]) -> Judgement:
@@ -159,7 +181,8 @@ def verdict_frame(verdicts: Sequence[Verdict]) -> "pd.DataFrame":
     import pandas as pd
 
     rows = [
-        {"claim": v.claim, "data": v.data, "verdict": str(v.finding), "figures": v.words, "by": by(v.judgement)}
+        {"claim": v.claim, "data": v.data, "verdict": str(v.finding), "cause": str(v.cause), "figures": v.words}
+        | {"by": by(v.judgement)}
         for v in verdicts
     ]
     return pd.DataFrame(rows)

@@ -4,7 +4,9 @@ from dataclasses import replace
 from functools import partial
 
 from pgsr.datasets import census2000, flights, taxi_like
-from pgsr.datasets.taxi_like import GROUPS
+from pgsr.datasets.taxi_like import GROUPS, PICKUPS
+from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi
 from pgsr.experiments.engine.experiment import DataSet
 from pgsr.experiments.engine.printed import StandsFor
@@ -18,20 +20,31 @@ TAXI_OF_THE_PAPER = StandsFor(
 )
 CENSUS_OF_THE_PAPER = StandsFor(
     "Census",
-    "sizes above 8 are synthetic in the paper, too, with draws that were not published; 7,592 leaves are printed for "
-    "3,143 counties, and Puerto Rico is missing here: households of 2000 scaled to the groups of 2010",
+    "made by the paper's recipe, whose draws were not published, from households of 2000 scaled to the paper's number "
+    "of groups; Puerto Rico is missing, and 7,592 leaves are printed for 3,143 counties",
+    by_recipe=True,
 )
 """The paper's data sets, and why no printed number can be expected to come out on ours."""
 
 CENSUS = replace(
     generated_census(
-        "Census, generated",
+        "Census by the recipe, generated",
         "counties",
         1_000,
         CENSUS_GROUPS,
-        "census_like: nation / 51 states / 3,143 counties, the paper's number of groups and N = 1,000",
+        "census_like, recipe of the paper: nation / 51 states / 3,143 counties, its number of groups, N = 1,000, 50 "
+        "outliers in the nation",
+        tail="fioretto",
     ),
     stands_for=CENSUS_OF_THE_PAPER,
+)
+
+CENSUS_CALIBRATED = generated_census(
+    "Census, generated",
+    "counties",
+    1_000,
+    CENSUS_GROUPS,
+    "census_like with group quarters, 925 sizes where the paper's recipe gives 78; nation / 51 states / 3,143 counties",
 )
 
 CENSUS_SMALL = generated_census(
@@ -68,6 +81,18 @@ TAXI = DataSet(
     stands_for=TAXI_OF_THE_PAPER,
 )
 
+PAIRS = 100 * GROUPS
+"""Pairs of a taxi and a zone, if every taxi works in 100 of the 263 zones: assumed."""
+
+TAXI_DENSE = replace(
+    TAXI,
+    name="Taxi 2014 in pairs, generated",
+    load=partial(taxi_like, groups=PAIRS, pickups=PICKUPS),
+    groups=PAIRS,
+    note="taxi_like: as many pickups in 100 times as many groups, pairs of a taxi and a zone, so that errors stay far "
+    "below the largest possible",
+)
+
 TAXI_SMALL = replace(
     TAXI,
     name="Taxi 2014, generated, K = 200",
@@ -99,6 +124,29 @@ FLIGHTS = DataSet(
     real=True,
     note="flights: aircraft by departures at three airports, K = 1,000",
 )
+
+_BY_NAME = {data.name: data for data in list(globals().values()) if isinstance(data, DataSet)}
+
+
+def cause_on(name: str, declared: Cause = Cause.CLAIM) -> Cause:
+    """Find the cause of a verdict on the data set of this name.
+
+    Example:
+        >>> str(cause_on(TAXI.name)), str(cause_on(CENSUS.name)), str(cause_on(KUO_TAXI.name))
+        ('stand-in data', "paper's claim", "paper's claim")
+    """
+    return engine_cause_on(_BY_NAME[name].stands_for if name in _BY_NAME else None, declared)
+
+
+def groups_of(name: str) -> int:
+    """Look up the number of groups of the data set of this name.
+
+    Example:
+        >>> groups_of(KUO_TAXI.name)
+        360872
+    """
+    return _BY_NAME[name].groups
+
 
 PAPER_NAMES = {data.name: data.stands_for.name for data in (TAXI, CENSUS) if data.stands_for is not None}
 """The paper's name of the data that one of ours stands for, by our name."""

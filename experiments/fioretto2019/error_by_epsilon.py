@@ -14,8 +14,19 @@ from pgsr.experiments.engine.verdicts import Verdict, separated, smaller
 from pgsr.experiments.engine.words import with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
-from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, KUO_TAXI, OTHER_DATA, PAPER_NAMES, TAXI, TAXI_SMALL
+from pgsr.experiments.fioretto2019.data import (
+    CENSUS,
+    CENSUS_SMALL,
+    KUO_TAXI,
+    OTHER_DATA,
+    PAPER_NAMES,
+    TAXI,
+    TAXI_DENSE,
+    TAXI_SMALL,
+    cause_on,
+)
 from pgsr.experiments.fioretto2019.orders import orders
+from pgsr.experiments.fioretto2019.saturation import mark_saturation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +39,7 @@ DODGE = 1.05
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw the total error against epsilon with the sums of table 1, and below it the share at small sizes."""
-    totals, shares = level_errors(frame, "l1_total"), _small(frame)
+    totals, shares, depth = level_errors(frame, "l1_total"), _small(frame), _depths(frame)
     names = totals.values_of("data")
     figure = new_figure(4.4 * max(2, len(names)), 7)
     grid = figure.subplots(2, len(names), squeeze=False, sharex=True)
@@ -48,6 +59,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             parts = sorted(shares.where(data=name, arm=label), key=lambda row: row.epsilon)
             below.plot([aside * row.epsilon for row in parts], [100 * row.mean for row in parts], **look.marks)
         above.set(xscale="log", yscale="log")
+        mark_saturation(above, name, totals.where(data=name), depth[name])
         log_labels(above.yaxis)
         epsilons = sorted(totals.values_of("epsilon"))
         below.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
@@ -63,7 +75,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge the claims that compare total errors, that follow epsilon, and that say at which sizes errors are."""
     totals = level_errors(frame, "l1_total")
-    return [*_orders(totals), *_falls(totals), *_places(_small(frame))]
+    return [*_orders(totals, _depths(frame)), *_falls(totals), *_places(_small(frame))]
+
+
+def _depths(frame: "pd.DataFrame") -> dict[str, int]:
+    """Count the levels of every data set."""
+    errors = level_errors(frame, "l1")
+    return {name: errors.where(data=name).n_levels for name in errors.values_of("data")}
 
 
 def _small(frame: "pd.DataFrame") -> LevelErrors:
@@ -83,7 +101,7 @@ def _printed(paper: str) -> dict[tuple[str, float], float]:
     return found
 
 
-def _orders(totals: LevelErrors) -> Iterator[Verdict]:
+def _orders(totals: LevelErrors, depth: dict[str, int]) -> Iterator[Verdict]:
     for data, epsilon in totals.values_of("data", "epsilon"):
         of = {label: totals.one(data=data, epsilon=epsilon, arm=label) for label in LABELS}
         printed = _printed(PAPER_NAMES.get(data, ""))
@@ -92,7 +110,7 @@ def _orders(totals: LevelErrors) -> Iterator[Verdict]:
         words = ", ".join(
             f"{label} {with_error(row.values.values())}{ratios[label]}" for label, row in of.items() if row
         )
-        yield from orders(of, f"{data}, epsilon {epsilon:g}", words)
+        yield from orders(of, depth[data], f"{data}, epsilon {epsilon:g}", words, cause_on(data))
 
 
 def _falls(totals: LevelErrors) -> Iterator[Verdict]:
@@ -103,7 +121,7 @@ def _falls(totals: LevelErrors) -> Iterator[Verdict]:
             found = separated(less.values.values(), more.values.values())
             words = f"{with_error(less.values.values())} to {with_error(more.values.values())}"
             where = f"{data}, {label}, epsilon {less.epsilon:g} to {more.epsilon:g}"
-            yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words)
+            yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words, cause_on(data))
 
 
 def _places(shares: LevelErrors) -> Iterator[Verdict]:
@@ -116,7 +134,8 @@ def _places(shares: LevelErrors) -> Iterator[Verdict]:
                     f"of the leaves' error, {100 * b.mean:.0f} percent at the smallest tenth of sizes with {summed}, "
                 )
                 words += f"{100 * a.mean:.0f} percent with {counted}"
-                yield Verdict(fioretto.CLAIMS["figure 10e"], f"{data}, epsilon {epsilon:g}", smaller(a, b), words)
+                place = f"{data}, epsilon {epsilon:g}"
+                yield Verdict(fioretto.CLAIMS["figure 10e"], place, smaller(a, b), words, cause_on(data))
 
 
 _SOURCE = "sum over the levels of table 1; figure 10 prints no numbers"
@@ -138,10 +157,13 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1, 10), Fraction(1)), replicates=2, time_limit=60),
         Profile.QUICK: Scale(
-            (TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
+            (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
         ),
         Profile.PAPER: Scale(
-            (TAXI, KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=30, time_limit=120
+            (TAXI, TAXI_DENSE, KUO_TAXI, CENSUS),
+            (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
+            replicates=30,
+            time_limit=120,
         ),
     },
     plot=plot,

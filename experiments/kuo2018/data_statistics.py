@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.drawing import finish, head, legend_below, log_labels, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import GENERATED, PRINTED, REAL
@@ -20,6 +21,7 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_STATES,
     TAXI,
     WHITE_STATES,
+    cause_on,
     is_the_papers,
     paper_name,
     why_other,
@@ -100,15 +102,17 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         same = exactly(ours == printed.value, "equality of two counts")
         found_here = same if is_the_papers(name) else not_judged("other data than the paper's")
         reason = "" if is_the_papers(name) else f"; {why_other(name)}"
-        found.append(Verdict(f"printed number of {printed.metric}", name, found_here, words + reason))
+        cause = cause_on(name, Cause.NUMBER)
+        found.append(Verdict(f"printed number of {printed.metric}", name, found_here, words + reason, cause))
     taxi = rows.get(TAXI.name)
     if taxi is None:
         words = "needs the real data: set PGSR_DATA and run K1 again"
-        return [*found, Verdict("printed numbers come out", "Taxi", not_judged("no results on Taxi"), words)]
+        absent = not_judged("no results on Taxi")
+        return [*found, Verdict("printed numbers come out", "Taxi", absent, words, Cause.PROFILE)]
     other = kuo.TAXI_TRIPS_IN_THE_TEXT
     words = f"ours {int(taxi['entities']):,}, the text {other.value:,.0f}; the table agrees with the data"
     same = exactly(taxi["entities"] == other.value, "equality of two counts")
-    return [*found, Verdict("number of trips in the text", TAXI.name, same, words)]
+    return [*found, Verdict("number of trips in the text", TAXI.name, same, words, Cause.NUMBER)]
 
 
 def _few_labels(axes: "Axes", drawn: bool) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from pgsr import CountOfCounts, Estimate, Measurement, Problem, Result, View
 from pgsr.algorithms import NoConsistency, SimplexProjection
 from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
@@ -29,6 +30,7 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_ROOT,
     TAXI_ROOT,
     WHITE_ROOT,
+    cause_on,
     is_the_papers,
     paper_name,
 )
@@ -114,7 +116,9 @@ def _worse(errors: LevelErrors) -> Iterator[Verdict]:
                 found = not_judged("no data set of the paper")
             words = f"{compared_words('naive', naive, 'Hc', hc)}; holds from x 100"
             place = f"{data}, epsilon {epsilon:g}, K = {int(dict(free)['K']):,}, {arm.label}"
-            yield Verdict(kuo.NAIVE_IS_FAR_WORSE.words, place, found, words)
+            yield Verdict(
+                kuo.NAIVE_IS_FAR_WORSE.words, place, found, words, cause_on(data, _read(arm, free, Cause.CLAIM))
+            )
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
@@ -131,10 +135,17 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
                 # Where few sizes occur, clipping errs by 0.4797 K^2 whatever the data, so a printed number tells its K.
                 clipped = f"; clipped noise alone gives the printed number at K = {_implied(printed.value):,.0f}"
                 remark = clipped if arm is ARMS[1] else ""
-                yield printed_verdict(f"printed naive number comes out with {arm.label}, {size}", printed, ours, remark)
+                claim = f"printed naive number comes out with {arm.label}, {size}"
+                yield printed_verdict(claim, printed, ours, remark, _read(arm, free, Cause.NUMBER))
     if none:
         words = f"needs a data set of the paper; clipping gives {number(0.4797e10)} at K = 100,000 on any data"
-        yield Verdict("printed naive numbers come out", "", not_judged("no data set of the paper"), words)
+        absent = not_judged("no data set of the paper")
+        yield Verdict("printed naive numbers come out", "", absent, words, Cause.PROFILE)
+
+
+def _read(arm: Arm, free: tuple, declared: Cause) -> Cause:
+    """Give the declared cause to the projection as stated at the paper's K; clipping, or another K, is a reading."""
+    return declared if arm is ARMS[0] and free == GRID[0] else Cause.READING
 
 
 def _implied(error: float) -> float:

@@ -10,6 +10,7 @@ from pgsr import View, metrics
 from pgsr.algorithms import IsotonicFit, NoConsistency, Optimum, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_means
 from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
@@ -25,6 +26,7 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_PART_ROOT,
     TAXI_ROOT,
     WHITE_ROOT,
+    cause_on,
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, nothing_of_the_paper, printed_verdict
@@ -94,11 +96,12 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 def _better(errors: LevelErrors) -> Iterator[Verdict]:
     for data, epsilon in errors.values_of("data", "epsilon"):
         part = errors.where(data=data, epsilon=epsilon)
-        for better, other, claim in PAIRS:
+        for better, other, claim, declared in PAIRS:
             one, two = part.one(arm=better), part.one(arm=other)
             if one is not None and two is not None:
                 words = compared_words(better, one, other, two)
-                yield Verdict(claim, f"{data}, epsilon {epsilon:g}", compared(two.less(one)), words)
+                found, cause = compared(two.less(one)), cause_on(data, declared)
+                yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
 def _whole(whole: LevelErrors) -> Iterator[Verdict]:
@@ -109,7 +112,8 @@ def _whole(whole: LevelErrors) -> Iterator[Verdict]:
         middle = rows[ARMS[1].label]
         if one is not None and middle is not None:
             mostly = worst(compared([share - 0.5 for share in row.values.values()]) for row in (one, middle))
-            yield Verdict(kuo.L1_IS_INTEGRAL.words, f"{data}, epsilon {epsilon:g}", mostly, f"whole values: {words}")
+            place, words = f"{data}, epsilon {epsilon:g}", f"whole values: {words}"
+            yield Verdict(kuo.L1_IS_INTEGRAL.words, place, mostly, words, cause_on(data))
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
@@ -121,7 +125,9 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
             for label in _OF_VIEW[printed.arm]:
                 ours = at_one.one(data=data, arm=label)
                 if ours is not None:
-                    yield printed_verdict(f"printed {printed.arm} number comes out with {label}", printed, ours)
+                    claim = f"printed {printed.arm} number comes out with {label}"
+                    declared = Cause.NUMBER if label in (ARMS[0].label, ARMS[3].label) else Cause.READING
+                    yield printed_verdict(claim, printed, ours, declared=declared)
     yield from nothing_of_the_paper(errors, "printed numbers come out")
 
 
@@ -138,11 +144,11 @@ ARMS = (
 )
 
 PAIRS = (
-    (ARMS[0].label, ARMS[2].label, kuo.L1_IS_BETTER.words),
-    (ARMS[1].label, ARMS[2].label, kuo.L1_IS_BETTER.words),
-    (ARMS[3].label, ARMS[4].label, "for Hg the square is better than the absolute value (our check)"),
+    (ARMS[0].label, ARMS[2].label, kuo.L1_IS_BETTER.words, Cause.CLAIM),
+    (ARMS[1].label, ARMS[2].label, kuo.L1_IS_BETTER.words, Cause.READING),
+    (ARMS[3].label, ARMS[4].label, "for Hg the square is better than the absolute value", Cause.OURS),
 )
-"""The one that should be better, the other, the claim."""
+"""The one that should be better, the other, the claim, and whose. The paper does not say which L1 optimum it takes."""
 
 ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_PART_ROOT)
 

@@ -20,7 +20,14 @@ from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
-from pgsr.experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_PART_ROOT, TAXI_ROOT, WHITE_ROOT
+from pgsr.experiments.kuo2018.data import (
+    HAWAIIAN_ROOT,
+    SMALL_ROOT,
+    SYNTHETIC_PART_ROOT,
+    TAXI_ROOT,
+    WHITE_ROOT,
+    cause_on,
+)
 from pgsr.views import ranked
 
 if TYPE_CHECKING:
@@ -124,8 +131,9 @@ def _claims(small: LevelErrors, facts: "dict[str, dict[Any, Any]]") -> Iterator[
             f"part of the error at the lower half of the sizes that occur, up to {int(fact['largest small size']):,}: "
             f"{parts}; {100 * fact['groups of small size']:.1f} % of the groups are of these sizes"
         )
-        yield Verdict(kuo.HG_ERRS_AT_SMALL_SIZES.words, place, compared([x - 0.5 for x in hg.values.values()]), words)
-        yield Verdict(kuo.HC_ERRS_ELSEWHERE.words, place, compared(hg.less(hc)), words)
+        most, cause = compared([x - 0.5 for x in hg.values.values()]), cause_on(data)
+        yield Verdict(kuo.HG_ERRS_AT_SMALL_SIZES.words, place, most, words, cause)
+        yield Verdict(kuo.HC_ERRS_ELSEWHERE.words, place, compared(hg.less(hc)), words, cause)
 
 
 def _mark_sizes(axes: "Axes", row: "pd.Series") -> None:

@@ -16,6 +16,7 @@ from pgsr import Geometric, Mechanism, View, metrics
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicFit, Matching
 from pgsr.drawing import LEVELS as LEVEL_LOOKS
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, result_record
@@ -29,6 +30,7 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_PART_WEST,
     TAXI,
     WHITE_WEST,
+    cause_on,
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
@@ -122,7 +124,7 @@ def _default(errors: LevelErrors) -> Iterator[Verdict]:
         best = min(others, key=lambda other: other.mean)
         found = compared([1.1 * best.values[r] - row.values[r] for r in sorted(row.values.keys() & best.values)])
         words = f"{compared_words('default', row, f'best ({best.arm})', best)}; holds to x 1.1"
-        yield Verdict(kuo.HC_IS_A_GOOD_DEFAULT.words, _place(row), found, words)
+        yield Verdict(kuo.HC_IS_A_GOOD_DEFAULT.words, _place(row), found, words, cause_on(row.data))
 
 
 def _sparse(errors: LevelErrors) -> Iterator[Verdict]:
@@ -130,7 +132,8 @@ def _sparse(errors: LevelErrors) -> Iterator[Verdict]:
         hg = errors.one(data=row.data, epsilon=row.epsilon, level=row.level, arm=combined((HG,) * LEVELS))
         if hg is not None and paper_name(row.data) == "Synthetic":
             words = compared_words("Hg", hg, "Hc", row)
-            yield Verdict(kuo.HG_FOR_SPARSE_DATA.words, _place(row), compared(row.less(hg)), words)
+            found = compared(row.less(hg))
+            yield Verdict(kuo.HG_FOR_SPARSE_DATA.words, _place(row), found, words, cause_on(row.data))
 
 
 def _choices(errors: LevelErrors, frame: "pd.DataFrame") -> Iterator[Verdict]:
@@ -143,9 +146,10 @@ def _choices(errors: LevelErrors, frame: "pd.DataFrame") -> Iterator[Verdict]:
             words = f"{compared_words(label, row, 'default', default)}; chosen: {chosen}"
             if label == PRINTED_ACCOUNT:
                 words += "; not a fair comparison"
-            yield Verdict(
-                f"{kuo.SELECT_WHEN_AFFORDABLE.words}: {label}", _place(row), compared(default.less(row)), words
-            )
+            claim, found = f"{kuo.SELECT_WHEN_AFFORDABLE.words}: {label}", compared(default.less(row))
+            # The paper's advice is to choose among all; other choices, and its accounting, are readings.
+            declared = Cause.CLAIM if label == CHOICES[1] else Cause.READING
+            yield Verdict(claim, _place(row), found, words, cause_on(row.data, declared))
 
 
 def _choices_made(frame: "pd.DataFrame", of: LevelError) -> Counter[str]:
@@ -162,7 +166,8 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
             " the theorem that the paper cites is for disjoint data; tests/test_choosing_score.py has a counterexample"
         )
-        yield Verdict(kuo.SELECTION_COST.words, "any data", exactly(False, "composition of the budgets"), words)
+        found = exactly(False, "composition of the budgets")
+        yield Verdict(kuo.SELECTION_COST.words, "any data", found, words, Cause.CLAIM)
 
 
 def _place(row: LevelError) -> str:

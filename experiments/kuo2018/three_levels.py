@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pgsr.algorithms import Matching, NoConsistency
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import level_errors
@@ -28,6 +29,8 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_WEST,
     TAXI,
     WHITE_WEST,
+    cause_on,
+    why_other,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, where
 
@@ -64,7 +67,8 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         if other is not None:
             found = compared([CHEAP * other.values[r] - ours.values[r] for r in sorted(ours.values)])
             words = f"{compared_words('consistent', ours, 'alone', other)}; holds to x {CHEAP:g}"
-            yield Verdict(kuo.CONSISTENCY_IS_CHEAP.words, f"{where(ours, 3)}, {ours.arm}", found, words)
+            place = f"{where(ours, 3)}, {ours.arm}"
+            yield Verdict(kuo.CONSISTENCY_IS_CHEAP.words, place, found, words, cause_on(ours.data))
 
 
 def _better(frame: "pd.DataFrame") -> Iterator[Verdict]:
@@ -73,7 +77,8 @@ def _better(frame: "pd.DataFrame") -> Iterator[Verdict]:
         hg = errors.one(data=hc.data, epsilon=hc.epsilon, level=hc.level, arm=ARMS[1].label)
         if hg is not None:
             words = compared_words("Hc", hc, "Hg", hg)
-            yield Verdict(f"{kuo.HC_BETTER_OVERALL.words}, by level", where(hc, 3), compared(hg.less(hc)), words)
+            claim = f"{kuo.HC_BETTER_OVERALL.words}, by level"
+            yield Verdict(claim, where(hc, 3), compared(hg.less(hc)), words, Cause.READING)
 
 
 def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
@@ -84,7 +89,9 @@ def _overall(frame: "pd.DataFrame") -> Iterator[Verdict]:
     if found:
         overall = _majority(wins, losses, [verdict.judgement for verdict in better])
         words = f"of {len(found)} panels and epsilons Hc is better in {wins}, Hg in {losses}"
-        yield Verdict(kuo.HC_BETTER_OVERALL.words, "all data sets", overall, words)
+        names = level_errors(frame, CONSISTENT).values_of("data")
+        cause = Cause.STAND_IN if any(map(why_other, names)) else Cause.CLAIM
+        yield Verdict(kuo.HC_BETTER_OVERALL.words, "all data sets", overall, words, cause)
 
 
 def _majority(wins: int, losses: int, each: list[Judgement]) -> Judgement:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.algorithms import NoConsistency
 from pgsr.drawing import finish, legend_below, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis, wrapped
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
@@ -14,7 +15,15 @@ from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import EPSILONS, HC, HG, ONE, Fitted, per_level, ranked_memory
-from pgsr.experiments.kuo2018.data import HAWAIIAN_ROOT, SMALL_ROOT, SYNTHETIC_ROOT, TAXI_ROOT, WHITE_ROOT, paper_name
+from pgsr.experiments.kuo2018.data import (
+    HAWAIIAN_ROOT,
+    SMALL_ROOT,
+    SYNTHETIC_ROOT,
+    TAXI_ROOT,
+    WHITE_ROOT,
+    cause_on,
+    paper_name,
+)
 from pgsr.experiments.kuo2018.epsilon_figures import (
     BARS,
     compared_words,
@@ -72,7 +81,8 @@ def _better(errors: LevelErrors) -> Iterator[Verdict]:
         found = compared(hc.less(hg) if sparse else hg.less(hc))
         if not paper_name(data):
             found = not_judged("no data set of the paper")
-        yield Verdict(claim.words, f"{data}, epsilon {epsilon:g}", found, compared_words("Hc", hc, "Hg", hg))
+        words = compared_words("Hc", hc, "Hg", hg)
+        yield Verdict(claim.words, f"{data}, epsilon {epsilon:g}", found, words, cause_on(data))
 
 
 def _printed(errors: LevelErrors) -> Iterator[Verdict]:
@@ -88,9 +98,8 @@ def _printed(errors: LevelErrors) -> Iterator[Verdict]:
         spread = 0.95 * low <= single.value <= 1.05 * high
         inside = in_every_replicate(spread, len(ours.values), "between our smallest and largest run, or 5 % beyond")
         words = f"printed {number(single.value)}, our runs {number(low)} to {number(high)}, mean {measured(ours)}"
-        yield Verdict(
-            "the single run of the authors' README is one like ours", f"{ours.data}, epsilon 1", inside, words
-        )
+        claim = "the single run of the authors' README is one like ours"
+        yield Verdict(claim, f"{ours.data}, epsilon 1", inside, words, Cause.NUMBER)
     yield from nothing_of_the_paper(errors, "printed numbers come out")
 
 

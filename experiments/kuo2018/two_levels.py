@@ -32,6 +32,7 @@ from pgsr.experiments.kuo2018.data import (
     SYNTHETIC_PART_STATES,
     SYNTHETIC_STATES,
     WHITE_STATES,
+    cause_on,
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import Line, compared_words, epsilon_panels, number, where
@@ -71,9 +72,8 @@ def _as_good(frame: "pd.DataFrame") -> Iterator[Verdict]:
             continue
         found = compared([COMPARABLE * line.values[r] - best.values[r] for r in sorted(best.values)])
         words = compared_words(best.arm, best, OMNISCIENT, line)
-        yield Verdict(
-            kuo.AS_GOOD_AS_OMNISCIENT.words, where(best, errors.n_levels), found, f"{words}; holds to x {COMPARABLE:g}"
-        )
+        place, words = where(best, errors.n_levels), f"{words}; holds to x {COMPARABLE:g}"
+        yield Verdict(kuo.AS_GOOD_AS_OMNISCIENT.words, place, found, words, cause_on(data))
 
 
 def _none_dominates(frame: "pd.DataFrame") -> Iterator[Verdict]:
@@ -88,7 +88,7 @@ def _none_dominates(frame: "pd.DataFrame") -> Iterator[Verdict]:
         found = not_judged("no claim on this data set") if better is None else compared(better)
         remark = "" if better is not None else f"; {'Hc' if hc.mean < hg.mean else 'Hg'} is better by {_less(hc, hg)}"
         words = compared_words("Hc x Hc", hc, "Hg x Hg", hg) + remark
-        yield Verdict(kuo.NONE_DOMINATES.words, where(hc, errors.n_levels), found, words)
+        yield Verdict(kuo.NONE_DOMINATES.words, where(hc, errors.n_levels), found, words, cause_on(data))
 
 
 def _less(one, other) -> str:

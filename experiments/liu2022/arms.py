@@ -49,6 +49,9 @@ K_WAY = 3
 NOISE_ALLOWED = Fraction(1, 100)
 FEWEST_ROUNDS = 10
 
+PAPERS_COMPONENTS, PAPERS_ROUNDS = 1_000, 300
+"""Components as in the code of the paper's predecessors, and the largest number of rounds that the paper tries."""
+
 LARGEST_TABLE = 10_000_000
 """Cells of the table of persons that `PersonsAlone` works on."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pgsr.datasets.nhts2001 import nhts2001
 from pgsr.experiments.engine.population_data import PopulationData
+from pgsr.experiments.engine.printed import StandsFor
 from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.simulators import households, referrals, related_households
@@ -51,15 +52,30 @@ def few_attributes(simulate: Callable[[int, int], Population], n_groups: int, la
     return only(simulate(n_groups, largest), ("area", "tenure"), ("age", "sex"))
 
 
+_LOST = "its extract, attributes and sizes are not published"
+ACS_REDUCED, ACS, ACS_RELATED = (
+    StandsFor(name, _LOST) for name in ("ACS (red.) NY-19", "ACS NY-19", "ACS (rel.) NY-19")
+)
+AFST = StandsFor("AFST", "its data are confidential")
+"""The paper's data sets. None can be had, so no claim is tested on the paper's own."""
+
 Load = Callable[[], Population]
 TOY: Load = partial(few_attributes, households, 20, 2)
 
 
 def _simulated(
-    name: str, load: Load, max_size: int, groups: int, persons: int, note: str, small: Load
+    name: str, load: Load, max_size: int, groups: int, persons: int, note: str, small: Load, of: StandsFor
 ) -> PopulationData:
     return PopulationData(
-        name=name, load=load, max_size=max_size, groups=groups, real=False, note=note, persons=persons, small=small
+        name=name,
+        load=load,
+        max_size=max_size,
+        groups=groups,
+        real=False,
+        note=note,
+        persons=persons,
+        small=small,
+        stands_for=of,
     )
 
 
@@ -71,6 +87,7 @@ SIMULATED_REDUCED = _simulated(
     95_193,
     "simulators.households with area, tenure, age and sex, M = 3: 2,724 kinds of households",
     TOY,
+    ACS_REDUCED,
 )
 
 SIMULATED = _simulated(
@@ -81,6 +98,7 @@ SIMULATED = _simulated(
     133_153,
     "simulators.households: 4 attributes of households, 4 of persons, M = 6",
     TOY,
+    ACS,
 )
 
 NHTS_REDUCED = PopulationData(
@@ -91,6 +109,7 @@ NHTS_REDUCED = PopulationData(
     real=True,
     note="nhts2001(reduced=True): households of 1 to 3 members; stands in for ACS (red.) NY-19",
     fallback=SIMULATED_REDUCED,
+    stands_for=ACS_REDUCED,
     persons=89_880,
     small=TOY,
 )
@@ -103,6 +122,7 @@ NHTS = PopulationData(
     real=True,
     note="nhts2001(): 7 attributes of households, 6 of persons, M = 14; stands in for ACS NY-19",
     fallback=SIMULATED,
+    stands_for=ACS,
     persons=144_884,
     small=TOY,
 )
@@ -115,6 +135,7 @@ REFERRALS = _simulated(
     9_144,
     "simulators.referrals: 3 attributes of referrals, 4 of children, M = 12; stands in for AFST, which is confidential",
     TOY,
+    AFST,
 )
 
 RELATED = _simulated(
@@ -125,6 +146,7 @@ RELATED = _simulated(
     120_690,
     "simulators.related_households: a head, perhaps a spouse, up to 4 children; stands in for ACS (rel.) NY-19",
     partial(few_attributes, related_households, 20, 1),
+    ACS_RELATED,
 )
 
 SMALL_REDUCED = replace(
@@ -149,6 +171,7 @@ SMALL_RELATED = replace(
 
 FEW_HOUSEHOLDS = replace(
     SIMULATED,
+    stands_for=None,
     name="households up to 8, generated",
     load=partial(households, 4_000, 8),
     max_size=8,

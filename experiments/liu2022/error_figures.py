@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pgsr.drawing import finish, head, legend_below, new_figure
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.liu2022.arms import PAPERS_COMPONENTS, PAPERS_ROUNDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +27,8 @@ def errors_of(frame: "pd.DataFrame", metric: str) -> LevelErrors:
     """Collect one number per cell, by data set, epsilon, arm and set of queries."""
     if metric not in frame.columns or "queries" not in frame.columns:
         return LevelErrors([])
-    return level_errors(frame.rename(columns={metric: f"{metric}_level0"}), metric, ["queries"])
+    free = ["queries", "components", "most rounds"]
+    return level_errors(frame.rename(columns={metric: f"{metric}_level0"}), metric, free)
 
 
 def queries_of(row: LevelError) -> str:
@@ -59,10 +62,12 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
     return figure
 
 
-def smaller_than(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
+def smaller_than(
+    found: LevelErrors, claim: str, this: Arm, other: Arm, declared: Cause = Cause.CLAIM, **wanted: object
+) -> Iterator[Verdict]:
     """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
-        yield Verdict(claim, where, compared(theirs.less(ours)), _words(ours, theirs))
+        yield Verdict(claim, where, compared(theirs.less(ours)), _words(ours, theirs), cause_of(ours, declared))
 
 
 def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
@@ -71,7 +76,17 @@ def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: objec
         low, high = sorted((ours, theirs), key=lambda row: row.mean)
         both = sorted(low.values.keys() & high.values.keys())
         near = compared([(1 + CLOSE) * low.values[r] - high.values[r] for r in both])
-        yield Verdict(f"{claim} (within {CLOSE:.0%})", where, near, _words(ours, theirs))
+        yield Verdict(f"{claim} (within {CLOSE:.0%})", where, near, _words(ours, theirs), cause_of(ours, Cause.CLAIM))
+
+
+def cause_of(row: LevelError, declared: Cause) -> Cause:
+    """Find the cause of a verdict on this error.
+
+    No data are the paper's. With fewer components or rounds than it has, a claim waits for the larger profile.
+    """
+    free = dict(row.parameters)
+    small = int(free["components"]) < PAPERS_COMPONENTS or int(free["most rounds"]) < PAPERS_ROUNDS
+    return declared if declared is Cause.OURS else Cause.PROFILE if small else Cause.STAND_IN
 
 
 def share(value: float) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, separated
@@ -20,7 +21,16 @@ from pgsr.experiments.liu2022.arms import (
     synthesis_record,
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, REFERRALS, SMALL_REDUCED
-from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, close, error_figure, errors_of, share, smaller_than
+from pgsr.experiments.liu2022.error_figures import (
+    LARGEST,
+    MEAN,
+    cause_of,
+    close,
+    error_figure,
+    errors_of,
+    share,
+    smaller_than,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +69,8 @@ def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:
 
 def _beats_baselines(found: LevelErrors, what: str) -> Iterator[Verdict]:
     for baseline in (MARGINALS, PERSONS):
-        claim = f"ours: HPD-Fixed has a smaller {what} than {baseline.label} at epsilon 1"
-        yield from smaller_than(found, claim, HPD_FIXED, baseline, epsilon=1.0)
+        claim = f"HPD-Fixed has a smaller {what} than {baseline.label} at epsilon 1"
+        yield from smaller_than(found, claim, HPD_FIXED, baseline, Cause.OURS, epsilon=1.0)
 
 
 def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
@@ -73,9 +83,8 @@ def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
             if small is not None and other is not None:
                 words = f"{small.data} {share(small.mean)}, {other.data} {share(other.mean)}"
                 where = f"{arm.label}, epsilon {epsilon:g}"
-                yield Verdict(
-                    liu.CLAIMS["figure 2c"], where, separated(small.values.values(), other.values.values()), words
-                )
+                apart, cause = separated(small.values.values(), other.values.values()), cause_of(small, Cause.CLAIM)
+                yield Verdict(liu.CLAIMS["figure 2c"], where, apart, words, cause)
 
 
 EXPERIMENT = Experiment(

@@ -15,6 +15,7 @@ import numpy as np
 
 from pgsr.drawing import finish, head, legend_below, new_figure
 from pgsr.errors import MemoryNeededError
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import (
     Arm,
     DataSet,
@@ -228,7 +229,7 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
             found = exactly(min(factors) >= kinds, "growth per member, counted in the domain")
             words = f"x {min(factors):.4g} to {max(factors):.4g} per member, |X_I| = {kinds}; types at "
             words += f"M = {by_size[-1][0]}: {by_size[-1][2]:,} of {by_size[-1][1]:,} ordered"
-            yield Verdict(liu.CLAIMS["section 5"], data, found, words)
+            yield Verdict(liu.CLAIMS["section 5"], data, found, words, Cause.CLAIM)
         for arm in (HPD_FIXED, HPD_GEN):
             of = [s for s in steps if (s.data, s.axis, s.arm) == (data, SIZE, arm.label)]
             kept = sorted({(s.x, s.parameters) for s in of if s.parameters is not None})
@@ -236,7 +237,7 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
                 slopes = {Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(kept)}
                 found = exactly(len(slopes) == 1, "parameters counted in the model")
                 words = f"{', '.join(f'{float(slope):,.6g}' for slope in sorted(slopes))} more per member"
-                yield Verdict(liu.CLAIMS["section 5b"], f"{data}, {arm.label}", found, words)
+                yield Verdict(liu.CLAIMS["section 5b"], f"{data}, {arm.label}", found, words, Cause.CLAIM)
 
 
 def _timed(steps: list[Step]) -> Iterator[Verdict]:
@@ -259,7 +260,7 @@ def _timed(steps: list[Step]) -> Iterator[Verdict]:
         found = in_every_replicate(power > ours, len({s.replicate for s in part}), f"fitted exponents {CLEAR} apart")
         if not far and found.finding is not Finding.NOT_JUDGED:
             found = replace(found, finding=Finding.UNDECIDED)
-        yield Verdict("ours: seconds of MWEM grow faster than those of HPD-Fixed", f"{data}, {axis}", found, words)
+        yield Verdict("seconds of MWEM grow faster than those of HPD-Fixed", f"{data}, {axis}", found, words)
 
 
 def exponent(x: Any, y: Any) -> float:

@@ -17,7 +17,7 @@ from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.data import generated_census
-from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
@@ -35,6 +35,7 @@ from pgsr.experiments.ours.arms import (
     leaves_only,
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.experiments.ours.profiles import profiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,13 +272,7 @@ EXPERIMENT = Experiment(
     part="beyond the papers",
     question="Which release is nearest to the truth at the same total epsilon, and is one of them nowhere beaten?",
     arms=ARMS,
-    profiles={
-        Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), replicates=2, time_limit=60),
-        Profile.QUICK: replace(
-            _ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),), replicates=5, time_limit=60
-        ),
-        Profile.PAPER: _ALL,
-    },
+    profiles=profiles(_ALL, quick=replace(_ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),))),
     plot=plot,
     verdicts=verdicts,
     measure=measure,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pgsr import Problem, Totals, View
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, RegionTotalsProjection
 from pgsr.drawing import finish, head, legend_below, level_name, log_labels, new_figure
-from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
+from pgsr.experiments.engine.experiment import Arm, Experiment, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replicate
@@ -24,7 +24,6 @@ from pgsr.experiments.engine.words import number, relation, with_error
 from pgsr.experiments.fioretto2019.arms import M_C_DP, M_H_DP, cumulative
 from pgsr.experiments.fioretto2019.data import (
     CENSUS_2000,
-    CENSUS_SMALL,
     FLIGHTS,
     FRESH_CENSUS,
     FRESH_CENSUS_REDUCED,
@@ -41,6 +40,7 @@ from pgsr.experiments.ours.arms import (
     equal_shares,
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
+from pgsr.experiments.ours.profiles import profiles
 from pgsr.models import CumulativeFlow, Flow, MidpointBottomUp
 
 if TYPE_CHECKING:
@@ -229,13 +229,7 @@ EXPERIMENT = Experiment(
     part="beyond Fioretto and Van Hentenryck 2019, section 8",
     question="How far is M_c^dp from the optimum it stands for, and which release is nearest to the truth?",
     arms=ARMS,
-    profiles={
-        Profile.SMOKE: Scale((CENSUS_SMALL,), (Fraction(1),), replicates=2, time_limit=60),
-        Profile.QUICK: replace(
-            _ALL, data=(FRESH_CENSUS_REDUCED, CENSUS_2000, FLIGHTS, KUO_TAXI), replicates=5, time_limit=60
-        ),
-        Profile.PAPER: _ALL,
-    },
+    profiles=profiles(_ALL, quick=replace(_ALL, data=(FRESH_CENSUS_REDUCED, CENSUS_2000, FLIGHTS, KUO_TAXI))),
     plot=plot,
     verdicts=verdicts,
     seed="X1: exact optima, first used in this experiment",

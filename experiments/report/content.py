@@ -1,5 +1,6 @@
 """The content of the report, in order, as blocks."""
 
+import math
 import os
 import re
 from collections import Counter
@@ -8,6 +9,7 @@ from fractions import Fraction
 
 from pgsr.comparison import ANSWERED
 from pgsr.drawing import level_name
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.runner import Condition
@@ -52,6 +54,7 @@ def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
         Heading(1, "Differentially private group size release: experiments"),
         *_warning(profile),
         text(*_summary(sections, profile)),
+        *_by_cause(sections),
         *_advice(sections, profile),
         *_how_to_read(),
         *_all_claims(sections),
@@ -65,10 +68,11 @@ def report_blocks(sections: Sequence[Section], profile: Profile) -> list[Block]:
 def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
     ran = [section for section in sections if section.done]
     yield f"{len(ran):,} of {len(sections):,} experiments have results in profile {profile}. "
-    counts = _findings(ran)
-    if counts:
-        yield f"Of {sum(counts.values()):,} findings on claims and printed numbers, "
+    counts, findings = _findings(ran, Cause.CLAIM), sum(len(section.verdicts) for section in ran)
+    if findings:
+        yield f"Of {findings:,} findings, {sum(counts.values()):,} test a claim of a paper as the paper states it: "
         yield ", ".join(f"{counts[finding]:,} {_plural(finding)}" for finding in Finding) + ". "
+        yield "The others are about something else, as the table says, and count neither for nor against a paper. "
     instead = {use.instead_of for section in ran for use in section.data if use.instead_of and use.results}
     absent = any(section.remarks for section in ran)
     if instead:
@@ -77,6 +81,22 @@ def _summary(sections: Sequence[Section], profile: Profile) -> Iterator[Part]:
         yield "Some data was absent; the sections say which. "
     if not any(use.data.real and use.results for section in ran for use in section.data):
         yield "No result in this report is of real data. "
+
+
+def _by_cause(sections: Sequence[Section]) -> Iterator[Block]:
+    """Count findings by what they are about, so that a failure of ours is not read as one of a paper."""
+    rows: list[tuple[Cell, ...]] = []
+    for cause in Cause:
+        counts = _findings(sections, cause)
+        numbers = (f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding)
+        rows.append((str(cause), *numbers, cause.meaning))
+    if any(section.verdicts for section in sections):
+        yield table(
+            "Findings by cause: what each is about",
+            ("cause", *(str(finding) for finding in Finding), "meaning"),
+            rows,
+            numbers=range(1, 1 + len(Finding)),
+        )
 
 
 def _warning(profile: Profile) -> Iterator[Block]:
@@ -112,19 +132,23 @@ def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
 def _how_to_read() -> Iterator[Block]:
     yield Heading(2, "How to read", "how-to-read")
     yield Bullets((
-        "Means are over independent replicates of the noise; s.e. is the standard error of the mean, n the number of "
-        "replicates. From a single replicate there is no standard error.",
+        "Means are over independent replicates of the noise; s.e. is the standard error of the mean, s.d. the standard "
+        "deviation of a replicate, n the number of replicates. From a single replicate there is neither.",
         (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
          "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
          "claims one may fail by chance. ", Mark(Finding.UNDECIDED), ": the test tells neither. ",
          Mark(Finding.NOT_JUDGED),
          f": fewer than {FEWEST} replicates, no results, or other data than the paper's."),
+        "The cause beside a verdict says whose word was tested, and is declared beside the claim, before any result. "
+        f"Only findings with the cause \"{Cause.CLAIM}\" speak for or against a paper.",
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
         "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
         "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
         "are listed with the reason.",
         "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
         "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
+        ("An L1 error marked ", Mark("saturated"), " is beyond half of the largest that counts of so many groups can "
+         "have, twice their number: it is about that of any guess, and two such errors are not compared."),
         "Real data was published by somebody who counted it; generated data was drawn by this package. A stand-in is "
         "used where the paper's data cannot be had, and its numbers are not the paper's.",
         "Stale results come from sources that changed since; they are shown and counted as such. Failed, torn and "
@@ -137,24 +161,24 @@ def _all_claims(sections: Sequence[Section]) -> Iterator[Block]:
     groups = []
     for section in sections:
         link = Link(section.experiment.id, f"#{section.anchor}")
-        by_claim: dict[str, Counter[Finding]] = {}
+        by_claim: dict[tuple[str, Cause], Counter[Finding]] = {}
         for verdict in section.verdicts:
-            by_claim.setdefault(verdict.claim, Counter())[verdict.finding] += 1
+            by_claim.setdefault((verdict.claim, verdict.cause), Counter())[verdict.finding] += 1
         rows: list[tuple[Cell, ...]] = [
-            (link, claim, *(f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding))
-            for claim, counts in by_claim.items()
+            (link, claim, str(cause), *(f"{counts[finding]:,}" if counts[finding] else "" for finding in Finding))
+            for (claim, cause), counts in by_claim.items()
         ]
         if not rows:
-            rows = [(link, "no verdicts" if section.done else "not run", *("" for _ in Finding))]
+            rows = [(link, "no verdicts" if section.done else "not run", "", *("" for _ in Finding))]
         groups += rows
     counts = _findings(sections)
-    groups.append(("all", "", *(f"{counts[finding]:,}" for finding in Finding)))
+    groups.append(("all", "", "", *(f"{counts[finding]:,}" for finding in Finding)))
     yield table(
         "Claims and printed numbers: on how many data sets, budgets and levels each holds. Identifiers lead to the "
         "experiments, which list every case.",
-        ("experiment", "claim", *(str(finding) for finding in Finding)),
+        ("experiment", "claim", "cause", *(str(finding) for finding in Finding)),
         groups,
-        numbers=range(2, 2 + len(Finding)),
+        numbers=range(3, 3 + len(Finding)),
     )
 
 
@@ -236,13 +260,15 @@ def _other_data(rows: Sequence[Mean]) -> Iterator[Bullets]:
 def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: bool) -> Table:
     beside = any(row.printed is not None for row in rows)
     depth = {use.data.name: len(use.data.levels) for use in section.data}
+    n_groups = {use.data.name: use.data.groups for use in section.data}
     groups: dict[str, list[tuple[Cell, ...]]] = {}
     for row in rows:
-        error, ratio = row.standard_error, row.ratio
+        error, spread, ratio = row.standard_error, row.standard_deviation, row.ratio
         cells: list[Cell] = [
             UNITS.get(row.metric, row.metric.replace("_", " ")),
             "" if row.level is None else level_name(row.level, depth.get(row.data, 0)),
-            number(row.mean), "" if error is None else number(error), f"{row.n:,}",
+            _marked(row, n_groups), "" if error is None else number(error),
+            "" if spread is None else number(spread), f"{row.n:,}",
         ]  # fmt: skip
         if beside:
             cells += [
@@ -251,9 +277,16 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
             ]
             cells += [row.words]
         groups.setdefault(_group(row), []).append(tuple(cells))
-    columns = ("metric", "level", "ours", "s.e.", "n", *(("printed", "ratio", "in words") if beside else ()))
+    columns = ("metric", "level", "ours", "s.e.", "s.d.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())
-    return Table(caption, columns, grouped, numbers=(2, 3, 4, *((5, 6) if beside else ())), folded=folded)
+    return Table(caption, columns, grouped, numbers=(2, 3, 4, 5, *((6, 7) if beside else ())), folded=folded)
+
+
+def _marked(row: Mean, n_groups: dict[str, int]) -> Cell:
+    """Write a mean, and mark an L1 error beyond half of the largest, twice the number of groups."""
+    if row.metric == "l1" and row.mean > n_groups.get(row.data, math.inf):
+        return number(row.mean), " ", Mark("saturated")
+    return number(row.mean)
 
 
 def _group(row: Mean) -> str:
@@ -282,8 +315,11 @@ def _printed_row(each: Printed) -> tuple[str, ...]:
 
 def _verdicts(section: Section) -> Iterator[Table]:
     if section.verdicts:
-        rows = [(v.claim, v.data, Mark(str(v.finding)), v.words, by(v.judgement)) for v in section.verdicts]
-        yield table(f"{section.experiment.id}: verdicts", ("claim", "where", "verdict", "figures", "by"), rows)
+        rows = [
+            (v.claim, v.data, Mark(str(v.finding)), str(v.cause), v.words, by(v.judgement)) for v in section.verdicts
+        ]
+        heads = ("claim", "where", "verdict", "cause", "figures", "by")
+        yield table(f"{section.experiment.id}: verdicts", heads, rows)
 
 
 def _notes(section: Section) -> Iterator[Block]:
@@ -320,8 +356,10 @@ def _some(keys: Sequence[str]) -> str:
     return "; ".join(keys[:SHOWN_KEYS]) + more
 
 
-def _findings(sections: Iterable[Section]) -> Counter[Finding]:
-    return Counter(verdict.finding for section in sections for verdict in section.verdicts)
+def _findings(sections: Iterable[Section], cause: Cause | None = None) -> Counter[Finding]:
+    """Count the findings of one cause, or of all."""
+    every = (verdict for section in sections for verdict in section.verdicts)
+    return Counter(verdict.finding for verdict in every if cause in (None, verdict.cause))
 
 
 def _plural(finding: Finding) -> str:

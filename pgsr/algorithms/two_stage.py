@@ -1,7 +1,5 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -15,6 +13,7 @@ from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
+from pgsr.parallel import Threads
 from pgsr.problem import Problem, precision_weights
 from pgsr.solving import Deadline, Stopped, judged_release
 from pgsr.views import View
@@ -123,8 +122,7 @@ class TwoStage:
         def fit(region: int) -> None:
             out[region] = _twice_fitted(measurement, region, self.optimum)
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiled loops release Python's lock
-            list(pool.map(fit, regions))
+        Threads()(fit, regions)  # the compiled loops release Python's lock
         return out
 
     def __repr__(self) -> str:

@@ -20,7 +20,8 @@ from pgsr.certificates.regions_alone import (
     simplex_bound,
 )
 from pgsr.checks import require_kind
-from pgsr.errors import ProblemError
+from pgsr.conditions import UNBOUNDED, Conditions
+from pgsr.errors import ProblemError, TooLargeError
 from pgsr.estimate import Estimate
 from pgsr.problem import Problem
 from pgsr.tolerances import CONDITION, RELATIVE
@@ -28,6 +29,7 @@ from pgsr.views import View, ranked
 
 EXCHANGE_TEST = "exchange test"
 MULTIPLIERS = "Lagrangian bound"
+IGNORING = "Lagrangian bound that ignores stated conditions"
 CHAIN = "subgradient chain"
 POTENTIALS = "node potentials"
 
@@ -42,7 +44,8 @@ class Certificate:
             stated and only the conditions of a release were checked.
         bound: no feasible point has a smaller objective; None if nothing is known.
         bound_by: the argument that shows the bound, or "".
-        violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone).
+        violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone,
+            conditions).
     """
 
     problem: str
@@ -85,8 +88,10 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
     naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
     subgradient chain. Numbers of entities have no such proof: their rows make the matrix no network, so integers are
-    left to branch and bound. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions that
-    stand alone of multipliers derived from the estimate; every problem has one.
+    left to branch and bound. Nor have rows that were stated by `Problem.where`; bounds of cells have, in the exchange
+    test of M_H and in the chain. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions
+    that stand alone of multipliers derived from the estimate; every problem has one. A bound without prices for stated
+    conditions says so in its name, and holds, since leaving conditions out only makes room.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
@@ -107,7 +112,8 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     bound = _bound(problem, estimate, multipliers)
     if bound is not None and problem.integer:  # weights and noisy values are integers, so are integers' objectives
         bound = math.ceil(bound)
-    return Certificate(problem.label, value, bound, "" if bound is None else MULTIPLIERS, violated)
+    by = MULTIPLIERS if _prices_all(problem, multipliers) else IGNORING
+    return Certificate(problem.label, value, bound, "" if bound is None else by, violated)
 
 
 def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
@@ -146,8 +152,9 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     """Count violated conditions by kind; a condition that `problem` does not state is not counted.
 
     integrality and sign count cells, consistency counts (region, size) pairs, totals and entities count regions,
-    monotone counts neighbouring sizes. Integers are compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|,
-    where d is the root mean square of x - y: the size of the noise that they were fitted to.
+    monotone counts neighbouring sizes, conditions count cells beyond stated bounds and stated rows. Integers are
+    compared exactly, other numbers to 1e-6 max(1, d) + 1e-9 |value|, where d is the root mean square of x - y: the size
+    of the noise that they were fitted to.
     """
     x, tree = estimate.values, problem.hierarchy
     exact = x.dtype.kind == "i"
@@ -175,7 +182,32 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
         counts["entities"] = int(differs(have, problem.entities).sum())
     if problem.monotone:
         counts["monotone"] = int((np.diff(x, axis=1) < -near).sum())
+    if problem.conditions is not None:
+        counts["conditions"] = _stated_violations(problem.conditions, x, near)
     return counts
+
+
+def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
+    """Count cells beyond their bounds and rows beyond theirs, rows by as much as one of their cells may be off."""
+    rows, found = stated.rows, 0
+    scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
+    if (
+        len(scale)
+        and x.dtype.kind == "i"
+        and float((abs(rows) @ np.abs(x.ravel().astype(float))).max(initial=0.0)) >= UNBOUNDED
+    ):
+        raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
+    for have, low, high, coefficient in (
+        (x, stated.lower, stated.upper, 1.0),
+        (rows @ x.ravel(), stated.row_lower, stated.row_upper, scale),
+    ):
+        if not near:  # integers, which are no larger than what stands for no bound
+            found += int(((have < low) | (have > high)).sum())
+            continue
+        allowed = near * coefficient + RELATIVE * np.abs(have)
+        below = (low > -UNBOUNDED) & (have < low - allowed)
+        found += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
+    return found
 
 
 def _distance(problem: Problem, estimate: Estimate) -> float:
@@ -189,7 +221,9 @@ def is_decided(problem: Problem) -> bool:
     """Say whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
     if problem.view is View.RANKED:
         return problem.integer
-    proofs = has_exchange_test, has_potentials, is_simplex_problem, is_isotonic_problem
+    proofs = [has_exchange_test, is_isotonic_problem]
+    if problem.conditions is None:
+        proofs += [has_potentials, is_simplex_problem]
     return problem.integer and any(applies(problem) for applies in proofs)
 
 
@@ -197,12 +231,14 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     """Name the argument that shows a feasible answer to be optimal, or "" if none does."""
     if has_exchange_test(problem) and is_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
+    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
+        return CHAIN
+    if problem.conditions is not None:  # no other one knows what was stated besides
+        return ""
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
         return POTENTIALS
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
-    if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
-        return CHAIN
     return ""
 
 
@@ -211,6 +247,8 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
     bounds = []
     if multipliers is not None:
         bounds.append(lagrangian_bound(problem, multipliers))
+    if problem.conditions is not None:
+        problem = replace(problem, conditions=None)
     if is_simplex_problem(problem):
         bounds.append(simplex_bound(problem, estimate))
     if is_isotonic_problem(problem):
@@ -220,6 +258,16 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
             bounds.append(unpriced_bound(problem))
     best = max(bounds, default=-math.inf)
     return best if best > -math.inf else None
+
+
+def _prices_all(problem: Problem, multipliers: Multipliers | None) -> bool:
+    """Say whether a bound by these multipliers knows all conditions that were stated: rows and, with order, bounds."""
+    stated = problem.conditions
+    if stated is None:
+        return True
+    rows = not len(stated.row_lower) or (multipliers is not None and multipliers.conditions is not None)
+    bounds = not problem.monotone or not stated.n_bounds or (multipliers is not None and multipliers.bounds is not None)
+    return multipliers is not None and rows and bounds
 
 
 def _exact_row_sums(magnitudes: np.ndarray, squared: bool) -> list[int]:

@@ -8,7 +8,7 @@ from pgsr.views import View
 
 
 def has_exchange_test(problem: Problem) -> bool:
-    """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none."""
+    """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none, and bounds of cells."""
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
@@ -18,6 +18,7 @@ def has_exchange_test(problem: Problem) -> bool:
         and not problem.monotone
         and problem.totals is not Totals.REGIONS
         and problem.entities is None  # with their rows of sizes the conditions are no network
+        and (problem.conditions is None or not len(problem.conditions.row_lower))  # nor with other rows
     )
 
 
@@ -28,5 +29,6 @@ def is_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
     """
     if estimate.values.dtype.kind != "i":
         return False
-    has_total = problem.totals is not None
-    return passes_exchange_test(problem.hierarchy, problem.w, estimate.values, problem.target, has_total)
+    has_total, stated = problem.totals is not None, problem.conditions
+    bounds = (None, None) if stated is None else (stated.lower, stated.upper)
+    return passes_exchange_test(problem.hierarchy, problem.w, estimate.values, problem.target, has_total, *bounds)

@@ -8,6 +8,8 @@ import numpy as np
 from pgsr.blocks import row_blocks
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import sum_below
+from pgsr.certificates.stated_prices import StatedPrices
+from pgsr.conditions import UNBOUNDED
 from pgsr.errors import ProblemError
 from pgsr.measurement import Totals
 from pgsr.problem import Problem
@@ -23,18 +25,20 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
     With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
 
-        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r]
+        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - s entities[r] - stated[r, s]
 
-    (0 where there is no such row) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
+    (0 where there is no such row; `stated` is what the rows and bounds of `Problem.where` add up to, see
+    `StatedPrices`) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
     order, integrality and public cells (the last one of the cumulative view) are kept:
 
-    - without order every cell has a closed form;
+    - without order every cell has a closed form, within its stated bounds;
     - with order a region is a chain, minimised by pool adjacent violators or by the slope trick, see
       `priced_chain_kernel`; its upper bound is the region's public total, or the root's, which is implied.
 
     The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
-    A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced.
+    A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced, but for
+    cells that a stated bound keeps from falling without end.
 
     With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
     the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
@@ -116,6 +120,7 @@ class _Prices:
         consistency: shape (inner regions, K + 1).
         totals: price of a cell of every region, shape (regions,); 0 where no total is priced.
         entities: price of an entity in every region, shape (regions,).
+        stated: prices of conditions that were stated besides, or None.
         unit: the grid.
         largest: a bound on every net price.
     """
@@ -123,6 +128,7 @@ class _Prices:
     consistency: np.ndarray
     totals: np.ndarray
     entities: np.ndarray
+    stated: StatedPrices | None
     unit: float
     largest: float
 
@@ -134,6 +140,8 @@ class _Prices:
         entities, sizes = entity_prices_of(problem, multipliers), np.arange(n_sizes)
         largest = max(float(np.abs(consistency).max(initial=0.0)), float(np.abs(totals).max(initial=0.0)))
         largest += n_sizes * float(np.abs(entities).max())
+        stated = StatedPrices.of(problem, multipliers)
+        largest += 0.0 if stated is None else stated.largest
         if not largest <= _LARGEST_PRICE:
             return None
         consistency, totals, entities = consistency * factor, totals * factor, entities * factor
@@ -146,16 +154,22 @@ class _Prices:
             exponent = min(exponent, 0)
         unit = 2.0**exponent
         consistency, totals, entities = (np.rint(prices / unit) * unit for prices in (consistency, totals, entities))
+        stated = None if stated is None else stated.on_grid(factor, unit)
         unmeasured = problem.w == 0
         if not problem.consistent:
             totals[unmeasured] = 0.0
+            stated = None if stated is None else stated.without(unmeasured)
         else:
             for region in np.flatnonzero(unmeasured):  # parents first
                 free = slice(n_sizes - _last_is_public(problem, int(tree.level_of[region])))
                 above = consistency[tree.parent[region], free] if region else 0.0
                 if region < tree.n_inner:
-                    consistency[region, free] = above + totals[region] + entities[region] * sizes[free]
-        return cls(consistency, totals, entities, unit, bound)
+                    costless = above + totals[region] + entities[region] * sizes[free]
+                    if stated is not None:
+                        costless += stated.cells[region, free]
+                    held = _held_by_bounds(problem, int(region), consistency[region, free] - costless)
+                    consistency[region, free] = np.where(held, consistency[region, free], costless)
+        return cls(consistency, totals, entities, stated, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
         """Compute the net prices of some regions of one level, exactly."""
@@ -163,6 +177,8 @@ class _Prices:
         above = self.totals[block, None]
         if problem.entities is not None:
             above = above + self.entities[block, None] * np.arange(self.consistency.shape[1])
+        if self.stated is not None:
+            above = above + self.stated.cells[block]
         if level:
             above = above + self.consistency[tree.parent[block]]
         if level < tree.n_levels - 1:
@@ -210,25 +226,49 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
         rows = slice(0, len(problem.entities))
         values = prices.entities[rows] * (problem.entities - y[rows] @ np.arange(y.shape[1]))
         terms.append(sum_below(values, np.abs(values)))
-    return terms
+    return terms if prices.stated is None else terms + prices.stated.constants(problem)
 
 
 def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
     """Add up the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
     w = problem.w[block, None]
     if problem.norm == 2:
-        d = net / (-2.0 * np.maximum(w, 1))  # where w = 0, net is 0, and so is d
+        d = net / (-2.0 * np.maximum(w, 1))  # where w = 0 and no bound is stated, net is 0, and so is d
         if problem.integer:
             d = np.rint(d)
-        if problem.nonnegative:
+        if problem.conditions is not None:
+            lowest, highest = _room(problem, block, y)
+            d = np.where(w > 0, d, np.where(net > 0, lowest, np.where(net < 0, highest, 0.0)))
+            d = np.clip(d, lowest, highest)
+        elif problem.nonnegative:
             d = np.maximum(d, -y)
         return _summed(d, w, net, 2, problem.integer)
+    lowest, highest = _room(problem, block, y)
     upper = _upper(problem, level, block)[:, None]
-    lowest = -y.astype(float) if problem.nonnegative else -math.inf
-    highest = np.where(upper < np.inf, upper - y, np.inf)
+    highest = np.minimum(highest, np.where(upper < np.inf, upper - y, np.inf))
     d = np.clip(0.0, lowest, highest)
     d = np.where(net < -w, highest, np.where(net > w, lowest, d))
     return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
+
+
+def _room(problem: Problem, block: slice, y: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
+    """Compute the least and the largest x - y that signs and stated bounds of cells allow."""
+    lowest = -y.astype(float) if problem.nonnegative else -math.inf
+    stated = problem.conditions
+    if stated is None:
+        return lowest, math.inf
+    lower, upper = stated.lower[block, : y.shape[1]], stated.upper[block, : y.shape[1]]
+    lowest = np.maximum(lowest, np.where(lower > -UNBOUNDED, (lower - y).astype(float), -math.inf))
+    return lowest, np.where(upper < UNBOUNDED, (upper - y).astype(float), math.inf)
+
+
+def _held_by_bounds(problem: Problem, region: int, net: np.ndarray) -> np.ndarray:
+    """Say which cells of an unmeasured region have a stated bound on the side to which their net price drives them."""
+    stated = problem.conditions
+    if stated is None or problem.monotone:  # with order cells are no longer alone
+        return np.zeros(net.shape, bool)
+    lower, upper = stated.lower[region, : len(net)], stated.upper[region, : len(net)]
+    return ((net > 0) & (lower > -UNBOUNDED)) | ((net < 0) & (upper < UNBOUNDED))
 
 
 def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:

@@ -20,18 +20,24 @@ SMALLEST_FACILITY = 8
 LARGEST_RATIO = 0.9
 """Cap of the papers' ratio n_7+ / n_6: a little above the largest one below 1 (0.873, District of Columbia)."""
 N_OUTLIERS = 50
-"""Outliers of the papers' recipe per state."""
+"""Outliers of the papers' recipes: per state for Kuo et al., in the nation for Fioretto and Van Hentenryck."""
+NATIONAL_OUTLIERS = (10, 1_000)
+"""Smallest and largest size of the outliers of Fioretto and Van Hentenryck."""
 
 
 class Tail(StrEnum):
     """The way in which groups of 7 and more are spread over sizes.
 
     CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
-    PAPER: by the recipe of Kuo et al. 2018 and Fioretto and Van Hentenryck 2019.
+    PAPER: by the recipe of Kuo et al. 2018, read literally: the class "7 or more" is taken for size 7.
+    KUO: by the same recipe, with that class kept at its published number.
+    FIORETTO: by the recipe of Fioretto and Van Hentenryck 2019, with that class kept as well.
     """
 
     CALIBRATED = "calibrated"
     PAPER = "paper"
+    KUO = "kuo"
+    FIORETTO = "fioretto"
 
 
 def census_like(
@@ -61,10 +67,17 @@ def census_like(
     In California (1.02) and Hawaii (1.09) r is above 1 and the recipe diverges, so r is capped at 0.9. All states with
     a large r get tails far above the truth: in California more than a quarter of the groups then have size 7 or more.
 
+    Tails "kuo" and "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as
+    "calibrated" does, with the r that the published figures imply; no group quarters, but outliers: "kuo" as "paper",
+    "fioretto" 50 in the whole nation, of sizes uniform on 10..1,000 and in states by their numbers of households (fewer
+    where they would exceed 1 % of all groups). Both papers take r = n_7 / n_6, but only n_7+ is published, not n_7;
+    docs/census_recipe.md has the readings.
+
     Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
     (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
-    and sizes are drawn inside the classes 7 or more and facilities. Under "paper" the tail is drawn first, from n_7+
-    scaled so that the expected total is right, and sizes 1 to 6 share the rest by largest remainders.
+    and sizes are drawn inside the classes 7 or more and facilities; "kuo" and "fioretto" share out all but the outliers
+    so. Under "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6
+    share the rest by largest remainders.
 
     Geography: a state has as many counties as in 2010; the j-th largest of n takes a share ~ (j + 1)^-1.2 of it. In a
     state of 62 counties (the median) the largest then takes 18 % and the median one 0.4 / n, as in reality (medians, by
@@ -82,7 +95,7 @@ def census_like(
         max_size: K; sizes above count as K. The table has sizes 0..K.
         groups: number of groups in the nation; by default that of households in 2000.
         seed: equal seeds, equal data.
-        tail: "calibrated" or "paper".
+        tail: "calibrated", "paper", "kuo" or "fioretto".
 
     Returns:
         All regions x (K + 1) sizes, sparse where a dense table would exceed 500 MB (tracts from K = 989). Its name
@@ -101,15 +114,15 @@ def census_like(
 
     Complexity: one binomial draw per county (or tract) and size that occurs in the region above it, for any `groups`.
 
-    Source: figures of the U.S. Census Bureau; recipe "paper" from the experiments of Kuo et al. 2018 (outliers up to
-    10,000) and Fioretto and Van Hentenryck 2019 (10 to 1,000).
+    Source: figures of the U.S. Census Bureau; recipes "paper" and "kuo" from the experiments of Kuo et al. 2018
+    (outliers up to 10,000); "fioretto" from those of Fioretto and Van Hentenryck 2019 (outliers of 10 to 1,000).
     """
     regions = one_of("regions", regions, tuple(Regions))
     tail = one_of("tail", tail, tuple(Tail))
     max_size = whole_number("max_size", max_size, least=1)
     groups = whole_number("groups", groups, least=1)
     seed = whole_number("seed", seed, least=0)
-    by_state = _paper(groups, max_size, seed) if tail is Tail.PAPER else _calibrated(groups, seed)
+    by_state = _by_state(groups, max_size, seed, tail)
     region, size = np.nonzero(by_state)
     cells = _Cells(region, size, by_state[region, size])
     if regions in (Regions.COUNTIES, Regions.TRACTS):
@@ -149,9 +162,40 @@ class _Draw(IntEnum):
     SIZES = 0
     COUNTY = 1
     TRACT = 2
+    OUTLIERS = 3
 
     def generator(self, seed: int, region: int) -> np.random.Generator:
         return np.random.default_rng([seed, self, region])
+
+
+def _by_state(groups: int, max_size: int, seed: int, tail: Tail) -> np.ndarray:
+    """Generate groups by state and size; shape (51, 10,001)."""
+    if tail is Tail.CALIBRATED:
+        return _calibrated(groups, seed)
+    if tail is Tail.FIORETTO:
+        n_outliers = min(N_OUTLIERS, groups // 100)
+        state = _Draw.OUTLIERS.generator(seed, 0).choice(len(states()), n_outliers, p=_shares_of_states())
+        return _kept_class(groups, seed, np.bincount(state, minlength=len(states())), NATIONAL_OUTLIERS)
+    n_outliers = _outliers_per_state(groups, tail)
+    if tail is Tail.KUO:
+        return _kept_class(groups, seed, np.full(len(states()), n_outliers), (1, min(LARGEST_SIZE, max_size)))
+    return _paper(groups, max_size, seed, n_outliers)
+
+
+def _shares_of_states() -> np.ndarray:
+    """Compute the part of all households that live in each state; shape (51,)."""
+    households = np.array([sum(state.households) for state in states()])
+    return households / households.sum()
+
+
+def _outliers_per_state(groups: int, tail: Tail) -> int:
+    least = 100 * len(states())
+    if groups < least:
+        raise DataError(
+            f"groups={groups} leaves no room for an outlier in every state; give tail={str(tail)!r} at least {least:,} "
+            "groups"
+        )
+    return min(N_OUTLIERS, groups // least)
 
 
 def _calibrated(groups: int, seed: int) -> np.ndarray:
@@ -184,15 +228,9 @@ def _power_law() -> np.ndarray:
     return weights / weights.sum()
 
 
-def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
+def _paper(groups: int, max_size: int, seed: int, n_outliers: int) -> np.ndarray:
     """Generate groups by state and size with the paper's tail; shape (51, 10,001)."""
     figures = np.array([state.households for state in states()])
-    least = 100 * len(figures)
-    if groups < least:
-        raise DataError(
-            f"groups={groups} leaves no room for an outlier in every state; give tail='paper' at least {least:,} groups"
-        )
-    n_outliers = min(N_OUTLIERS, groups // least)
     ratio = np.minimum(figures[:, 6] / figures[:, 5], LARGEST_RATIO)
     expected = figures[:, :6].sum() + (figures[:, 6] / (1 - ratio)).sum()
     scale = (groups - n_outliers * len(figures)) / expected
@@ -208,6 +246,25 @@ def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
     small = figures[:, :6]
     rest = groups - int(counts.sum())
     counts[:, 1:7] += largest_remainder(small.ravel() / small.sum() * rest, rest).reshape(small.shape)
+    return counts
+
+
+def _kept_class(groups: int, seed: int, n_outliers: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    """Generate groups by state and size: the published classes, the last one spread, and outliers; shape (51, 10,001).
+
+    Args:
+        n_outliers: by state; shape (51,).
+        sizes: smallest and largest of the outliers.
+    """
+    figures = np.array([state.households for state in states()])
+    rest = groups - int(n_outliers.sum())
+    shared = largest_remainder(figures.ravel() / figures.sum() * rest, rest).reshape(figures.shape)
+    counts = np.zeros((len(figures), LARGEST_SIZE + 1), np.int64)
+    counts[:, 1:7] = shared[:, :6]
+    for index, state in enumerate(states()):
+        generator = _Draw.SIZES.generator(seed, index)
+        counts[index] += generator.multinomial(shared[index, 6], _seven_or_more(state))
+        np.add.at(counts[index], generator.integers(*sizes, n_outliers[index], endpoint=True), 1)
     return counts
 
 

@@ -36,6 +36,7 @@ def statistic_of(text: str) -> Statistic:
     if minus:
         return Difference(statistic_of(first), path_of_id(other))
     name, _, value = text.partition(":")
+    unknown = ArgumentError(f"{text!r} is no statistic; write {SPELLINGS}")
     try:
         if not value and name in _PLAIN:
             return _PLAIN[name]()
@@ -47,8 +48,8 @@ def statistic_of(text: str) -> Statistic:
             low, _, high = value.partition("..")
             return Share(int(low), int(high))
     except ValueError:  # what follows the colon is no number
-        pass
-    raise ArgumentError(f"{text!r} is no statistic; write {SPELLINGS}")
+        raise unknown from None
+    raise unknown
 
 
 SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, quantile:0.5, gini or share:1..3"

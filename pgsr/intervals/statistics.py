@@ -75,7 +75,30 @@ class Statistic(ABC):
 
 
 @dataclass(frozen=True)
-class Count(Statistic):
+class _OfSize(Statistic):
+    """The base of statistics that name one size.
+
+    Attributes:
+        word: what its name says before the size.
+    """
+
+    size: int
+    word: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        _check_size(self.size)
+
+    @property
+    def name(self) -> str:
+        return f"{self.word}:{self.size}"
+
+    @property
+    def largest(self) -> int:
+        return self.size
+
+
+@dataclass(frozen=True)
+class Count(_OfSize):
     """The number of groups of one size, x[size].
 
     Example:
@@ -83,14 +106,7 @@ class Count(Statistic):
         array([2, 0])
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-
-    @property
-    def name(self) -> str:
-        return f"count:{self.size}"
+    word: ClassVar[str] = "count"
 
     def of(self, counts: np.ndarray) -> np.ndarray:
         return counts[..., self.size]
@@ -99,13 +115,9 @@ class Count(Statistic):
         low, high = bounds.counts
         return low[..., self.size], high[..., self.size]
 
-    @property
-    def largest(self) -> int:
-        return self.size
-
 
 @dataclass(frozen=True)
-class Cumulative(Statistic):
+class Cumulative(_OfSize):
     """The number of groups of at most one size, c[size].
 
     Example:
@@ -113,14 +125,7 @@ class Cumulative(Statistic):
         array([3, 0])
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-
-    @property
-    def name(self) -> str:
-        return f"cumulative:{self.size}"
+    word: ClassVar[str] = "cumulative"
 
     def of(self, counts: np.ndarray) -> np.ndarray:
         return counts[..., : self.size + 1].sum(axis=-1)
@@ -128,13 +133,9 @@ class Cumulative(Statistic):
     def within(self, bounds: Bounds) -> Pair:
         return bounds.up_to(self.size)
 
-    @property
-    def largest(self) -> int:
-        return self.size
-
 
 @dataclass(frozen=True)
-class Tail(Statistic):
+class Tail(_OfSize):
     """The number of groups larger than one size, t[size].
 
     Example:
@@ -142,14 +143,7 @@ class Tail(Statistic):
         array([3, 0])
     """
 
-    size: int
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-
-    @property
-    def name(self) -> str:
-        return f"tail:{self.size}"
+    word: ClassVar[str] = "tail"
 
     def of(self, counts: np.ndarray) -> np.ndarray:
         return counts[..., self.size + 1 :].sum(axis=-1)
@@ -157,10 +151,6 @@ class Tail(Statistic):
     def within(self, bounds: Bounds) -> Pair:
         low, high = bounds.tails()
         return low[..., self.size], high[..., self.size]
-
-    @property
-    def largest(self) -> int:
-        return self.size
 
 
 @dataclass(frozen=True)

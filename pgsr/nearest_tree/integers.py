@@ -1,11 +1,14 @@
 """The nearest integers on a tree: optimal prices, then ever wider windows until the exchange test is passed."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.hierarchy import Hierarchy
+from pgsr.nearest_tree.bounded_trees import MixedTrees
+from pgsr.nearest_tree.bounds import Intervals
 from pgsr.nearest_tree.exchange import passes_exchange_test
 from pgsr.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
 
@@ -19,20 +22,29 @@ LARGEST = 2**50
 """Largest number times weight times levels: sums along a branch and over sizes then stay within 64 bits."""
 
 
-def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None = None) -> np.ndarray:
+def nearest_integers(
+    tree: Hierarchy,
+    y: np.ndarray,
+    w: np.ndarray,
+    total: int | None = None,
+    lower: np.ndarray | None = None,
+    upper: np.ndarray | None = None,
+) -> np.ndarray:
     """Find the consistent non-negative integers nearest to y, proved by the exchange test; int64 of the shape of y.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given.
+        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given,
+                    lower[r, s] <= x[r, s] <= upper[r, s] if given.
 
     Args:
         tree: the regions.
         y: integers, shape (regions, sizes).
         w: non-negative integers, shape (regions,), positive at leaves.
         total: 0 or more, or None.
+        lower, upper: bounds, both or none, int64 of the shape of y, beyond all numbers where there is no bound.
 
     Raises:
-        ProblemError: numbers beyond 64-bit arithmetic, or a negative total.
+        ProblemError: numbers beyond 64-bit arithmetic, a negative total, or bounds that no numbers satisfy.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -45,10 +57,18 @@ def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int |
         raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
     if max(int(np.abs(y).max()), total or 0) * int(w.max()) * tree.n_levels > LARGEST:
         raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
-    trees = SizeTrees.of(tree, y, w)
-    _, below = optimal_prices(trees, total, SLACK)
+    if lower is None or upper is None:
+        trees = SizeTrees.of(tree, y, w)
+        _, below = optimal_prices(trees, total, SLACK)
+    else:
+        intervals = Intervals.of(tree, lower, upper)
+        reason = intervals.contradiction(tree, y.shape[1], total, lower, upper)
+        if reason is not None:
+            raise ProblemError(reason)
+        trees = MixedTrees.of(tree, y, w, intervals)
+        _, below = trees.optimal_prices(total, SLACK)
     for x in widening(trees, below, total):
-        if x is not None and passes_exchange_test(tree, w, x, y, total is not None):
+        if x is not None and passes_exchange_test(tree, w, x, y, total is not None, lower, upper):
             return x
     raise ProblemError(f"no proved optimum in windows of {WIDEST:,}; this is a defect, please report it")
 
@@ -77,10 +97,11 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> t
     return root_price(ask, total, slack), below
 
 
-def widening(trees: SizeTrees, below: np.ndarray, total: int | None) -> Iterator[np.ndarray | None]:
+def widening(trees: SizeTrees | MixedTrees, below: Any, total: int | None) -> Iterator[np.ndarray | None]:
     """Find the optimal integers in windows around the continuous point of prices `below`; widen them as needed.
 
-    None stands for windows that do not reach the total. Ends beyond `WIDEST`.
+    Prices are those that the same trees gave. None stands for windows that do not reach the total or are empty. Ends
+    beyond `WIDEST`.
     """
     width = 1
     while width <= 2 * WIDEST + 1:

@@ -65,8 +65,11 @@ class Windows:
     def cheapest(self, total: int | None) -> np.ndarray | None:
         """Choose the root's counts per size: the cheapest groups over all sizes, up to the total or all that pay.
 
-        None if the windows do not reach the total. Of equal costs the smaller size is served first.
+        None if the windows do not reach the total, or one of them is empty, of negative length. Of equal costs the
+        smaller size is served first.
         """
+        if (self.length < 0).any():
+            return None
         size, step = np.nonzero(np.arange(self.charges.shape[1]) < self.length[:, None])
         costs = self.charges[size, step]
         if total is None:
@@ -150,6 +153,10 @@ class SizeTrees:
         x = np.empty(self.y.shape)
         self._each(lambda span: kernels.continuous_point(self.y, *span, self.w, *self._links, below, x))
         return x[-self.n_regions :]
+
+    def consistency_prices(self, below: np.ndarray) -> np.ndarray:
+        """Give the prices of all sizes side by side, which is how they are."""
+        return below
 
     def merge(self, below: np.ndarray, width: int) -> "MergedTrees":
         """Compute what regions may take in windows of `width` around the relaxed answer, and what they charge."""

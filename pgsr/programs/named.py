@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pgsr.conditions import UNBOUNDED
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.programs.formulate import formulate, ordered_regions, regions_with_entities, regions_with_total
-from pgsr.programs.names import LONGEST, Names
+from pgsr.programs.names import LONGEST, Names, encoded
 from pgsr.programs.program import Program
+from pgsr.programs.rows import ordered_regions, program_of, regions_with_entities, regions_with_total, stated_sides
 from pgsr.programs.statement import Statement
 from pgsr.region_ids import region_id
 
@@ -36,7 +37,8 @@ class NamedProgram:
         lower, upper: shape (n,).
         integer: shape (n,), bool.
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], entities[US], order[US/GA,3] (between the
-            cells 3 and 4), and of magnitudes up[US/GA,3], down[US/GA,3], distance[US/GA,3].
+            cells 3 and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
+            distance[US/GA,3].
         notes: lines that explain it to a reader of a file.
     """
 
@@ -96,8 +98,8 @@ def named(problem: Statement, names: str = "auto") -> NamedProgram:
     if problem.exceeds_arithmetic is not None:
         raise TooLargeError(problem.exceeds_arithmetic)
     regions = _region_names(problem, names)
-    program = formulate(problem)
-    x, cells = _in_x(program), _cells(problem, regions)
+    program = program_of(problem)
+    x, cells = _in_x(problem, program), _cells(problem, regions)
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -112,15 +114,29 @@ def named(problem: Statement, names: str = "auto") -> NamedProgram:
     return stated if program.norm == 2 else _magnitudes(stated, program, cells)
 
 
-def _in_x(program: Program) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and bounds in x = origin + z, computed in integers: equalities first, then what is at most something."""
-    y = program.origin
-    equal = program.right + program.matrix.astype(np.int64) @ y
-    above = program.order_right + program.order.astype(np.int64) @ y
-    matrix = sparse.csr_array(sparse.vstack([program.matrix, program.order]))
-    row_lower = np.concatenate([equal, np.full(len(above), -np.inf)])
-    row_upper = np.concatenate([equal, above]).astype(float)
-    return matrix, row_lower, row_upper, program.lower + y, program.upper + y
+def _in_x(
+    problem: Statement, program: Program
+) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and bounds in x = origin + z, computed in integers: equalities, order, and then rows as they were stated."""
+    y, stated = program.origin, problem.conditions
+    n_equal, n_above = len(program.right), len(program.order_right)
+    if stated is not None:
+        equal, above, below = (int(side.sum()) for side in stated_sides(stated))
+        n_equal, n_above = n_equal - equal, n_above - above - below
+    blocks = [program.matrix[:n_equal], program.order[:n_above]]
+    right = (program.right + program.matrix.astype(np.int64) @ y)[:n_equal]
+    limit = (program.order_right + program.order.astype(np.int64) @ y)[:n_above]
+    lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
+    if stated is not None:
+        blocks.append(stated.rows.astype(float))
+        lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower, -np.inf))
+        upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper, np.inf))
+    rows = (
+        sparse.csr_array(sparse.vstack(blocks)),
+        np.concatenate(lower).astype(float),
+        np.concatenate(upper).astype(float),
+    )
+    return *rows, program.lower + y, program.upper + y
 
 
 def _magnitudes(stated: NamedProgram, program: Program, cells: Names) -> NamedProgram:
@@ -188,7 +204,17 @@ def _rows(problem: Statement, regions: Sequence[str]) -> Names:
         out += Names.cells("entities", regions, regions_with_entities(problem))
     if problem.monotone:
         out += _table("order", regions, everywhere[ordered_regions(problem)], n_sizes - 1)
-    return out
+    return out + _stated_names(problem)
+
+
+def _stated_names(problem: Statement) -> Names:
+    """The names of stated rows, told apart where two are the same, and numbered where they are too long."""
+    words, seen = [], {}
+    for number, name in enumerate(() if problem.conditions is None else problem.conditions.names):
+        seen[name] = seen.get(name, 0) + 1
+        word = encoded(name if seen[name] == 1 else f"{name} [{seen[name]}]")
+        words.append(word if len(word) <= LONGEST else encoded(f"condition[{number}]"))
+    return Names.of(words)
 
 
 def _table(kind: str, regions: Sequence[str], rows: np.ndarray, n_cells: int) -> Names:
@@ -199,8 +225,12 @@ def _notes(problem: Statement, regions: Sequence[str]) -> tuple[str, ...]:
     power = "(x - y)^2" if problem.norm == 2 else "|x - y|"
     lines = [
         f"{problem.label}: minimise sum w {power} over {problem.view.value} x; the constant is part of the objective",
-        "names: ( ) ~ stand for [ ] / and %20 and its like for other characters",
+        "names: ( ) { } ~ _ stand for [ ] ( ) / and a blank, %3D and its like for other characters",
     ]
+    if problem.conditions is not None:
+        lines += [f"stated: {condition}" for condition in problem.conditions.stated]
+        names = enumerate(problem.conditions.names)
+        lines += [f"condition({i}) is {name}" for i, name in names if len(encoded(name)) > LONGEST]
     if regions[0] == "0":
         lines += [
             f"region {name} is {region_id(path)}" for name, path in zip(regions, problem.hierarchy.paths, strict=True)

@@ -10,21 +10,21 @@ import numpy as np
 LONGEST = 255
 """Most characters of a name; Gurobi and SCIP read no longer ones."""
 
-_SWAPPED = {"[": "(", "]": ")", "/": "~"}
+_SWAPPED = {"[": "(", "]": ")", "(": "{", ")": "}", "/": "~", " ": "_"}
 _BACK = {inside: outside for outside, inside in _SWAPPED.items()}
 
 
 def encoded(name: str) -> str:
     """Write a name so that parsers of MPS and LP files take it as one word.
 
-    Letters, digits, "_", "." and "," stay; "[", "]" and "/" become "(", ")" and "~"; every other character becomes its
-    UTF-8 bytes in hexadecimal, such as %20, and so does a digit or a point at the beginning. `decoded` reads it back.
+    Letters, digits, "." and "," stay; "[ ] ( ) / " and a blank become "( ) { } ~ _"; every other character becomes its
+    UTF-8 bytes in hexadecimal, such as %3D, and so does a digit, point or comma at the beginning. `decoded` reads it.
 
     Example:
-        >>> encoded("x[US/North Carolina,3]"), encoded("x[US/Doña Ana,3]")
-        ('x(US~North%20Carolina,3)', 'x(US~Do%C3%B1a%20Ana,3)')
+        >>> encoded("x[US/North Carolina,3]"), encoded("total(US/GA) >= 9")
+        ('x(US~North_Carolina,3)', 'total{US~GA}_%3E%3D_9')
     """
-    word = re.sub(r"[^A-Za-z0-9_.,]", lambda found: _SWAPPED.get(found[0]) or _hexadecimal(found[0]), name)
+    word = re.sub(r"[^A-Za-z0-9.,]", lambda found: _SWAPPED.get(found[0]) or _hexadecimal(found[0]), name)
     return _hexadecimal(word[0]) + word[1:] if word[:1] in set("0123456789.,") else word
 
 
@@ -32,10 +32,10 @@ def decoded(word: str) -> str:
     """Read back a name that `encoded` wrote.
 
     Example:
-        >>> decoded("x(US~North%20Carolina,3)")
+        >>> decoded("x(US~North_Carolina,3)")
         'x[US/North Carolina,3]'
     """
-    return unquote(re.sub(r"[()~]", lambda found: _BACK[found[0]], word))
+    return unquote(re.sub(r"[(){}~_]", lambda found: _BACK[found[0]], word))
 
 
 def _hexadecimal(text: str) -> str:

@@ -38,7 +38,8 @@ class Program:
         lower, upper: shape (n,), integers as floats, or -inf and inf.
         integer: whether z is integer.
         origin: shape (n,), integers.
-        reach: (low, high), shape (n,) each, finite: every optimum lies between, whatever the bounds say.
+        reach: (low, high), shape (n,) each: every optimum lies between. The bounds, until `pgsr.models.formulate` finds
+            finite ones.
     """
 
     norm: int

@@ -1,9 +1,10 @@
 """The side of a problem that a program is made from."""
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from pgsr.conditions import Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.views import View
@@ -11,6 +12,8 @@ from pgsr.views import View
 
 class Statement(Protocol):
     """What formulations ask of a problem; `pgsr.Problem` says what each of them means."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def label(self) -> str: ...
@@ -43,8 +46,8 @@ class Statement(Protocol):
     @property
     def entities(self) -> np.ndarray | None: ...
     @property
+    def conditions(self) -> Conditions | None: ...
+    @property
     def n_unknowns(self) -> int: ...
     @property
     def exceeds_arithmetic(self) -> str | None: ...
-    @property
-    def __dataclass_fields__(self) -> dict[str, Any]: ...

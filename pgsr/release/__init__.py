@@ -9,10 +9,12 @@
 | `running`                                        | what a run needs of the machine, and says to its operator      |
 | `terms`                                          | the public terms, and the mechanism and noise that follow      |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
+| `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
 | `checking`, with `judging` and `noise_law`       | `check`: everything that can be verified without the data;     |
 |                                                  | `read_release`: the folder as values                           |
-| `outline`, `forecast`, `selftest`, `key_command` | what comes before: what would be released, with which errors,  |
-|                                                  | whether the sampler is right, and the publisher's keys         |
+| `outline`, `forecast`, `epsilon_for`, `selftest`,| what comes before: what would be released, with which errors,  |
+| `key_command`                                    | at which epsilon these are small enough, whether the sampler   |
+|                                                  | is right, and the publisher's keys                             |
 | `errors`                                         | what is raised                                                 |
 
 The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.
@@ -50,8 +52,9 @@ What that would be, and what errors to expect of every mechanism. Neither opens 
 
     >>> dict(outline(config).facts)["state"]
     '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
-    >>> forecast(config, mean_size=1.5, replicates=2, progress=False).mean.shape
-    (8, 2)
+    >>> found = forecast(config, mean_size=1.5, replicates=2, mechanisms=["posterior"], progress=False)
+    >>> found.labels[:2], found.mean.shape
+    (('kuo; 1/2, 1/2 (configured)', 'posterior; 1/2, 1/2'), (5, 2))
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`EXAMPLE` is one) in place of the configuration:
@@ -69,10 +72,11 @@ from pgsr.ledger import LedgerError, LedgerFile
 from pgsr.release.checking import Finding, Outcome, Published, Report, check, read_release
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
 from pgsr.release.folder.artefact import digest_of
 from pgsr.release.folder.signature import fingerprint, new_key
-from pgsr.release.forecast import forecast
+from pgsr.release.forecast import Forecast, forecast
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
 from pgsr.release.selftest import selftest
@@ -81,7 +85,9 @@ from pgsr.release.terms import Kind, Measured, Terms
 __all__ = [
     "EXAMPLE",
     "ConfigError",
+    "EpsilonFound",
     "Finding",
+    "Forecast",
     "Kind",
     "LedgerError",
     "LedgerFile",
@@ -98,6 +104,7 @@ __all__ = [
     "Terms",
     "check",
     "digest_of",
+    "epsilon_for",
     "fingerprint",
     "finish",
     "forecast",

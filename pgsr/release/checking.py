@@ -17,8 +17,10 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Result
 from pgsr.release import noise_law
+from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder import artefact, manifest, released_tables, signature
+from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
@@ -80,8 +82,8 @@ def check(
     Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
     values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
     of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
-    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`); and the descriptions
-    (README.txt, datapackage.json, summary.html), written again.
+    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`); published intervals,
+    computed again, too; and the descriptions (README.txt, datapackage.json, summary.html), written again.
 
     What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
     law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
@@ -195,6 +197,7 @@ class _Folder:
             ("totals", lambda: self.condition("totals", self._totals_kept())),
             ("certificate", self.certificate),
             ("replay", self.replay),
+            ("intervals", self.intervals),
             ("descriptions", self.descriptions),
         ]
 
@@ -332,6 +335,8 @@ class _Folder:
         self.known["counts"] = found
         self.known["broken"] = broken_conditions(kept(terms, self._known("measurement")), found)
         table = pq.read_table(self.path / artefact.COUNTS)
+        if terms.intervals is not None:
+            self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
         if (self.path / artefact.COUNTS_CSV).read_bytes() != released_tables.csv_bytes(table):
             raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
@@ -375,6 +380,24 @@ class _Folder:
             raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
         return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
 
+    def intervals(self) -> str:
+        terms, released = self._known("terms"), self._known("counts")
+        if terms.intervals is None:
+            return "none are published"
+        published, regions = self._known("ends"), self._known("tree").listed
+        if not self._is_table_of(released):
+            raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
+        found = CountIntervals.of(terms, self._known("measurement"), self._replayed(), released)
+        wrong, differ = int(found.refuted(published, regions).sum()), found.differ(published, regions)
+        if wrong:
+            raise ReleaseError(
+                f"{wrong:,} of {len(regions) * (terms.max_size + 1):,} intervals do not follow from the noisy values"
+            )
+        what = f"the {percent(terms.intervals)} intervals ({terms.construction}) follow from the noisy values"
+        if differ:
+            return f"{what} up to rounding: {differ:,} ends differ by 1, as standard deviations in floating point may"
+        return f"{what}, every one"
+
     def descriptions(self) -> str:
         fields, counts = self._known("fields"), self._known("counts")
         wanted = {
@@ -396,7 +419,7 @@ class _Folder:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
         terms = self._known("terms")
         facts = manifest.facts(terms, self._known("secure"), "counts")
-        expected = released_tables.counts_table(counts.counts(), terms, facts)
+        expected = released_tables.counts_table(counts.counts(), terms, facts, self.known.get("ends"))
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
     def _totals_kept(self) -> str:

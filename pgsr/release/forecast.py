@@ -1,17 +1,136 @@
 """Forecast the errors of a release before any budget is spent, on a public stand-in for the data."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pgsr.errors import ArgumentError
-from pgsr.planning import Plan, expected_errors, stand_in_of
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Totals
+from pgsr.planning import Plan, expected_errors, stand_in_of, usual_splits
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind, Measured
+from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.views_by_region import ByGroups
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 READING, SIMULATING = "reading the public tables", "drawing noise and post-processing, again and again"
 """The stages of a forecast, as they are told."""
+
+Progress = bool | Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A release that could be configured.
+
+    Attributes:
+        terms: of it.
+        shares: of epsilon per level, root first.
+        configured: whether it is the one that the configuration asks for.
+    """
+
+    terms: Terms
+    shares: tuple[Fraction, ...]
+    configured: bool = False
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism, and its view if it is not the usual one."""
+        kind, view = self.terms.kind, self.terms.measures
+        return str(kind) if view is kind.views[0] else f"{kind}, {view}"
+
+    @property
+    def split(self) -> str:
+        """The shares as text, root first."""
+        return ", ".join(map(str, self.shares))
+
+    @property
+    def keys(self) -> str:
+        """The keys of a configuration that ask for it."""
+        shares = ", ".join(f'"{share}"' for share in self.shares)
+        view = "" if self.terms.measures is self.terms.kind.views[0] else f', view = "{self.terms.measures}"'
+        return f'mechanism = "{self.terms.kind}"{view}, shares = [{shares}]'
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}; {self.split}{' (configured)' if self.configured else ''}"
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast(Plan):
+    """The expected errors of choices on a stand-in, level by level, and which of them to take.
+
+    Attributes:
+        choices: what was compared, in the order of `labels`.
+        level_names: of the levels, root first.
+        about: a phrase that says what the stand-in is.
+    """
+
+    choices: tuple[Choice, ...]
+    level_names: tuple[str, ...]
+    about: str
+
+    def recommendation(self, weights: Mapping[str, float] | None = None) -> str:
+        """Say which choice to take and why: `Plan.choice`, on these levels' weights.
+
+        Args:
+            weights: of levels by name, 1 for those that are not named; 0 disregards a level.
+
+        Raises:
+            ArgumentError: a name is of no level, a weight is negative, or all are 0.
+        """
+        importance = weights_of(self.level_names, weights or {})
+        worst = self.worst_regret(importance)
+        best = int(worst.argmin())
+        by_level = zip(self.level_names, self.regret[best], strict=True)
+        ratios = ", ".join(f"{name} {ratio:,.2f}" for name, ratio in by_level)
+        weighted = ""
+        if weights:
+            named = ", ".join(f"{name} {w:g}" for name, w in zip(self.level_names, importance, strict=True))
+            weighted = f", each raised to the weight of its level ({named})"
+        found = (
+            f"Of {len(self.choices)} choices take {self.choices[best].keys}. On the stand-in the largest of its ratios "
+            f"to the smallest error of any choice at the same level{weighted} is the least of all: {ratios}."
+        )
+        own = next((place for place, choice in enumerate(self.choices) if choice.configured), None)
+        if own == best:
+            found += " It is the configured one."
+        elif own is not None:
+            found += (
+                f" The configured one, {self.choices[own].mechanism} with {self.choices[own].split}, has ratios up "
+            )
+            found += f"to {self.regret[own].max():,.2f}."
+        close = [self.choices[place] for place in self._as_good_as(best, worst, importance) if place != best]
+        if close:
+            few = "; ".join(f"{choice.mechanism} with {choice.split}" for choice in close[:3])
+            more = f"; and {len(close) - 3} more" if len(close) > 3 else ""
+            found += f" Within two standard errors of it: {few}{more}."
+        return f"{found} All this is about the stand-in, {self.about}, and not about your data, whose sizes may differ."
+
+    def _as_good_as(self, best: int, worst: np.ndarray, importance: Sequence[float]) -> list[int]:
+        """The choices that chance may have put behind the best one, the nearest first."""
+        error = (np.asarray(importance) * self.standard_error / np.maximum(self.mean, 1e-9)).max(axis=1)
+        near = np.log(worst / worst[best]) <= 2 * np.hypot(error, error[best])
+        return [int(place) for place in np.argsort(worst, kind="stable") if near[place]]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Make a table, a row per choice; the public totals stand in it where they differ between choices."""
+        frame = super().to_frame()
+        for level, name in enumerate(self.level_names):
+            frame = frame.rename(columns={f"level {level}{end}": f"{name}{end}" for end in ("", " s.e.")})
+        marks = [" (configured)" if choice.configured else "" for choice in self.choices]
+        frame["mechanism"] = [choice.mechanism + mark for choice, mark in zip(self.choices, marks, strict=True)]
+        frame.insert(1, "split", [choice.split for choice in self.choices])
+        totals = [str(choice.terms.public) for choice in self.choices]
+        if len(set(totals)) > 1:
+            frame.insert(2, "public totals", totals)
+        return frame
 
 
 def forecast(
@@ -19,28 +138,32 @@ def forecast(
     size_law: Sequence[float] | None = None,
     mean_size: float = 3.0,
     replicates: int = 5,
-    progress: bool | Callable[[int, int], None] = True,
+    progress: Progress = True,
     say: Callable[[str], None] | None = None,
-) -> Plan:
-    """Estimate the errors of the configured mechanism and of the others at the same epsilon, by each of their views.
+    groups: int | None = None,
+    mechanisms: Sequence[str] | None = None,
+) -> Forecast:
+    """Estimate the errors of all mechanisms, by each of their views and some splits of epsilon over levels.
 
     The stand-in has the public regions and numbers of groups and a public law of sizes. The private table is not even
     opened: what is chosen by this forecast costs nothing. Choosing by errors on the data would.
 
     Args:
-        config: its tables of groups and regions are read; or the name of its TOML file.
+        config: its tables of groups and regions are read; or the name of its TOML file. Its epsilon is that of all.
         size_law: proportions of sizes 0..K, from earlier published tables; geometric with `mean_size` if None.
         mean_size: entities per group.
         replicates: draws of the noise.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
         say: is told in a few words what is going on.
+        groups: a public guess of the number of groups, spread evenly; only where the table of groups is private.
+        mechanisms: the names of those to compare with the configured one; all if None.
 
     Raises:
-        ConfigError: the table of groups is private, so there is no public stand-in.
+        ConfigError: the table of groups is private and `groups` is not given, or the other way round; or a name is of
+            no mechanism.
 
     Example:
         >>> import pandas as pd
-        >>> from pgsr.release import Terms
         >>> from pgsr.tables import Entities, Groups
         >>> homes = pd.DataFrame({"group": range(90), "nation": "US", "state": ["GA", "MI", "MI"] * 30})
         >>> people = pd.DataFrame({"group": [1, 1, 2]})
@@ -51,33 +174,114 @@ def forecast(
         ...     output="release",
         ...     ledger="ledger.jsonl",
         ... )
-        >>> forecast(config, mean_size=1.5, progress=False).labels
-        ('m_h (configured)', 'm_c_dp', 'kuo', 'kuo, by_groups', 'bottom_up', 'bottom_up, by_groups', 'posterior',
-        'two_stage')
+        >>> found = forecast(config, mean_size=1.5, mechanisms=["kuo"], progress=False)
+        >>> found.labels[:3]
+        ('m_h; 1/2, 1/2 (configured)', 'kuo; 1/2, 1/2', 'kuo; 1/12, 11/12')
+        >>> found.recommendation({"nation": 0})[:45]
+        'Of 5 choices take mechanism = "kuo", shares ='
     """
     config = ReleaseConfig.of(config)
-    terms, tell = config.terms, say or (lambda _text: None)
-    if config.private_groups or config.groups is None:
-        raise ConfigError("with a private table of groups there is no public stand-in; plan with pgsr.planning instead")
+    others = [Kind(name) for name in mechanisms] if mechanisms is not None else list(Kind)
+    tell = say or (lambda _text: None)
+    tell(READING)
+    stand_in, about = stand_in_for(config, size_law, mean_size, groups)
+    names = config.terms.names(stand_in.hierarchy.n_levels)
+    choices = _choices(config.terms, others, stand_in)
+    tell(SIMULATING)
+    labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
+    plan = expected_errors(stand_in, labelled, replicates, progress=progress)
+    return Forecast(plan.labels, plan.mean, plan.standard_error, plan.seconds, tuple(choices), names, about)
+
+
+def stand_in_for(
+    config: ReleaseConfig, size_law: Sequence[float] | None, mean_size: float, groups: int | None
+) -> tuple[CountOfCounts, str]:
+    """Make a stand-in from what a configuration states publicly, and a phrase that says what it is.
+
+    The private rows are not opened.
+
+    Raises:
+        ConfigError, ArgumentError: as `forecast`.
+    """
+    terms, private = config.terms, config.private_groups or config.groups is None
+    if private and groups is None:
+        raise ConfigError(
+            "with a private table of groups there are no public numbers of groups; give a public guess of how many "
+            "groups there are, --groups (groups=...)"
+        )
+    if not private and groups is not None:
+        raise ConfigError("the numbers of groups are public and are taken from the table of groups; leave out --groups")
+    if groups is not None and (isinstance(groups, bool) or not isinstance(groups, int) or groups < 1):
+        raise ArgumentError(f"groups={groups!r}; give a whole number from 1 up")
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    tell(READING)
-    empty = config.count_public(terms.max_size)
-    tree = empty.hierarchy
     ratio = mean_size / (1 + mean_size)
     law = list(size_law) if size_law is not None else [ratio**size for size in range(terms.max_size + 1)]
     if len(law) != terms.max_size + 1:
         raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
-    stand_in = stand_in_of(tree, empty.totals[tree.leaves].tolist(), law)
-    chosen = {f"{_label(terms.kind, terms.measures)} (configured)": terms.mechanism(tree.n_levels)}
-    for other, view in [(kind, view) for kind in Kind for view in kind.views]:
-        if (other, view) != (terms.kind, terms.measures):
-            own = {} if other is terms.kind else {"shares": None, "totals": other.totals[0], "totals_share": None}
-            usual = replace(terms, kind=other, view=view, **own)
-            chosen[_label(other, view)] = usual.mechanism(tree.n_levels)
-    tell(SIMULATING)
-    return expected_errors(stand_in, chosen, replicates, progress=progress)
+    if groups is None:
+        empty = config.count_public(terms.max_size)
+        tree, totals = empty.hierarchy, empty.totals[empty.hierarchy.leaves]
+        whose = f"{int(empty.totals[0]):,} groups, as many in each region as are public"
+    else:
+        tree = config.tree()
+        n_leaves = tree.n_regions - tree.n_inner
+        totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
+        whose = f"{groups:,} groups, a guess, spread evenly over the regions"
+    made = stand_in_of(tree, totals.tolist(), law)
+    law_said = "a law that was given" if size_law is not None else f"a geometric law of mean {mean_size:g}"
+    about = f"made-up groups in the public regions ({whose}) with sizes 0 to {terms.max_size:,} by {law_said}"
+    truth = CountOfCounts(tree, made.counts, "stand-in", max_quantity=terms.max_quantity, private_groups=private)
+    return truth, about
 
 
-def _label(kind: Kind, view: Measured) -> str:
-    return str(kind) if view is kind.views[0] else f"{kind}, {view}"
+def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
+    """Order weights by level, 1 for levels that are not named.
+
+    Raises:
+        ArgumentError: a name is of no level.
+
+    Example:
+        >>> weights_of(("nation", "state"), {"state": 2})
+        (1.0, 2.0)
+    """
+    for name in weights:
+        level_index(level_names, name)
+    return tuple(float(weights.get(name, 1)) for name in level_names)
+
+
+def level_index(level_names: Sequence[str], name: str) -> int:
+    """Find a level by its name.
+
+    Raises:
+        ArgumentError: there is none of this name; the message lists all.
+    """
+    if name not in level_names:
+        raise ArgumentError(f"no level is called {name!r}; write one of {', '.join(level_names)}")
+    return list(level_names).index(name)
+
+
+def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
+    """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
+
+    The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts.
+    """
+    n_levels = stand_in.hierarchy.n_levels
+    own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_size)
+    any_ranked = bool((stand_in.totals <= few).any())
+    choices = [Choice(replace(terms, intervals=None), own, True)]
+    leaves_only = usual_splits(n_levels)[-1]
+    for kind in kinds:
+        noisy = terms.public is Totals.NOISY
+        totals = terms.public if noisy or kind is terms.kind else kind.totals[0]
+        by_groups = totals is Totals.REGIONS and any_ranked
+        for view in [view for view in kind.views if view is not Measured.BY_GROUPS or by_groups]:
+            for shares in [leaves_only] if kind is Kind.BOTTOM_UP else usual_splits(n_levels):
+                if (kind, view, shares) == (terms.kind, terms.measures, own):
+                    continue
+                share = terms.totals_share if noisy else None
+                other = replace(
+                    terms, kind=kind, view=view, shares=shares, totals=totals, totals_share=share, intervals=None
+                )
+                choices.append(Choice(other, shares))
+    return choices

@@ -23,6 +23,7 @@ from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release.checking import Report, check
 from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ManifestError, ReleaseError
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.datapackage import package_text
@@ -270,7 +271,10 @@ def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result)
     if broken:
         raise ReleaseError(f"the counts are no release: {broken}; please report this")
     facts = manifest.facts(terms, measurement.secure, "counts")
-    table = released_tables.counts_table(estimate.counts(), terms, facts)
+    ends = None
+    if terms.intervals is not None:
+        ends = CountIntervals.of(terms, measurement, result, estimate).ends
+    table = released_tables.counts_table(estimate.counts(), terms, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(folder / name, table)
     fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))

@@ -20,8 +20,7 @@ those the few at which somebody's rounding changes.
 counties with 3,195 x 301 and, where a second number stands, 3,195 x 1,001 cells; none changes by more than 1. In
 brackets what changed before values were rounded to multiples. The errors of another machine are those of the first
 three rows; the rows below exaggerate. Rows with a star were measured with borders in the middle between multiples,
-the others
-of `two_stage` with the borders of now.
+the others of `two_stage` with the borders of now.
 
 | what is different                                       | posterior             | two_stage                      |
 |---------------------------------------------------------|-----------------------|--------------------------------|
@@ -38,7 +37,7 @@ of `two_stage` with the borders of now.
 With borders in the middle the two other gaps changed up to 34 cells of `two_stage` (40 of 3,586,410 of `taxi_like`),
 and errors of 1e-8 changed 34 at epsilon 1/10 with the root's total alone, where now 0 change. So nothing that a machine
 should do changes more than one cumulative count in 28,000; the rule allows one in 10,000. On one machine a replay is
-equal, every count (`tests/test_release_forgeries.py`).
+equal, every count (`tests/test_release_near_replay.py`).
 
 **What it lets through.** A forger, or a publisher, may move that many cumulative counts by 1, where sums, signs and
 totals allow it: in a nation of 3,195 regions and 301 sizes 96 of 961,695. A changed published file is found by the
@@ -57,7 +56,7 @@ ONE_IN = 10_000
 
 @dataclass(frozen=True)
 class Differences:
-    """How the cumulative counts of a release differ from those of a replay.
+    """The differences between the cumulative counts of a release and those of a replay.
 
     Attributes:
         number: of the cumulative counts that differ.

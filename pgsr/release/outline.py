@@ -12,6 +12,7 @@ from pgsr.ledger import LedgerFile, Loss
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.making import charge_for
 from pgsr.release.running.preflight import require_place, require_room
 from pgsr.release.terms import Measured, Terms
@@ -81,6 +82,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("sizes", f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}{groups}"),
         ("epsilon", f"{terms.epsilon} in all"),
         *_levels(config, tree),
+        ("intervals", _intervals(terms)),
         ("neighbours", manifest.neighbours(terms)),
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
@@ -96,6 +98,12 @@ def _measures(terms: Terms) -> str:
     if terms.measures is Measured.BY_GROUPS:
         return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
     return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
+
+
+def _intervals(terms: Terms) -> str:
+    if terms.intervals is None or terms.construction is None:
+        return "none are published; `pgsr intervals FOLDER` computes some"
+    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {HELD[terms.construction]}"
 
 
 def _counted(config: ReleaseConfig) -> CountOfCounts | None:

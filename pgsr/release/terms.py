@@ -39,8 +39,12 @@ RESERVED_NAMES = OTHER_COLUMNS
 """The columns of a release's tables beside those of the levels; no level may have such a name."""
 
 
+CLOSEST_LEVEL = Fraction(9999, 10_000)
+"""The largest level of published intervals."""
+
+
 class Measured(StrEnum):
-    """What a release measures of a region: one view of all, or each region's by its number of groups (`ByGroups`)."""
+    """The view that a release measures: one of all regions, or each region's by its number of groups (`ByGroups`)."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
@@ -52,16 +56,26 @@ class Measured(StrEnum):
         return rules[self]
 
 
+class Construction(StrEnum):
+    """The ways in which published intervals are made, both from the noisy values alone.
+
+    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
+    """
+
+    POSTERIOR = "posterior"
+    BAND = "band"
+
+
 class Kind(StrEnum):
     """The mechanisms that give a release and need no solver.
 
     M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
-    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). Both also work on
-    ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). POSTERIOR: noisy cumulative counts, every
-    region's posterior means by the exact law of the noise, then consistent (`Posterior`). TWO_STAGE: noisy cumulative
-    counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of them: its
-    counts are fractional and negative.
+    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
+    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
+    These three also work on ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). TWO_STAGE: noisy
+    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of
+    them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
@@ -83,7 +97,7 @@ class Kind(StrEnum):
         """The choices of what is measured, the usual one first."""
         if self is Kind.M_H:
             return (Measured.COUNTS,)
-        if self in (Kind.M_C_DP, Kind.TWO_STAGE, Kind.POSTERIOR):
+        if self in (Kind.M_C_DP, Kind.TWO_STAGE):
             return (Measured.CUMULATIVE,)
         return Measured.CUMULATIVE, Measured.BY_GROUPS
 
@@ -122,6 +136,8 @@ class Terms:
         merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
         view: what is measured of a region; the mechanism's usual view if None.
+        intervals: the level of the intervals in the columns `lower` and `upper` of the released counts; None for
+            tables without these columns.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -147,6 +163,7 @@ class Terms:
     norm: int = 1
     level_names: tuple[str, ...] | None = None
     view: Measured | None = None
+    intervals: Fraction | None = None
 
     def __post_init__(self) -> None:
         self._convert()
@@ -183,6 +200,8 @@ class Terms:
             raise ConfigError("data_set is empty or holds control characters; write a plain public name")
         if self.level_names is not None:
             _check_level_names(self.level_names)
+        if self.intervals is not None:
+            self._check_intervals(self.intervals)
 
     @property
     def part(self) -> Fraction:
@@ -197,7 +216,7 @@ class Terms:
 
     @property
     def measures(self) -> Measured:
-        """What is measured of a region, `view`; it is not None once the terms are made."""
+        """The `view` that is measured of a region, which is not None once the terms are made."""
         assert self.view is not None
         return self.view
 
@@ -222,6 +241,13 @@ class Terms:
     @property
     def totals_epsilon(self) -> Fraction:
         return self.epsilon * self.part
+
+    @property
+    def construction(self) -> Construction | None:
+        """The way in which published intervals are made; None without intervals."""
+        if self.intervals is None:
+            return None
+        return Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
 
     @property
     def options(self) -> dict[str, str | int]:
@@ -308,6 +334,18 @@ class Terms:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
             keep(self, "level_names", tuple(self.level_names))
+        if self.intervals is not None:
+            keep(self, "intervals", exact(self.intervals, "intervals"))
+
+    def _check_intervals(self, level: Fraction) -> None:
+        """Raise `ConfigError` unless intervals of this level follow from what is published."""
+        if level > CLOSEST_LEVEL:
+            raise ConfigError(f'intervals is {level}; write a level of at most {CLOSEST_LEVEL}, such as "9/10"')
+        if self.public is Totals.NOISY:
+            raise ConfigError(
+                'intervals are published with public numbers of groups only, and totals = "noisy" publishes none; '
+                "leave the key out, and use `pgsr intervals FOLDER` on the release"
+            )
 
     @property
     def _post(self) -> Method | PostProcess:

@@ -95,7 +95,7 @@ class HPDFixed(Descent):
 
     Cost: a step takes O(K M) per measurement and O(parameters); `answers` see `mixture_answers.all_answers`.
 
-    Source: Liu & Wu 2022, section 5 (HPD-Fixed).
+    Source: Liu & Wu 2022, HPD-Fixed and algorithm 6.
     """
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "HPDEstimator":
@@ -120,7 +120,7 @@ class HPDGen(Descent):
 
     The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
 
-    Source: Liu & Wu 2022, section 5 (HPD-Gen); body after GEM (Liu et al. 2021).
+    Source: Liu & Wu 2022, HPD-Gen and algorithm 6; body after GEM (Liu et al. 2021).
     """
 
     learning_rate: float = 1e-4

@@ -41,7 +41,8 @@ class Mixture:
         >>> mixture.answers(workload)[[0, 4]].round(6)  # urban with a woman; women in urban groups
         array([0.52    , 0.365714])
 
-    Source: Liu & Wu 2022, section 5.
+    Source: Liu & Wu 2022, hierarchical product distributions; how many people a component expects divides answers on
+    persons, which is our reading.
     """
 
     domain: Domain

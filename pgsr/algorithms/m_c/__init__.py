@@ -45,6 +45,7 @@ Files: `projection` and `emd_projection` are the two methods, `ascent` the way u
 """
 
 from pgsr.algorithms.m_c.emd_projection import EmdProjection
+from pgsr.algorithms.m_c.integers import CumulativeIntegers
 from pgsr.algorithms.m_c.projection import CumulativeProjection
 
-__all__ = ["CumulativeProjection", "EmdProjection"]
+__all__ = ["CumulativeIntegers", "CumulativeProjection", "EmdProjection"]

@@ -1,6 +1,7 @@
 """The exact optimum of M_H, in integers or relaxed."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -8,10 +9,12 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
+from pgsr.nearest_tree.bounded_trees import MixedTrees
+from pgsr.nearest_tree.bounds import Intervals
 from pgsr.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
 from pgsr.nearest_tree.size_trees import SizeTrees
 from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
@@ -21,7 +24,8 @@ class TreeProjection(GatedMethod):
     """Projects noisy counts onto consistent non-negative ones: M_H exactly, without a solver.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 (integer),   sum_s x[root, s] = G.
+        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 (integer),   sum_s x[root, s] = G,
+                    lower[r, s] <= x[r, s] <= upper[r, s] where `Problem.where` states bounds.
 
     Every inner region pays its children a price per group, the dual of its consistency condition; a leaf at price p
     takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices,
@@ -31,13 +35,20 @@ class TreeProjection(GatedMethod):
     steps are merged by cost (the paper's dynamic program on slopes), the root takes the cheapest G over all sizes, and
     the exchange test proves the answer globally optimal; else the windows are widened.
 
+    Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
+    minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
+    monotone; where it does not settle, breakpoints are merged instead (`pgsr.nearest_tree.bounded_trees`). The proof is
+    the exchange test again, in which a unit beyond a bound costs infinitely much. Everything else that `where` states,
+    totals of regions among it, is refused.
+
     Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
     sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8
     bytes per unknown for the answer, 56 more where the region has children, and the certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
-    Status: OPTIMAL with bound == objective, in integers; the relaxation with a Lagrangian bound from its prices.
+    Status: OPTIMAL with bound == objective, in integers; INFEASIBLE where bounds and total contradict each other; the
+    relaxation with a Lagrangian bound from its prices.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -49,6 +60,8 @@ class TreeProjection(GatedMethod):
     Source: the problem and the dynamic program on cost tables, Fioretto and Van Hentenryck 2019, sections 5 to 7. Shown
     equal to exhaustive search by `tests/test_m_h_projection.py::test_equals_brute_force`.
     """
+
+    conditions_taken: ClassVar[Taken] = Taken.BOUNDS
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.COUNTS or problem.monotone:
@@ -67,9 +80,8 @@ class TreeProjection(GatedMethod):
         return 48 * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        trees = SizeTrees.of(problem.hierarchy, problem.target, problem.w)
         total = problem.root_total if problem.totals is not None else None
-        root, below = optimal_prices(trees, total, SLACK if problem.integer else 0.0)
+        trees, root, below = _priced_trees(problem, total)
         if not problem.integer:
             return _judged_relaxation(problem, trees, root, below, deadline)
         solved = deadline.spent
@@ -83,12 +95,29 @@ class TreeProjection(GatedMethod):
         return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
 
 
+def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | MixedTrees, float, Any]:
+    """Find the trees of all sizes, the root's price, and the prices of inner regions as these trees have them."""
+    tree, y, stated = problem.hierarchy, problem.target, problem.conditions
+    slack = SLACK if problem.integer else 0.0
+    intervals = None
+    if stated is not None:
+        intervals = Intervals.of(tree, stated.lower, stated.upper, downwards=problem.integer)
+    if stated is None or intervals is None or not len(intervals.sizes):
+        trees = SizeTrees.of(tree, y, problem.w)
+        return trees, *optimal_prices(trees, total, slack)
+    reason = intervals.contradiction(tree, y.shape[1], total, stated.lower, stated.upper)
+    if reason is not None:
+        raise Stopped(Status.INFEASIBLE, reason)
+    trees = MixedTrees.of(tree, y, problem.w, intervals)
+    return trees, *trees.optimal_prices(total, slack)
+
+
 def _judged_relaxation(
-    problem: Problem, trees: SizeTrees, root: float, below: np.ndarray, deadline: Deadline
+    problem: Problem, trees: SizeTrees | MixedTrees, root: float, below: Any, deadline: Deadline
 ) -> Result:
     estimate = Estimate(problem.hierarchy, View.COUNTS, trees.continuous(below))
     seconds = Seconds(solve=deadline.spent)
-    multipliers = Multipliers(below[: problem.hierarchy.n_inner], np.array([root]))
+    multipliers = Multipliers(trees.consistency_prices(below)[: problem.hierarchy.n_inner], np.array([root]))
     certificate = certify(problem, estimate, multipliers)
     if certificate.gap is not None and certificate.gap <= PROVED_GAP:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds)

@@ -60,6 +60,8 @@ class SizeBlocks:
         reason = TreeProjection().supports(problem)
         if reason is None and not (problem.integer and problem.totals is Totals.ROOT):
             reason = f"{problem.label} is relaxed or has no total"
+        if reason is None and problem.conditions is not None:
+            reason = "streams take no conditions that are stated by where; TreeProjection takes bounds of cells"
         if reason is not None:
             raise ProblemError(f"streams are of M_H in integers with the root's total, not of {problem!r}: {reason}")
         target = problem.target

@@ -96,7 +96,7 @@ def project(y, q, total, entities, a, b, now, before):
 
 @compiled
 def update(before, now):
-    """before = now; returns whether anything changed."""
+    """Copy `now` into `before`, and say whether anything changed."""
     changed = False
     for s in range(len(now)):
         changed |= before[s] != now[s]
@@ -128,7 +128,7 @@ def fit_total(y, q, total, a, b, now):
 
 @compiled
 def positive(y, q, a, b, now):
-    """Where y + q + a + s b > 0, into `now`; how many sizes changed, and how many are positive."""
+    """Note in `now` where y + q + a + s b > 0; give how many sizes changed, and how many are positive."""
     changed, n = 0, 0
     for s in range(len(y)):
         on = y[s] + (q[s] + a + s * b) > 0.0
@@ -200,7 +200,7 @@ def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, nu, ac
 
 @compiled(fastmath={"reassoc", "contract"})
 def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, change_of_size, prices, paid):
-    """How prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
+    """Find how prices respond if active leaves take change[c] + s change_of_size[c] more: up and down each tree.
 
     `keep[s, r]` is the derivative of region r's price by the price above it. `paid[i, 0, c]` adds the responses over
     the active sizes of chunk i, `paid[i, 1, c]` s times these.
@@ -228,7 +228,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
 
 @compiled(fastmath={"reassoc", "contract"})
 def paid_on(start, stop, active, first_child, n_inner, prices, paid):
-    """`paid[i, 0, c]` adds the prices that leaf c sees over the active sizes of chunk i, `paid[i, 1, c]` s times."""
+    """Sum the prices that leaf c sees over the active sizes s of chunk i into `paid[i, 0, c]`, s times them into 1."""
     for i in range(start, stop):
         add_paid(active, first_child, n_inner, i, prices, paid)
 

@@ -60,7 +60,7 @@ def evaluate(start, stop, y, w, parent, first_child, n_inner, prices, mu, active
 
 @compiled(fastmath={"reassoc", "contract"})
 def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, prices, paid):
-    """How prices respond if the active leaves take `change[c]` more: the Hessian of the dual, up and down each tree.
+    """Apply the Hessian of the dual: how prices respond, up and down each tree, if active leaves take `change[c]` more.
 
     `keep[s, r]` is the derivative of region r's price by the price above it. `paid[i, c]` adds the responses over the
     active sizes of chunk i.
@@ -94,7 +94,7 @@ def respond(start, stop, active, w, parent, first_child, n_inner, keep, change, 
 
 @compiled(fastmath={"reassoc", "contract"})
 def paid_on(start, stop, active, first_child, n_inner, prices, paid):
-    """`paid[i, c]` adds the prices that leaf c sees over the active sizes of chunk i."""
+    """Sum the prices that leaf c sees over the active sizes of chunk i into `paid[i, c]`."""
     n_sizes = active.shape[0]
     for i in range(start, stop):
         for leaf in range(active.shape[1]):

@@ -2,7 +2,7 @@
 
 **Model of one region.** Let x[s] be the number of groups of size s = 0..K, c[s] = x[0] + ... + x[s] the cumulative
 counts, and G = c[K] the number of groups. A priori the x[s] are independent and negative binomial with means mu[s] and
-a common shape a, conditioned on c[K] = G where G is public. The noise is double geometric with alpha = exp(-1 / scale),
+shapes a[s], conditioned on c[K] = G where G is public. The noise is double geometric with alpha = exp(-1 / scale),
 exactly, so the values y that were measured have these likelihoods, each up to a factor that does not depend on x:
 
     cumulative counts    product over s < K of   alpha^|y[s] - c[s]|
@@ -39,7 +39,8 @@ Noisy totals are public once they are drawn. Cumulative counts are then measured
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `prior`
-the prior means of all regions.
+the prior means and shapes of all regions, `propagation` how errors pass through the joint stage, and `uncertainty` the
+intervals of a release.
 """
 
 from pgsr.algorithms.posterior.evidence import Evidence, Marginals

@@ -212,7 +212,9 @@ def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, 
 
 @compiled
 def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
-    """out[x - least] = the mass of a step x in least..most, relative to the largest; the range that is not negligible.
+    """Compute the masses of steps x in least..most, and give the range that is not negligible.
+
+    out[x - least] is the mass of x, relative to the largest.
 
     The masses of a negative binomial distribution follow from each other,
 
@@ -258,7 +260,7 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
 
 @compiled
 def state_weights(kind, y, powers, up_to, s, low, high, out):
-    """out[c - low] = the likelihood of c[s] = c, relative to the largest in the window low..high.
+    """Compute out[c - low], the likelihood of c[s] = c relative to the largest in the window low..high.
 
     Noisy cumulative counts weigh alpha^|y[s] - c|. Ranked sizes weigh alpha^(number of ranks on the wrong side): the
     ranks up to c with a noisy size above s, and those beyond c with one of at most s. So from c to c + 1 the exponent

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.simplex import simplex_projection
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View, counts_of_ranked
 
@@ -42,7 +43,7 @@ class Marginals:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What was measured in one region.
+    """The noisy values of one region, and what they say about its cumulative counts.
 
     Attributes:
         view: of the noisy values.
@@ -84,8 +85,8 @@ class Evidence:
     def pilot(self) -> np.ndarray:
         """Guess the cumulative counts without a prior: nearest non-decreasing values, or counts; int64, (K + 1,).
 
-        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. Counts: those
-        with the right total that are nearest after a common shift.
+        Cumulative counts: the middle of the L1 isotonic optima. Ranked sizes: the L2 isotonic regression. Counts: the
+        nearest non-negative ones with the right total.
         """
         if self.view is View.CUMULATIVE:
             below = self.values[: self.measured]
@@ -96,7 +97,8 @@ class Evidence:
             top = self.n_sizes - 1
             sizes = isotonic_l2(self.values[None], np.array([0]), np.array([top]))[0] if len(self.values) else []
             return np.cumsum(counts_of_ranked(np.asarray(sizes, np.int64), top))
-        return np.cumsum(_with_total(self.values, self.total, self.most))
+        assert self.total is not None, "`Posterior.supports` refuses counts without a total"
+        return np.cumsum(simplex_projection(self.values[None], np.array([self.total]), integer=True)[0])
 
     def half_width(self) -> int:
         """The half-width of the first windows around the pilot, before any of them proves too narrow."""
@@ -157,31 +159,12 @@ class Evidence:
 
 @lru_cache(maxsize=64)
 def alpha(scale: Fraction) -> float:
-    """exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
+    """Compute exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
     with localcontext() as context:
         context.prec = 60
         return float((-Decimal(scale.denominator) / Decimal(scale.numerator)).exp())
 
 
 def powers_of_alpha(scale: Fraction, n: int) -> np.ndarray:
-    """alpha^0, ..., alpha^(n - 1), multiplied up one by one; shape (n,)."""
+    """Multiply up the powers alpha^0, ..., alpha^(n - 1), one by one; shape (n,)."""
     return np.cumprod(np.concatenate([[1.0], np.full(n - 1, alpha(scale))]))
-
-
-def _with_total(noisy: np.ndarray, total: int | None, most: int) -> np.ndarray:
-    """Non-negative integers near noisy counts that add up to `total`, or to what they seem to; int64."""
-    if total is None:
-        total = min(max(int(noisy.sum()), 0), most)
-    # The shift t with sum of max(noisy - t, 0) = total, by bisection over integers; what is left goes to the largest.
-    low, high = int(noisy.min()) - total, int(noisy.max())
-    while low < high:
-        middle = (low + high) // 2
-        if int(np.maximum(noisy - middle, 0).sum()) > total:
-            low = middle + 1
-        else:
-            high = middle
-    counts = np.maximum(noisy - low, 0)
-    missing = total - int(counts.sum())
-    counts[np.argsort(-noisy, kind="stable")[:missing]] += 1
-    counts[int(noisy.argmax())] += total - int(counts.sum())
-    return counts

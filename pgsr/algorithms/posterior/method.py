@@ -1,8 +1,6 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +17,7 @@ from pgsr.errors import MemoryNeededError, MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds, Status
+from pgsr.parallel import Threads
 from pgsr.problem import Problem, precision_weights
 from pgsr.solving import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.views import View
@@ -152,7 +151,7 @@ class Posterior:
         """
         tree, found = measurement.hierarchy, self.marginals(measurement)
         centre = self.together(measurement, found.mean)
-        propagation = Propagation.of(tree, precision_weights(measurement) * measurement.measured)
+        propagation = Propagation.of(measurement)
         shapes, regions = self.prior.shapes(measurement.max_size + 1), np.flatnonzero(measurement.measured).tolist()
         most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
         batch = max(1, min(number, BATCH_CELLS // centre.size))
@@ -165,8 +164,7 @@ class Posterior:
                 vectors = Evidence.of(measurement, region).draws(alone, shapes, uniforms)
                 errors[region] = vectors - alone.mean
 
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                list(pool.map(drawn, regions))
+            Threads()(drawn, regions)
             errors = propagation.errors(errors)
             for place in range(errors.shape[1]):
                 truth = np.clip(np.maximum.accumulate(centre - errors[:, place], axis=1), 0, most)
@@ -208,15 +206,17 @@ class Posterior:
             mean[region], variance[region], median[region] = found.mean, found.variance, found.median
             step_variance[region], prior_mean[region] = found.step_variance, mu
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiled loops release Python's lock
-            list(pool.map(begin, evidence))
-            for turn in range(self.rounds):
-                border = BORDER if turn == self.rounds - 1 else ROUGH_BORDER
-                known = _numbers_of_groups(measurement, mean)
-                for family, mu in self.prior.families(measurement, mean, known):
-                    regions = [r for r in range(family.start, family.stop) if r in evidence]
-                    means = [mu[r - family.start] for r in regions]
-                    list(pool.map(improve, regions, means, *([v] * len(regions) for v in (turn == 0, border))))
+        Threads()(begin, evidence)  # the compiled loops release Python's lock
+        for turn in range(self.rounds):
+            border = BORDER if turn == self.rounds - 1 else ROUGH_BORDER
+            known = _numbers_of_groups(measurement, mean)
+            for family, mu in self.prior.families(measurement, mean, known):
+                regions = [r for r in range(family.start, family.stop) if r in evidence]
+
+                def in_turn(region: int, first=turn == 0, border=border, start=family.start, mu=mu) -> None:
+                    improve(region, mu[region - start], first, border)
+
+                Threads()(in_turn, regions)
         return Marginals(mean, variance, median, step_variance, prior_mean)
 
     def __repr__(self) -> str:

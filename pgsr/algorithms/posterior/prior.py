@@ -14,7 +14,7 @@ SMALLEST_MEAN = 1e-12
 
 @dataclass(frozen=True)
 class PooledPrior:
-    """How prior means of counts follow from the posterior means of the round before.
+    """The rule by which prior means of counts follow from the posterior means of the round before.
 
     Let x[r, s] be the posterior mean of the number of groups of size s in region r, and G[r] its number of groups.
 

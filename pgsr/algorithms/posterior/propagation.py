@@ -1,4 +1,4 @@
-"""How errors of posterior means become errors of the joint projection.
+"""The way from errors of posterior means to errors of the joint projection.
 
 Without its inequalities the joint projection is generalised least squares, cell by cell: with weights w (0 where a
 region was not measured) and m the regions' own values, from the leaves up
@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Measurement
+from pgsr.problem import precision_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,12 @@ class Propagation:
     share: np.ndarray
 
     @classmethod
-    def of(cls, tree: Hierarchy, weights: np.ndarray) -> "Propagation":
+    def of(cls, measurement: Measurement) -> "Propagation":
+        """Compute the coefficients of the weights that `Posterior` gives to the regions of a measurement."""
+        return cls.weighted(measurement.hierarchy, precision_weights(measurement) * measurement.measured)
+
+    @classmethod
+    def weighted(cls, tree: Hierarchy, weights: np.ndarray) -> "Propagation":
         """Compute the coefficients from non-negative weights, positive at the leaves; shape (regions,)."""
         together, below, share = weights.astype(float), np.zeros(tree.n_regions), np.ones(tree.n_regions)
         for region in range(tree.n_inner - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""How far a posterior release may be from the truth, cell by cell."""
+"""Intervals that say how far a posterior release may be from the truth, cell by cell."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,6 @@ from pgsr.cell_intervals import CellIntervals
 from pgsr.errors import ArgumentError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
-from pgsr.problem import precision_weights
 from pgsr.views import View
 
 
@@ -52,12 +51,21 @@ class Uncertainty:
         part = np.divide(found.step_variance, before, out=np.zeros_like(before), where=before > 0)
         odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
         steps = found.step_variance * (1 + np.minimum(1.0, odds / prior.cells(n_sizes)))
-        tree = measurement.hierarchy
-        propagation = Propagation.of(tree, precision_weights(measurement) * measurement.measured)
+        tree, propagation = measurement.hierarchy, Propagation.of(measurement)
         cumulative, counts = (np.sqrt(propagation.variances(own)).astype(np.float32) for own in (found.variance, steps))
         root_alone = measurement.public is Totals.ROOT
         most = np.full(tree.n_regions, measurement.root_total) if root_alone else measurement.region_totals
         return cls(cumulative, counts, most, not root_alone)
+
+    def deviations(self, view: View) -> np.ndarray:
+        """Give the standard deviations of `View.COUNTS` or `View.CUMULATIVE`.
+
+        Raises:
+            ArgumentError: another view.
+        """
+        if view not in (View.COUNTS, View.CUMULATIVE):
+            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+        return self.counts if view is View.COUNTS else self.cumulative
 
     def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """The intervals of all cells: estimate -+ z sd, z the (1 + level) / 2 quantile of the normal law.
@@ -77,11 +85,10 @@ class Uncertainty:
         """
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
-        if view not in (View.COUNTS, View.CUMULATIVE):
-            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+        sd = self.deviations(view)
         counts = np.asarray(estimate.as_counts)
         values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
-        half = float(ndtri((1 + level) / 2)) * (self.counts if view is View.COUNTS else self.cumulative)
+        half = float(ndtri((1 + level) / 2)) * sd
         lower, upper = (
             np.clip(np.rint(values + side), 0, self.most[:, None]).astype(np.int64) for side in (-half, half)
         )

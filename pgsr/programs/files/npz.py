@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from pgsr.conditions import Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.programs.files.reading import FileError
@@ -28,15 +29,14 @@ from pgsr.programs.names import Names
 from pgsr.programs.statement import Statement
 from pgsr.views import View
 
-FAST = 1
-"""The level of compression; higher ones take several times as long for a file that is hardly smaller."""
-
 
 def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
     """Write the arrays of a problem and its program. The same problem gives the same bytes."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=FAST) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in (*_of_problem(problem), *_of_program(program)):
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as part:
+            entry = zipfile.ZipInfo(f"{name}.npy")  # without the time of day
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as part:
                 np.lib.format.write_array(part, np.asanyarray(array), allow_pickle=False)
 
 
@@ -58,15 +58,23 @@ def program(arrays: Mapping[str, np.ndarray]) -> NamedProgram:
     matrix = sparse.csr_array(
         (arrays["A_data"], arrays["A_indices"], arrays["A_indptr"]), shape=tuple(arrays["A_shape"].tolist())
     )
+    variables, rows = (
+        Names(**{part: arrays[f"{key}_{part}"] for part in ("stems", "stem", "ends", "end")}) for key in ("x", "row")
+    )
     return NamedProgram(
-        str(arrays["label"]),
-        arrays["P"] // 2 if arrays["P"].dtype.kind == "i" else arrays["P"] / 2,
-        arrays["q"],
-        int(str(arrays["constant"])),
-        matrix,
-        *(arrays[name] for name in ("l", "u", "lower", "upper", "integer")),
-        *(Names(*(arrays[f"{key}_{part}"] for part in ("stems", "stem", "ends", "end"))) for key in ("x", "row")),
-        tuple(json.loads(str(arrays["notes"]))),
+        label=str(arrays["label"]),
+        quadratic=arrays["P"] // 2,
+        linear=arrays["q"],
+        constant=int(str(arrays["constant"])),
+        matrix=matrix,
+        row_lower=arrays["l"],
+        row_upper=arrays["u"],
+        lower=arrays["lower"],
+        upper=arrays["upper"],
+        integer=arrays["integer"],
+        variables=variables,
+        rows=rows,
+        notes=tuple(json.loads(str(arrays["notes"]))),
     )
 
 
@@ -83,12 +91,33 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
         if field.name == "values" and isinstance(value, tuple):
             yield "problem_values_lengths", np.array([len(part) for part in value], np.int64)
             yield "problem_values", np.concatenate(value)
+        elif isinstance(value, Conditions):
+            yield from _of_conditions(value)
         elif field.name == "epsilon":
             yield "problem_epsilon", json.dumps([str(level) for level in value])
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
             yield f"problem_{field.name}", value
+
+
+def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
+    for name in ("lower", "upper", "row_lower", "row_upper"):
+        yield f"conditions_{name}", getattr(stated, name)
+    for name in ("data", "indices", "indptr", "shape"):
+        yield f"conditions_rows_{name}", getattr(stated.rows, name)
+    yield "conditions_texts", json.dumps([stated.names, stated.stated])
+    if stated.sources is not None:
+        yield "conditions_sources", stated.sources
+
+
+def _conditions(arrays: Mapping[str, np.ndarray]) -> Conditions:
+    part = {key.removeprefix("conditions_"): value for key, value in arrays.items() if key.startswith("conditions_")}
+    compressed = tuple(part[f"rows_{name}"] for name in ("data", "indices", "indptr"))
+    rows = sparse.csr_array(compressed, shape=tuple(part["rows_shape"].tolist()))
+    names, stated = map(tuple, json.loads(str(part["texts"])))
+    low, high = part["row_lower"], part["row_upper"]
+    return Conditions(part["lower"], part["upper"], rows, low, high, names, stated, part.get("sources"))
 
 
 def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -108,6 +137,8 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         out["totals"] = Totals[out["totals"]]
     if "epsilon" in out:
         out["epsilon"] = tuple(Fraction(level) for level in json.loads(out["epsilon"]))
+    if "conditions_texts" in arrays:
+        out["conditions"] = _conditions(arrays)
     if "problem_values_lengths" in arrays:
         ends = np.cumsum(arrays["problem_values_lengths"])[:-1]
         out["values"] = tuple(np.split(out["values"], ends))

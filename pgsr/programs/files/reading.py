@@ -27,7 +27,9 @@ class Built:
         self.integer: list[bool] = []
         self.row_lower: list[float] = []
         self.row_upper: list[float] = []
-        self._entries: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self._rows: list[int] = []
+        self._columns: list[int] = []
+        self._values: list[float] = []
 
     def variable(self, name: str, integer: bool = False) -> int:
         """Find an unknown, or add it with 0 <= x."""
@@ -49,8 +51,9 @@ class Built:
         return index
 
     def entry(self, row: int, column: int, value: float) -> None:
-        for items, item in zip(self._entries, (row, column, value), strict=True):
-            items.append(item)
+        self._rows.append(row)
+        self._columns.append(column)
+        self._values.append(value)
 
     def shift(self, row: int, right: float) -> None:
         """Give a row its right-hand side."""
@@ -79,14 +82,13 @@ class Built:
             return float(text)
 
     def program(self) -> NamedProgram:
-        rows, columns, values = self._entries
         shape = len(self.row_lower), len(self.linear)
         return NamedProgram(
             self.label,
             np.array(self.quadratic, float),
             np.array(self.linear, float),
             int(self.constant) if self.constant == int(self.constant) else self.constant,  # pyright: ignore
-            sparse.csr_array((values, (rows, columns)), shape=shape),
+            sparse.csr_array((self._values, (self._rows, self._columns)), shape=shape),
             np.array(self.row_lower, float),
             np.array(self.row_upper, float),
             np.array(self.lower, float),

@@ -9,10 +9,11 @@ max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
 mechanism = "kuo"                # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
-# view = "by_groups"             # kuo, bottom_up: ranked sizes of regions with few groups; cumulative if left out
+# view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
 # totals_share = "1/10"          # the part of epsilon for noisy totals
+# intervals = "9/10"             # columns lower and upper: 90 % intervals of all counts, from the noisy values alone
 
 output = "release"               # a folder that does not exist yet
 ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger init` makes it; it is never published

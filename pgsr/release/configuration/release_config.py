@@ -250,6 +250,7 @@ def _terms(top: Section) -> Terms:
         norm=norm,
         level_names=top.texts("level_names", None),
         view=top.choice("view", Measured, None),
+        intervals=top.fraction("intervals", None),
     )
 
 

@@ -183,9 +183,9 @@ CONFIGURATION = Table(
         Key(
             "view",
             choice(Measured),
-            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up) by_groups, "
-            "which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; the "
-            "mechanism's own if left out.",
+            "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up, posterior) "
+            "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; "
+            "the mechanism's own if left out.",
             None,
         ),
         Key(
@@ -204,6 +204,14 @@ CONFIGURATION = Table(
             _LEVEL_NAMES,
             "Public names of the levels, root first; those of the level columns of [regions] or [groups] if left out, "
             "else level_0, level_1, ...",
+            None,
+        ),
+        Key(
+            "intervals",
+            forms.EXACT,
+            'The level of intervals, such as "9/10": then the released counts have columns lower and upper, from the '
+            "noisy values alone, at no cost. Of posterior each interval by itself, of the others a band that holds for "
+            "all counts at once; not with noisy totals. Without these columns if left out.",
             None,
         ),
         Key("output", forms.TEXT, "The folder of the release, which does not exist yet or is empty."),

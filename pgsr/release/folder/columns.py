@@ -2,8 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from pgsr.release.terms import Measured, Terms
+from pgsr.release.terms import Construction, Measured, Terms
+
+HELD = {
+    Construction.POSTERIOR: (
+        "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy "
+        "values (normal approximation)."
+    ),
+    Construction.BAND: (
+        "All intervals of this table together hold it with this chance or more, whatever the data are (band of the "
+        "noise), so they are wide, and one need not hold the released estimate."
+    ),
+}
+"""What is said of published intervals, by how they are made."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +37,20 @@ class Column:
 
 
 def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
-    """The columns of counts.parquet and counts.csv: the released counts."""
-    return [
+    """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
+    zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
+    counts = [
         *_region_columns(names),
         _size(terms),
         Column(
             "n_groups",
             "integer",
             "Released estimate of the number of groups of this size in this region: whole, not negative, and the sum "
-            "of those of the regions directly below. Rows that would hold 0 are left out, but for size 0 of every "
-            "region "
-            "and the largest size of the first one.",
+            f"of those of the regions directly below. Rows that would hold {zero} are left out, but for size 0 of "
+            "every region and the largest size of the first one.",
         ),
     ]
+    return [*counts, *_interval_columns(terms)]
 
 
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
@@ -107,6 +121,26 @@ def _region_columns(names: Sequence[str]) -> list[Column]:
         ),
         *levels,
     ]
+
+
+def _interval_columns(terms: Terms) -> list[Column]:
+    if terms.intervals is None or terms.construction is None:
+        return []
+    what = f"{percent(terms.intervals)} interval for the true number of groups of this size in this region"
+    return [
+        Column("lower", "integer", f"Lower end of a {what}, which belongs to it. {HELD[terms.construction]}"),
+        Column("upper", "integer", f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."),
+    ]
+
+
+def percent(level: Fraction) -> str:
+    """A level of intervals in percent.
+
+    Example:
+        >>> percent(Fraction(9, 10))
+        '90 %'
+    """
+    return f"{float(100 * level):.6g} %"
 
 
 def _noisy(name: str, value: str) -> Column:

@@ -26,7 +26,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (
+FIELDS = (  # and "intervals", where there are some
     *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
     *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
@@ -75,6 +75,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
     }
     if terms.public is Totals.NOISY:
         totals |= {"sensitivity": 1, "noise_scale": str(n_levels / terms.totals_epsilon)}
+    intervals = {} if terms.intervals is None else {"intervals": _intervals_fields(terms)}
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
@@ -90,7 +91,12 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "mechanism": str(terms.kind),
         "method": repr(terms.mechanism(n_levels).post),
         "options": terms.options,
+        **intervals,
     }
+
+
+def _intervals_fields(terms: Terms) -> dict[str, str]:
+    return {"level": str(terms.intervals), "construction": str(terms.construction)}
 
 
 def neighbours(terms: Terms) -> str:
@@ -171,8 +177,9 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
-    _require(found, FIELDS, "the manifest")
-    parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files")
+    more = ("intervals",) if isinstance(found, dict) and "intervals" in found else ()
+    _require(found, (*FIELDS, *more), "the manifest")
+    parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files", *more)
     for name in parts:
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
@@ -183,6 +190,8 @@ def read(text: str) -> dict[str, Any]:
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
+    if more:
+        _require(found["intervals"], ("level", "construction"), "intervals")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
         if not isinstance(value, str):
@@ -215,6 +224,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             options.get("norm", 1),
             tuple(_kind(level, "name", str) for level in manifest["levels"]),
             Measured(_kind(manifest["levels"][0], "view", str)),
+            exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
         )
         terms.names(len(manifest["levels"]))
     except (PgsrError, ValueError) as error:

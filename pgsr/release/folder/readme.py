@@ -35,6 +35,7 @@ def readme(manifest: dict[str, Any]) -> str:
             "negative, "
             "and those of the regions below add up to the region's."
         ),
+        *_intervals(manifest),
         "HOW TO ADD UP\n"
         + _filled(
             "Regions of all levels are in one table, so the sum over all rows counts every group once per level. Keep "
@@ -76,6 +77,11 @@ def readme(manifest: dict[str, Any]) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _intervals(manifest: dict[str, Any]) -> list[str]:
+    sentence = words.interval_sentence(manifest)
+    return [] if sentence is None else ["HOW FAR IT MAY BE FROM THE TRUTH\n" + _filled(sentence)]
 
 
 def _table(files: str, what: str, columns: list[Column]) -> str:

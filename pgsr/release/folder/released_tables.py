@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,30 @@ _BLOCK_ROWS = 1 << 20
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
-def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str]) -> pa.Table:
-    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`."""
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The ends of the intervals of released counts, which belong to them; shape (regions, K + 1) each, int64."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None) -> pa.Table:
+    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`.
+
+    With the ends of intervals, rows that would hold 0 in all three columns are left out, and no others that hold 0.
+    """
     names = terms.names(counts.hierarchy.n_levels)
-    return to_long(counts, level_names=names).cast(_schema(counts_columns(terms, names), facts))
+    schema = _schema(counts_columns(terms, names), facts)
+    if ends is None:
+        return to_long(counts, level_names=names).cast(schema)
+    regions, table = counts.hierarchy.listed, counts.counts
+    keep = (table[regions] != 0) | (ends.lower[regions] != 0) | (ends.upper[regions] != 0)
+    keep[:, 0] = keep[0, -1] = True  # as in `to_long`: these say which regions and sizes there are
+    place, size = np.nonzero(keep)
+    cell = (regions[place], size)
+    described = (column.take(pa.array(cell[0])) for column in region_columns(counts.hierarchy, names).values())
+    return pa.Table.from_arrays([*described, size, table[cell], ends.lower[cell], ends.upper[cell]], schema=schema)
 
 
 def write_counts(path: Path, table: pa.Table) -> None:
@@ -58,6 +79,24 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
     place = [found.hierarchy.index(region) for region in tree.paths]
     return Estimate(tree, View.COUNTS, found.values[place])
+
+
+def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
+    """Read the columns `lower` and `upper` of a table that `read_counts` accepts; cells without a row have 0.
+
+    Raises:
+        ReleaseError: a row lacks an end.
+    """
+    table = pq.read_table(path, columns=["region_id", "group_size", "lower", "upper"])
+    if table["lower"].null_count or table["upper"].null_count:
+        raise ReleaseError(f"{path.name} has rows without lower or upper")
+    listed = pa.array([region_id(tree.real_paths[place]) for place in tree.listed])
+    place = pc.call_function("index_in", [table["region_id"]], pc.SetLookupOptions(listed)).to_numpy()
+    memory.require(16 * tree.n_regions * (terms.max_size + 1), "the intervals")
+    lower, upper = np.zeros((2, tree.n_regions, terms.max_size + 1), np.int64)
+    for name, side in (("lower", lower), ("upper", upper)):
+        side[tree.listed[place], table["group_size"].to_numpy()] = table[name].to_numpy()
+    return Ends(lower, upper)
 
 
 def csv_bytes(table: pa.Table) -> bytes:

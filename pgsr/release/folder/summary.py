@@ -95,6 +95,9 @@ def _parts(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> Ite
         f"level, never all. <code>{artefact.README}</code> explains every column, <code>{artefact.PACKAGE}</code> the "
         "same for programs. <code>pgsr check</code> verifies the folder.</p>"
     )
+    intervals = words.interval_sentence(manifest)
+    if intervals is not None:
+        yield f"<p>{escape(intervals)}</p>"
     yield "</body>\n</html>"
 
 

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from pgsr.budget import exact
+from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
+from pgsr.release.terms import Construction
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "
@@ -23,8 +26,8 @@ _MECHANISMS = {
     "kuo": "{noisy}, repaired region by region, then matched from the top down (Kuo et al. 2018)",
     "bottom_up": "{noisy} of the smallest regions alone, repaired and added up",
     "posterior": (
-        "noisy cumulative counts, what they say of every region given the law of the noise (posterior means), then the "
-        "nearest consistent values, rounded"
+        "{noisy}, what they say of every region given the law of the noise (posterior means), then the nearest "
+        "consistent values, rounded"
     ),
     "two_stage": "noisy cumulative counts, repaired region by region, then the nearest consistent values, rounded",
 }
@@ -56,6 +59,18 @@ def protection_sentences(manifest: dict[str, Any]) -> list[str]:
         "that.",
         "Other releases of the same data add their epsilon to this one's.",
     ]
+
+
+def interval_sentence(manifest: dict[str, Any]) -> str | None:
+    """Say what the columns `lower` and `upper` are; None where there are none."""
+    if "intervals" not in manifest:
+        return None
+    stated = manifest["intervals"]
+    return (
+        f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of groups "
+        f"of each size in each region. {HELD[Construction(stated['construction'])]} The intervals follow from the "
+        "noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the data."
+    )
 
 
 def level_sentence(level: dict[str, Any]) -> str:

@@ -10,15 +10,15 @@ import psutil
 from pgsr import memory
 from pgsr.errors import MemoryNeededError
 from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
+from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
 from pgsr.release.errors import ReleaseError
-from pgsr.release.terms import Kind, Terms
+from pgsr.release.terms import Construction, Kind, Terms
 
 LONGEST_NAME = 255
 """The number of bytes that the name of a file may have on all usual disks."""
 
 
-def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
+def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
     """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
 
     Fitted to measured peaks of all mechanisms: noisy values, post-processing and the check need so much per
@@ -29,11 +29,15 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int) -> int:
         kind: of the mechanism.
         n_regions, n_sizes: the shape, padded regions included.
         n_filled: cells that are not 0 in the truth.
+        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
     """
+    if intervals:
+        n_filled = n_regions * n_sizes
     per_filled = 125 if kind is Kind.KUO else 75
     per_cell = {Kind.POSTERIOR: 175, Kind.TWO_STAGE: 165}.get(kind, 110)
+    per_cell += 80 if intervals else 0
     per_size = 28_000 if kind is Kind.POSTERIOR else 0
     tables = per_cell * n_regions * n_sizes + per_filled * n_filled
     return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
@@ -68,6 +72,8 @@ def require_place(folder: Path) -> None:
 def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
+    A band adds up bounds of all regions or sizes.
+
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
     """
@@ -83,6 +89,12 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
             f"max_size, or write {other}; nothing was charged"
+        )
+    cells_beside = max(truth.hierarchy.n_regions, terms.max_size + 2)
+    if terms.construction is Construction.BAND and int(truth.totals[0]) * cells_beside >= LARGEST_TOTAL:
+        raise ReleaseError(
+            "intervals of so many groups in so many regions or sizes would need more than 64 bits; leave out "
+            "intervals, or lower max_size; nothing was charged"
         )
     if terms.kind.is_joint and int(truth.totals[0]) + noise >= 2**39:
         raise ReleaseError(
@@ -101,7 +113,7 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
     cells, what = tree.n_regions * n_sizes, f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes"
     filled = 0 if truth is None else _filled(truth)
     here = psutil.Process().memory_info().rss
-    needed = max(0, peak_bytes(terms.kind, tree.n_regions, n_sizes, filled) - here)
+    needed = max(0, peak_bytes(terms.kind, tree.n_regions, n_sizes, filled, terms.intervals is not None) - here)
     try:
         memory.require(needed, what)
     except MemoryNeededError:
@@ -112,7 +124,7 @@ def require_room(folder: Path, terms: Terms, tree: Hierarchy, truth: CountOfCoun
             f"{what} needs more memory than is free now that the tables are read; free some, or lower max_size; "
             "nothing was charged"
         ) from None
-    free, needed = shutil.disk_usage(folder.parent).free, 64 * cells + 2**20
+    free, needed = shutil.disk_usage(folder.parent).free, (64 if terms.intervals is None else 128) * cells + 2**20
     if free < needed:
         raise ReleaseError(
             f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "

@@ -3,19 +3,23 @@
 import numpy as np
 from scipy import sparse
 
+from pgsr.conditions import UNBOUNDED, Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.programs.program import Program
 from pgsr.programs.statement import Statement
 from pgsr.views import View
 
+Block = tuple[sparse.csr_array, np.ndarray]
+"""Rows and their right-hand sides."""
 
-def formulate(problem: Statement) -> Program:
+
+def program_of(problem: Statement) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
-        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, and z[r, i] >= -y[r, i] for
-                    non-negative problems.
+        subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, `stated_rows`, stated bounds of
+                    cells, and z[r, i] >= -y[r, i] for non-negative problems.
 
     The papers' variants are conditions switched on and off:
 
@@ -39,13 +43,20 @@ def formulate(problem: Statement) -> Program:
     if problem.view is View.RANKED:
         return _ranked(problem)
     y = problem.target
-    matrix, right = _stacked(y.size, [consistency_rows(problem), totals_rows(problem), entities_rows(problem)])
-    order, order_right = order_rows(problem)
+    equal, above, below = stated_rows(problem)
+    blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
+    matrix, right = _stacked(y.size, blocks)
+    order, order_right = _stacked(y.size, [order_rows(problem), above, below])
     lower = np.full(y.shape, -np.inf)
     if problem.nonnegative and not problem.monotone:
         lower[:] = -y
     elif problem.nonnegative:
         lower[ordered_regions(problem), 0] = -y[ordered_regions(problem), 0]
+    upper = np.full(y.shape, np.inf)
+    stated = problem.conditions
+    if stated is not None:
+        lower = np.where(stated.lower > -UNBOUNDED, np.maximum(lower, stated.lower - y), lower)
+        upper = np.where(stated.upper < UNBOUNDED, stated.upper - y, upper)
     return Program(
         norm=problem.norm,
         weight=np.repeat(problem.w, y.shape[1]),
@@ -54,10 +65,10 @@ def formulate(problem: Statement) -> Program:
         order=order,
         order_right=order_right,
         lower=lower.ravel(),
-        upper=np.full(y.size, np.inf),
+        upper=upper.ravel(),
         integer=problem.integer,
         origin=y.ravel(),
-        reach=_reach(problem),
+        reach=(lower.ravel(), upper.ravel()),
     )
 
 
@@ -125,6 +136,24 @@ def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     return _differences(first, y.size), np.diff(y[stated], axis=1).ravel()
 
 
+def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
+    """Build the rows a[k] x that `Problem.where` stated: equal to, at most and at least their bounds, the last negated:
+
+    a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
+    """
+    y, stated = problem.target, problem.conditions
+    if stated is None:
+        return _none(y.size), _none(y.size), _none(y.size)
+    have = stated.rows @ y.ravel()
+    equal, above, below = stated_sides(stated)
+    rows = sparse.csr_array(stated.rows.astype(float))
+    return (
+        (sparse.csr_array(rows[equal]), stated.row_lower[equal] - have[equal]),
+        (sparse.csr_array(rows[above]), stated.row_upper[above] - have[above]),
+        (sparse.csr_array(-rows[below]), have[below] - stated.row_lower[below]),
+    )
+
+
 def incidence(tree: Hierarchy) -> sparse.csr_array:
     """Build the matrix with +1 at an inner region and -1 at its children; shape (inner regions, regions)."""
     below = np.arange(1, tree.n_regions)
@@ -140,52 +169,35 @@ def children_sums(tree: Hierarchy, values: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty((0, *values.shape[1:]), values.dtype)
 
 
-def _reach(problem: Statement) -> tuple[np.ndarray, np.ndarray]:
-    """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
-
-    A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
-    are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
-    """
-    tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
-    totals = problem.stated_totals
-    if problem.entities is not None:  # counts, consistent; more than that in a cell is never needed
-        largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
-        return (-y if problem.nonnegative else -largest - y).ravel(), (largest - y).ravel()
-    point = np.zeros(y.shape, np.int64)
-    column = 0 if problem.view is View.COUNTS else -1
-    if totals is not None and problem.totals is Totals.REGIONS:
-        point[:, column] = totals
-    elif totals is not None:  # all groups in the first leaf below the first child, and so on
-        point[tree.level_start[:-1] if problem.consistent else 0, column] = totals[0]
-    f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
-    far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
-    everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
-    low, high = np.where(w > 0, -far, -everywhere - y), np.where(w > 0, far, everywhere - y)
-    if problem.nonnegative:
-        low = np.maximum(low, -y)
-    if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone) and totals is not None:
-        if problem.totals is Totals.REGIONS:
-            high = np.minimum(high, totals[:, None] - y)
-        elif problem.consistent:
-            high = np.minimum(high, totals[0] - y)
-    return low.ravel(), np.maximum(low, high).ravel()
+def stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Say which stated rows are equalities, which have an upper and which a lower bound; bool, shape (m,) each."""
+    equal = stated.row_lower == stated.row_upper
+    return equal, ~equal & (stated.row_upper < UNBOUNDED), ~equal & (stated.row_lower > -UNBOUNDED)
 
 
 def regions_with_total(problem: Statement) -> np.ndarray:
     """The regions whose public total has a row; the other totals follow from consistency."""
-    tree = problem.hierarchy
     if problem.totals is None:
         return np.arange(0)
     if problem.totals is Totals.ROOT:
         return np.arange(1)
-    return np.arange(*tree.leaves.indices(tree.n_regions)) if problem.consistent else np.arange(tree.n_regions)
+    totals = problem.stated_totals
+    assert totals is not None, "totals of regions are stated"
+    return _not_implied(problem, totals)
 
 
 def regions_with_entities(problem: Statement) -> np.ndarray:
     """The regions whose number of entities has a row; problems with entities are consistent."""
-    tree = problem.hierarchy
     root_alone = problem.entities is None or len(problem.entities) == 1
-    return np.arange(1) if root_alone else np.arange(*tree.leaves.indices(tree.n_regions))
+    return np.arange(1) if root_alone else _not_implied(problem, problem.entities)  # pyright: ignore
+
+
+def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
+    """The leaves, where regions are tied together and sums add up; where they do not, all, to show it."""
+    tree = problem.hierarchy
+    if problem.consistent and np.array_equal(sums, tree.sum_up(sums[tree.leaves])):
+        return np.arange(*tree.leaves.indices(tree.n_regions))
+    return np.arange(tree.n_regions)
 
 
 def ordered_regions(problem: Statement) -> slice:
@@ -212,7 +224,7 @@ def _ranked(problem: Statement) -> Program:
         upper=upper,
         integer=problem.integer,
         origin=y,
-        reach=(-y, problem.max_size - y),
+        reach=(lower, upper),
     )
 
 

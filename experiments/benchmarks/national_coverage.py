@@ -1,0 +1,193 @@
+"""The measured coverage of the intervals of every cell of a national release, stratum by stratum."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from pgsr import CountOfCounts, Result, Seeded, View
+from pgsr.budget import exact
+from pgsr.datasets import census_like, kuo_taxi
+from pgsr.drawing import level_name
+from pgsr.mechanism import Mechanism
+from pgsr.release import Kind, Terms
+
+LEVEL = 0.9
+CHANCES = (0.5, 0.8, 0.9, 0.95)
+"""The chances at which the probability integral transform is compared."""
+
+SIZES = {"0 to 9": 10, "10 to 99": 100, "100 to 999": 1_000, "1,000 and more": 2**31}
+RELEASED = {"0": 1, "1 to 4": 5, "5 to 19": 20, "20 or more": 2**62}
+DEVIATIONS = {"< 0.03": 0.03, "0.03 to 0.3": 0.3, "0.3 to 1": 1.0, "1 to 3": 3.0, "3 to 10": 10.0, "> 10": np.inf}
+"""The classes, by the first value that is beyond them."""
+
+DATA: dict[str, Callable[[], CountOfCounts]] = {
+    "census": lambda: census_like(regions="counties", max_size=1_000),
+    "taxi": kuo_taxi,
+}
+KEYS = ["view", "level", "size", "released", "deviation"]
+SUMS = ["n", "held", "width", "raw_width", *(f"pit_{chance:g}" for chance in CHANCES)]
+
+
+@dataclass(frozen=True)
+class NationalCoverage:
+    """The share of cells whose 90 % interval holds the truth, over independent releases of one population.
+
+    Intervals of `posterior` releases are those of `Result.intervals`. Those of the other mechanisms are symmetric
+    bootstrap intervals (`pgsr.intervals`), from `replicates` releases of every release. Cells are put into strata by
+    what a reader of a release sees: level, size, released value, and the standard deviation that the method states.
+
+    The randomised probability integral transform of a cell of a `posterior` release is F(x - 1/2) + U (F(x + 1/2) -
+    F(x - 1/2)), with x the truth, F the normal law around the released value with its standard deviation, and U
+    uniform. It is uniform where F is right, whatever the rounding of interval ends does; columns `pit_p` count how
+    often it lies in the middle part p.
+
+    Args:
+        data: a name in `DATA`.
+        kind: of the release.
+        epsilon: of every release.
+        releases: of the population.
+        replicates: of every release, for the bootstrap.
+        shares: of epsilon per level, as in a release's configuration; equal if None.
+    """
+
+    data: str
+    kind: Kind
+    epsilon: str = "1"
+    releases: int = 100
+    replicates: int = 200
+    shares: tuple[str, ...] | None = None
+
+    def measure(self, folder: Path, tell: Callable[[int, int], None] = lambda done, total: None) -> pd.DataFrame:
+        """Measure what the folder does not hold yet, one file per release; a row per stratum.
+
+        Columns: the strata, the number n of cells, the shares of them that held and whose transform lies in the middle
+        parts, the mean width of their intervals, and that of 90 % intervals from the noisy values alone.
+        """
+        truth = DATA[self.data]()
+        terms = Terms(truth.name, truth.max_size, exact(self.epsilon), self.kind, shares=self._shares())
+        mechanism = terms.mechanism(truth.hierarchy.n_levels)
+        parts = []
+        for place in range(self.releases):
+            tell(place, self.releases)
+            path = folder / f"{self.name}_{place}.csv"
+            if not path.exists():
+                begun = path.with_suffix(".part")  # so that an interrupted run leaves no half table
+                self._of_a_release(mechanism, truth, place).to_csv(begun, index=False)
+                begun.replace(path)
+            parts.append(pd.read_csv(path))
+        together = pd.DataFrame(pd.concat(parts).groupby(KEYS, sort=False, as_index=False)[SUMS].sum(min_count=1))
+        return together.assign(**{name: together[name] / together["n"] for name in SUMS[1:]})
+
+    def _shares(self):
+        return None if self.shares is None else tuple(exact(share) for share in self.shares)
+
+    @property
+    def name(self) -> str:
+        shares = "" if self.shares is None else "_" + "-".join(self.shares).replace("/", ":")
+        return f"{self.data}_{self.kind}_{self.epsilon}{shares}".replace("/", ":")
+
+    def _of_a_release(self, mechanism: Mechanism, truth: CountOfCounts, place: int) -> pd.DataFrame:
+        released = mechanism.release(truth, Seeded(f"outer {self.data}", place))
+        rows: list[tuple] = []
+        if released.uncertainty is not None:
+            for view in (View.COUNTS, View.CUMULATIVE):
+                found = released.intervals(LEVEL, view)
+                sd = released.uncertainty.deviations(view)
+                draw = np.random.default_rng(place).random(sd.shape)
+                rows += _strata(truth, released, view, found.estimate, found.lower, found.upper, sd, draw)
+        else:
+            estimate = released.estimate.counts().counts
+            half, sd = self._bootstrap(mechanism, released, place)
+            low, high = np.maximum(estimate - half, 0), estimate + half
+            rows += _strata(truth, released, View.COUNTS, estimate, low, high, sd, None)
+        return pd.DataFrame(rows, columns=[*KEYS, *SUMS])
+
+    def _bootstrap(self, mechanism: Mechanism, released: Result, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the 0.9-quantile of |t* - t| and the standard deviation of t* over replicates, cell by cell."""
+        counts = released.estimate.counts()
+        truth = CountOfCounts(counts.hierarchy, counts.counts, "replicate")
+        away = np.empty((self.replicates, *counts.counts.shape), np.int16)
+        for inner in range(self.replicates):
+            again = mechanism.release(truth, Seeded(f"inner {self.data} {place}", inner)).estimate.counts().counts
+            away[inner] = np.minimum(again - counts.counts, 32_767)
+        half, sd = np.empty(counts.counts.shape, np.int64), np.empty(counts.counts.shape, np.float32)
+        rank = int(np.ceil(LEVEL * (self.replicates - 1)))
+        for region in range(len(half)):  # region by region: small enough for the cache
+            errors = np.ascontiguousarray(away[:, region].T)
+            half[region] = np.partition(np.abs(errors), rank, axis=1)[:, rank]
+            sd[region] = errors.std(axis=1)
+        return half, sd
+
+
+def raw_half_width(view: View, measured_view: View, scale: float) -> int:
+    """Compute half the width of the narrowest 90 % interval around a cell, from the noisy values alone.
+
+    A cell that was measured itself is off by z, with P(z) proportional to a^|z|, a = e^(-1 / scale). A count that is
+    the difference of two measured cumulative counts is off by the difference of two such z.
+    """
+    reach = int(60 * scale) + 20
+    law = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    if view is View.COUNTS and measured_view is View.CUMULATIVE:
+        law = np.convolve(law, law)
+    middle = len(law) // 2
+    inside = law[middle:].copy()
+    inside[1:] *= 2
+    return int(np.searchsorted(np.cumsum(inside) / law.sum(), LEVEL))
+
+
+def _strata(
+    truth: CountOfCounts, released: Result, view: View, estimate, low, high, sd, draw: np.ndarray | None
+) -> Iterator[tuple]:
+    """Yield the rows of one view: sums over the cells of every stratum."""
+    tree, measurement = truth.hierarchy, released.measurement
+    assert measurement is not None
+    assert isinstance(measurement.view, View)
+    true = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
+    held = (low <= true) & (true <= high)
+    middle = None if draw is None else _transform(true, estimate, sd, draw)
+    counts = released.estimate.counts().counts
+    for level in range(tree.n_levels):
+        here = tree.level(level)
+        scale = measurement.noise_scale(here.start)
+        raw = np.nan if scale is None else 2 * raw_half_width(view, measurement.view, float(scale))
+        classes = (
+            np.broadcast_to(np.arange(true.shape[1]), true[here].shape),
+            counts[here],
+            np.asarray(sd[here], float),
+        )
+        codes = [np.searchsorted(list(c.values()), v, "right") for c, v in zip(_CLASSES, classes, strict=True)]
+        code = (codes[0] * len(RELEASED) + codes[1]) * len(DEVIATIONS) + codes[2]
+        values = [np.ones(code.shape), held[here], (high - low)[here]]
+        values += [] if middle is None else [middle[here] <= chance for chance in CHANCES]
+        sums = [np.bincount(code.ravel(), np.asarray(v, float).ravel(), minlength=_N_STRATA) for v in values]
+        for stratum in np.flatnonzero(sums[0]):
+            size, rest = divmod(int(stratum), len(RELEASED) * len(DEVIATIONS))
+            names = (
+                list(SIZES)[size],
+                list(RELEASED)[rest // len(DEVIATIONS)],
+                list(DEVIATIONS)[rest % len(DEVIATIONS)],
+            )
+            n = sums[0][stratum]
+            pit = [total[stratum] for total in sums[3:]] or [np.nan] * len(CHANCES)
+            level_sums = (n, sums[1][stratum], sums[2][stratum], n * raw)
+            yield (str(view.value), level_name(level, tree.n_levels), *names, *level_sums, *pit)
+
+
+_CLASSES = (SIZES, RELEASED, DEVIATIONS)
+_N_STRATA = len(SIZES) * len(RELEASED) * len(DEVIATIONS)
+
+
+def _transform(true: np.ndarray, estimate: np.ndarray, sd: np.ndarray, draw: np.ndarray) -> np.ndarray:
+    """Compute how far the randomised probability integral transform is from its middle, from 0 to 1: |2 u - 1|."""
+    spread = np.maximum(np.asarray(sd, float), 1e-6)
+    below, above = (ndtr((true + side - estimate) / spread) for side in (-0.5, 0.5))
+    return np.abs(2 * (below + draw * (above - below)) - 1)
+
+
+def judged(found: pd.DataFrame, least: int = 2_000) -> pd.DataFrame:
+    """Give the strata of at least so many cells, those with the lowest coverage first."""
+    return pd.DataFrame(found[found["n"] >= least]).sort_values("held").reset_index(drop=True)

@@ -1,0 +1,53 @@
+"""The hand-over of a problem to solvers: its program with a finite box around the optima, and duals read as prices."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from pgsr.certificates import Multipliers
+from pgsr.measurement import Totals
+from pgsr.models.reach import reach
+from pgsr.problem import Problem
+from pgsr.programs import Program, program_of
+from pgsr.programs.rows import regions_with_entities, regions_with_total, stated_sides
+from pgsr.views import View
+
+
+def formulate(problem: Problem) -> Program:
+    """Formulate any problem as a program in z = x - y, see `pgsr.programs.program_of`, with a finite `reach`.
+
+    Raises:
+        Stopped: no point satisfies stated conditions, or none was found in time.
+    """
+    program = program_of(problem)
+    return replace(program, reach=reach(problem, program))
+
+
+def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:
+    """Read prices from the duals v of `matrix z = right` in the Lagrangian objective + v (matrix z - right).
+
+    Those of `order z <= order_right` are needed for stated rows only, since the order of cells needs no prices.
+    """
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    n_rows = tree.n_inner * n_sizes if problem.consistent else 0
+    consistency = duals[:n_rows].reshape(-1, n_sizes) if problem.consistent else np.zeros((tree.n_inner, n_sizes))
+    with_total = regions_with_total(problem)
+    totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
+    if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
+        totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
+    entities, n_rows = None, n_rows + len(with_total)
+    if problem.entities is not None:
+        regions = regions_with_entities(problem)
+        entities = np.zeros(len(problem.entities))
+        entities[regions] = -duals[n_rows : n_rows + len(regions)]
+        n_rows += len(regions)
+    if problem.conditions is None:
+        return Multipliers(consistency, totals, entities)
+    equal, above, below = stated_sides(problem.conditions)
+    stated = np.zeros(len(equal))
+    stated[equal] = -duals[n_rows:]
+    if order_duals is not None:
+        of_rows = np.maximum(order_duals[len(order_duals) - int(above.sum() + below.sum()) :], 0.0)
+        stated[above] -= of_rows[: above.sum()]
+        stated[below] += of_rows[above.sum() :]
+    return Multipliers(consistency, totals, entities, stated)

@@ -1,0 +1,483 @@
+"""The expressions and comparisons that a modeller writes, before they meet a hierarchy."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.errors import HierarchyError, ProblemError
+from pgsr.hierarchy import Hierarchy, Path
+from pgsr.region_ids import region_id
+from pgsr.views import View
+
+LARGEST_NUMBER = 2**50
+"""Largest coefficient or constant, so that sums over cells stay within 64 bits."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one problem, which expressions are resolved against.
+
+    Attributes:
+        hierarchy: the regions.
+        view: `View.COUNTS` or `View.CUMULATIVE`.
+        max_size: K.
+    """
+
+    hierarchy: Hierarchy
+    view: View
+    max_size: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.hierarchy.n_regions, self.max_size + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """An expression as numbers: entry i is matrix[i] x + constant[i] over the cells x, row by row of regions.
+
+    Attributes:
+        matrix: integers, shape (n, regions * (K + 1)).
+        constant: int64, shape (n,).
+        name: writes entry i as it stands in sentences; only some of many are ever asked for.
+    """
+
+    matrix: sparse.csr_array
+    constant: np.ndarray
+    name: Callable[[int], str]
+
+
+class Expression(ABC):
+    """A linear expression over cells, with one entry for every selected cell or region, or one alone.
+
+    `+` and `-` go entry by entry, and one entry alone is repeated as often as needed; `*` takes an integer; `.sum()`
+    adds the entries up. A comparison by `==`, `<=` or `>=` is a `Condition`, again entry by entry.
+
+    Example:
+        >>> cells(region=("US", "GA"), size=1) >= 2 * cells(region=("US", "GA"), size=2)
+        Condition(cells(US/GA, 1) >= 2 cells(US/GA, 2))
+        >>> (cells(size=slice(0, 3)).sum() + 4 <= 10).name
+        'sum(cells(every region, 0:3)) + 4 <= 10'
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operation to the expression
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The expression as a modeller would read it."""
+
+    @abstractmethod
+    def resolve(self, place: Cells) -> Resolved:
+        """Find the cells of this expression.
+
+        Raises:
+            ProblemError: a region, level or size is not there, or entries are of different numbers.
+        """
+
+    def sum(self) -> "Expression":
+        """Add up all entries."""
+        return _Sum(self)
+
+    def __add__(self, other: Any) -> "Expression":
+        return _Plus(self, 1, _expression(other))
+
+    def __radd__(self, other: Any) -> "Expression":
+        if isinstance(other, int) and not isinstance(other, bool) and other == 0:  # where Python's sum starts
+            return self
+        return _Plus(_expression(other), 1, self)
+
+    def __sub__(self, other: Any) -> "Expression":
+        return _Plus(self, -1, _expression(other))
+
+    def __rsub__(self, other: Any) -> "Expression":
+        return _Plus(_expression(other), -1, self)
+
+    def __mul__(self, factor: Any) -> "Expression":
+        return _Times(_factor(factor), self)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> "Expression":
+        return _Times(-1, self)
+
+    def __eq__(self, other: Any) -> "Condition":  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Condition(self, "==", _expression(other))
+
+    def __le__(self, other: Any) -> "Condition":
+        return Condition(self, "<=", _expression(other))
+
+    def __ge__(self, other: Any) -> "Condition":
+        return Condition(self, ">=", _expression(other))
+
+    def __ne__(self, other: Any) -> NoReturn:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise ProblemError(f"{self.name} != ... leaves no convex set of points; state conditions by ==, <= or >=")
+
+    def __lt__(self, other: Any) -> NoReturn:
+        raise ProblemError(f"{self.name} < ... is no closed condition; write <=, for integers with one less")
+
+    def __gt__(self, other: Any) -> NoReturn:
+        raise ProblemError(f"{self.name} > ... is no closed condition; write >=, for integers with one more")
+
+    def __iter__(self) -> NoReturn:
+        raise ProblemError(f"{self.name} has no entries before it meets a problem; for their sum write .sum()")
+
+    def __bool__(self) -> NoReturn:
+        raise ProblemError(f"{self.name} is an expression, neither true nor false; compare it by ==, <= or >=")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A comparison of two expressions, entry by entry, which `Problem.where` takes.
+
+    Example:
+        >>> condition = total(region=("US", "MI")) >= 1_000
+        >>> condition.name
+        'total(US/MI) >= 1,000'
+    """
+
+    left: Expression
+    relation: str
+    right: Expression
+
+    @property
+    def name(self) -> str:
+        """The condition as a modeller would read it."""
+        return f"{self.left.name} {self.relation} {self.right.name}"
+
+    def __bool__(self) -> NoReturn:
+        raise ProblemError(
+            f"{self.name} is a condition, neither true nor false; state 'a <= b <= c' as two conditions, and join "
+            "conditions by commas, not by 'and'"
+        )
+
+    def __repr__(self) -> str:
+        return f"Condition({self.name})"
+
+
+def cells(
+    region: Sequence[Any] | None = None, *, size: "int | slice | None" = None, level: int | None = None
+) -> Expression:
+    """Select cells, the unknowns of the problem: numbers of groups in M_H, cumulative counts in M_c.
+
+    Args:
+        region: its path of names from the root, `("US", "GA")`, or a list of paths; every region if None.
+        size: one size, or a slice of sizes as Python counts: `slice(0, 3)` is the sizes 0, 1, 2, without 3; what lies
+            beyond K is cut off. Every size if None.
+        level: the regions of one level, 0 the root's; not together with `region`.
+
+    Returns:
+        An expression with one entry per cell, region by region.
+
+    Raises:
+        ProblemError: an argument is of another kind, or negative.
+
+    Example:
+        >>> cells(region=("US", "GA"), size=3) == 412
+        Condition(cells(US/GA, 3) == 412)
+    """
+    return _Selection("cells", *_where(region, level), _checked_size(size))
+
+
+def groups(
+    region: Sequence[Any] | None = None, *, size: "int | slice | None" = None, level: int | None = None
+) -> Expression:
+    """Select numbers of groups of a size, in either view: in cumulative counts, differences of two cells.
+
+    Arguments and errors are those of `cells`.
+
+    Example:
+        >>> groups(level=0, size=slice(5, None)) <= 20
+        Condition(groups(level 0, 5:) <= 20)
+    """
+    return _Selection("groups", *_where(region, level), _checked_size(size))
+
+
+def total(region: Sequence[Any] | None = None, *, level: int | None = None) -> Expression:
+    """Select numbers of groups of regions, over all sizes; one entry per region.
+
+    Arguments and errors are those of `cells`; without any it is the total of every region, each by itself.
+
+    Example:
+        >>> total(region=("US", "MI")) >= 1_000
+        Condition(total(US/MI) >= 1,000)
+    """
+    return _Selection("total", *_where(region, level), None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Selection(Expression):
+    """The cells, groups or totals of some regions and sizes."""
+
+    kind: str
+    regions: tuple[Path, ...] | None
+    level: int | None
+    size: "int | slice | None"
+
+    @property
+    def name(self) -> str:
+        if self.regions is not None:
+            where = ", ".join(map(region_id, self.regions))
+            where = where if len(self.regions) == 1 else f"[{where}]"
+        else:
+            where = "every region" if self.level is None else f"level {self.level}"
+        return f"{self.kind}({where})" if self.kind == "total" else f"{self.kind}({where}, {_size_text(self.size)})"
+
+    def resolve(self, place: Cells) -> Resolved:
+        regions, sizes = self._regions(place), self._sizes(place)
+        n_sizes, paths = place.max_size + 1, place.hierarchy.paths
+        if self.kind == "total" and place.view is View.COUNTS:
+            columns = n_sizes * regions[:, None] + np.arange(n_sizes)
+            matrix = _rows(columns, np.ones(columns.shape, np.int64), place)
+        elif self.kind == "total":
+            matrix = _rows(n_sizes * regions[:, None] + place.max_size, np.ones((len(regions), 1), np.int64), place)
+        else:
+            here = (n_sizes * regions[:, None] + sizes).reshape(-1, 1)
+            matrix = _rows(here, np.ones(here.shape, np.int64), place)
+            if self.kind == "groups" and place.view is View.CUMULATIVE:
+                before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
+                signs = np.where(here % n_sizes > 0, 1, 0)
+                matrix = sparse.csr_array(matrix - _rows(before, signs, place))
+
+        written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
+
+        def name(i: int) -> str:
+            if self.kind == "total":
+                return f"total({written(int(regions[i]))})"
+            return f"{self.kind}({written(int(regions[i // len(sizes)]))}, {sizes[i % len(sizes)]})"
+
+        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), name)
+
+    def _regions(self, place: Cells) -> np.ndarray:
+        tree = place.hierarchy
+        if self.regions is not None:
+            return np.array([_index(tree, path) for path in self.regions])
+        if self.level is None:
+            return np.arange(tree.n_regions)
+        if self.level >= tree.n_levels:
+            raise ProblemError(f"{self.name}: levels run 0..{tree.n_levels - 1}, 0 is the root's; give one of these")
+        return np.arange(*tree.level(self.level).indices(tree.n_regions))
+
+    def _sizes(self, place: Cells) -> np.ndarray:
+        if isinstance(self.size, int) and self.size > place.max_size:
+            raise ProblemError(f"{self.name}: sizes run 0..{place.max_size:,}; give one of these")
+        if isinstance(self.size, int):
+            return np.array([self.size])
+        sizes = np.arange(place.max_size + 1)[self.size if self.size is not None else slice(None)]
+        if not len(sizes):
+            raise ProblemError(
+                f"{self.name} selects no size of 0..{place.max_size:,}; a slice ends before its last number, so one "
+                "size s is slice(s, s + 1)"
+            )
+        return sizes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Number(Expression):
+    """A number, or one number per entry."""
+
+    values: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return f"{int(self.values[0]):,}" if len(self.values) == 1 else f"{len(self.values):,} numbers"
+
+    def resolve(self, place: Cells) -> Resolved:
+        n, n_cells = len(self.values), place.shape[0] * place.shape[1]
+        nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
+        return Resolved(nothing, self.values, lambda i: f"{int(self.values[i]):,}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Plus(Expression):
+    """The sum or difference of two expressions."""
+
+    left: Expression
+    sign: int
+    right: Expression
+
+    @property
+    def name(self) -> str:
+        right = f"({self.right.name})" if self.sign < 0 and isinstance(self.right, _Plus) else self.right.name
+        return f"{self.left.name} {_sign(self.sign)} {right}"
+
+    def resolve(self, place: Cells) -> Resolved:
+        left, right = matched(self.left.resolve(place), self.right.resolve(place), self.name)
+        matrix = left.matrix + right.matrix if self.sign > 0 else left.matrix - right.matrix
+        added = self.sign * right.constant
+
+        def name(i: int) -> str:
+            if isinstance(self.right, _Number):
+                return f"{left.name(i)} {_sign(added[i])} {abs(int(added[i])):,}"
+            second = right.name(i)
+            brackets = self.sign < 0 and isinstance(self.right, _Plus)
+            return f"{left.name(i)} {_sign(self.sign)} " + (f"({second})" if brackets else second)
+
+        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Times(Expression):
+    """An integer times an expression."""
+
+    factor: int
+    inner: Expression
+
+    @property
+    def name(self) -> str:
+        return _times(self.factor, f"({self.inner.name})" if isinstance(self.inner, _Plus) else self.inner.name)
+
+    def resolve(self, place: Cells) -> Resolved:
+        inner = self.inner.resolve(place)
+        matrix = _without_zeros(sparse.csr_array(inner.matrix * self.factor))
+
+        def name(i: int) -> str:
+            text = inner.name(i)
+            return _times(self.factor, f"({text})" if isinstance(self.inner, _Plus) else text)
+
+        return Resolved(matrix, inner.constant * self.factor, name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sum(Expression):
+    """The sum of all entries."""
+
+    inner: Expression
+
+    @property
+    def name(self) -> str:
+        return f"sum({self.inner.name})"
+
+    def resolve(self, place: Cells) -> Resolved:
+        inner = self.inner.resolve(place)
+        ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
+        matrix = _without_zeros(sparse.csr_array(ones @ inner.matrix))
+        return Resolved(matrix, inner.constant.sum(keepdims=True), lambda _: self.name)
+
+
+def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
+    """Give both as many entries: one entry alone is repeated.
+
+    Raises:
+        ProblemError: they have different numbers of entries, neither of them one.
+    """
+    n, m = len(left.constant), len(right.constant)
+    if n == m:
+        return left, right
+    if 1 not in (n, m):
+        raise ProblemError(
+            f"{name}: {n:,} entries on the left and {m:,} on the right; select as many of both, or one, or add up"
+        )
+    return (_repeated(left, m), right) if n == 1 else (left, _repeated(right, n))
+
+
+def _repeated(one: Resolved, n: int) -> Resolved:
+    ones = sparse.csr_array(np.ones((n, 1), np.int64))
+    return Resolved(sparse.csr_array(ones @ one.matrix), np.repeat(one.constant, n), lambda _: one.name(0))
+
+
+def _rows(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:
+    n, width = columns.shape
+    shape = n, place.shape[0] * place.shape[1]
+    return sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
+
+
+def _without_zeros(matrix: sparse.csr_array) -> sparse.csr_array:
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if matrix.nnz and int(np.abs(matrix.data).max()) > LARGEST_NUMBER:
+        raise ProblemError("a coefficient of the conditions exceeds 2^50; scale the condition down")
+    return matrix
+
+
+def _index(tree: Hierarchy, path: Path) -> int:
+    try:
+        return tree.index(path)
+    except HierarchyError:
+        names = [region_id(known) for known in tree.paths]
+        near = get_close_matches(region_id(path), names, 1, 0.0)
+        raise ProblemError(f"no region {region_id(path)}; the nearest name is {near[0]}") from None
+
+
+def _where(region: Any, level: Any) -> tuple[tuple[Path, ...] | None, int | None]:
+    """Check a selection of regions: paths or a level."""
+    if region is not None and level is not None:
+        raise ProblemError("a region and a level are given; give one of them")
+    if level is not None and (not _is_whole(level) or level < 0):
+        raise ProblemError(f"level={level!r}; give 0 for the root's, 1 for the level below it, and so on")
+    if region is None:
+        return None, None if level is None else int(level)
+    given = [region] if isinstance(region, tuple) and not (region and isinstance(region[0], tuple)) else region
+    good = isinstance(given, list | tuple) and len(given) > 0
+    if not good or not all(
+        isinstance(path, tuple) and path and all(isinstance(n, str) for n in path) for path in given
+    ):
+        raise ProblemError(f"region={region!r}; a region is its path from the root, ('US', 'GA'), several are a list")
+    return tuple(given), None
+
+
+def _checked_size(size: Any) -> "int | slice | None":
+    if isinstance(size, slice):
+        parts = [part for part in (size.start, size.stop, size.step) if part is not None]
+        if any(not _is_whole(part) or part < 0 for part in parts) or size.step == 0:
+            raise ProblemError(f"size={_size_text(size)}; sizes count from 0, so give whole numbers from 0 on")
+        return size
+    if size is None:
+        return None
+    if not _is_whole(size) or size < 0:
+        raise ProblemError(f"size={size!r}; give a whole number from 0 on, or a slice of these")
+    return int(size)
+
+
+def _expression(value: Any) -> Expression:
+    """Make an expression of a number or several."""
+    if isinstance(value, Expression):
+        return value
+    try:
+        array = np.atleast_1d(np.asarray(value))
+    except ValueError:
+        array = np.array([None])
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
+        raise ProblemError(
+            f"a condition compares with {value!r}; give an integer, or one per entry (fractions: multiply through)"
+        )
+    if int(array.max()) > LARGEST_NUMBER or int(array.min()) < -LARGEST_NUMBER:
+        raise ProblemError(f"a condition compares with {value!r}; give numbers up to 2^50")
+    return _Number(array.astype(np.int64))
+
+
+def _factor(value: Any) -> int:
+    if not _is_whole(value) or abs(value) > LARGEST_NUMBER:
+        raise ProblemError(f"a condition multiplies by {value!r}; give an integer (fractions: multiply through)")
+    return int(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _size_text(size: "int | slice | None") -> str:
+    if size is None:
+        return "every size"
+    if isinstance(size, int):
+        return str(size)
+    parts = [size.start, size.stop] + ([size.step] if size.step is not None else [])
+    return ":".join("" if part is None else str(part) for part in parts)
+
+
+def _sign(number: int) -> str:
+    return "+" if number >= 0 else "-"
+
+
+def _times(factor: int, name: str) -> str:
+    return f"-{name}" if factor == -1 else name if factor == 1 else f"{factor:,} {name}"

@@ -1,0 +1,167 @@
+"""Random conditions, as a modeller writes them and as dense rows, and dense twins of problems with conditions."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import cvxpy
+import numpy as np
+from instances import random_tree
+
+from pgsr import Hierarchy, Problem, Totals, View
+from pgsr.conditions import Condition, cells, groups, total
+
+Dense = tuple[np.ndarray, str, int]
+"""Coefficients of shape (regions, K + 1), a relation, a number."""
+
+
+def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple[list[Condition], list[Dense]]:
+    """n conditions of all sorts, written twice; `point` satisfies most of them."""
+    written, dense = [], []
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    for _ in range(n):
+        region, size, sort = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes)), int(rng.integers(6))
+        path = tree.paths[region]
+        row = np.zeros(problem.target.shape, np.int64)
+        if sort == 0:
+            row[region, size] = 1
+            left = cells(path, size=size)
+        elif sort == 1:
+            other, other_size = int(rng.integers(tree.n_regions)), int(rng.integers(n_sizes))
+            row[region, size] += 2
+            row[other, other_size] -= 3
+            left = 2 * cells(path, size=size) - cells(tree.paths[other], size=other_size) * 3
+        elif sort == 2:
+            row[region, -1 if problem.view is View.CUMULATIVE else slice(None)] = 1
+            left = total(path)
+        elif sort == 3:
+            row[region, size] += 1
+            if problem.view is View.CUMULATIVE and size:
+                row[region, size - 1] -= 1
+            left = groups(path, size=size)
+        elif sort == 4:
+            row[tree.level(int(tree.level_of[region])), size] = 1
+            left = cells(level=int(tree.level_of[region]), size=slice(size, size + 1)).sum()
+        else:
+            row[region, size] = -1
+            left = -cells(path, size=size)
+        relation = ("==", "<=", ">=")[int(rng.integers(3))]
+        number = int((row * point).sum()) + (int(rng.integers(-1, 2)) if rng.random() < 0.3 else 0)
+        if relation == ">=" and (row >= 0).all():
+            number = max(number, 0)  # a negative minimum is refused
+        if relation == "<=" and (row <= 0).all():
+            number = min(number, 0)
+        if not row.any():
+            continue
+        written.append({"==": left == number, "<=": left <= number, ">=": left >= number}[relation])
+        dense.append((row, relation, number))
+    return written, dense
+
+
+def satisfying(points: np.ndarray, dense: list[Dense]) -> np.ndarray:
+    """The points that satisfy dense conditions; points have shape (points, regions, K + 1)."""
+    kept = np.ones(len(points), bool)
+    for row, relation, number in dense:
+        have = (points * row).sum(axis=(1, 2))
+        kept &= {"==": have == number, "<=": have <= number, ">=": have >= number}[relation]
+    return points[kept]
+
+
+def feasible_points(problem: Problem, most: int) -> np.ndarray:
+    """Every integer point of a problem without conditions whose leaves have values up to `most`."""
+    tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+    vectors = np.array(list(product(range(most + 1), repeat=n_sizes)))
+    if problem.monotone:
+        vectors = vectors[(np.diff(vectors, axis=1) >= 0).all(axis=1)]
+    n_free = tree.n_regions - tree.n_inner if problem.consistent else tree.n_regions
+    chosen = np.indices((len(vectors),) * n_free).reshape(n_free, -1).T
+    points = np.moveaxis(vectors[chosen], 1, 0)
+    points = np.stack(tree.sum_up(points) if problem.consistent else points, axis=1)
+    totals = problem.stated_totals
+    if totals is not None:
+        have = points[:, :, -1] if problem.view is View.CUMULATIVE else points.sum(axis=2)
+        points = points[(have[:, : len(totals)] == totals).all(axis=1)]
+    return points
+
+
+def best_integer(problem: Problem, points: np.ndarray) -> int | None:
+    """The smallest objective over points, None if there are none."""
+    if not len(points):
+        return None
+    return int((np.abs(points - problem.target) ** problem.norm * problem.w[:, None]).sum(axis=(1, 2)).min())
+
+
+def best_real(problem: Problem, dense: list[Dense]) -> float | None:
+    """The optimum of the relaxation, stated in plain CVXPY; None if no point satisfies it."""
+    tree, y = problem.hierarchy, problem.target
+    x = cvxpy.Variable(y.shape)
+    rows = []
+    for region in range(tree.n_inner if problem.consistent else 0):
+        rows.append(x[region] == sum(x[child] for child in tree.children(region)))
+    if problem.monotone:
+        rows += [x[:, i] <= x[:, i + 1] for i in range(y.shape[1] - 1)]
+    if problem.nonnegative:
+        rows.append(x >= 0)
+    totals = problem.stated_totals
+    for region, number in enumerate(() if totals is None else totals):
+        rows.append((x[region, -1] if problem.view is View.CUMULATIVE else cvxpy.sum(x[region])) == number)
+    for row, relation, number in dense:
+        have = cvxpy.sum(cvxpy.multiply(row, x))
+        rows.append({"==": have == number, "<=": have <= number, ">=": have >= number}[relation])
+    distance = cvxpy.square(x - y) if problem.norm == 2 else cvxpy.abs(x - y)
+    objective = cvxpy.sum(cvxpy.multiply(problem.w[:, None] * np.ones(y.shape), distance))
+    model = cvxpy.Problem(cvxpy.Minimize(objective), rows)
+    try:
+        model.solve(solver="CLARABEL")
+    except cvxpy.SolverError:  # it gives up on some programs whose rows say the same
+        model.solve(solver="HIGHS")
+    return None if "infeasible" in model.status else float(model.value)
+
+
+KINDS = [
+    (view, norm, totals, consistent)
+    for view in (View.COUNTS, View.CUMULATIVE)
+    for norm in (2, 1)
+    for totals in (None, Totals.ROOT, Totals.REGIONS)
+    for consistent in (True, False)
+    if consistent or totals is not Totals.ROOT
+]
+
+
+def random_problems(rng, kind, n: int, most: int = 2) -> Iterator[tuple[Problem, np.ndarray]]:
+    """Small problems of a kind, integer and non-negative, and a point that satisfies each."""
+    view, norm, totals, consistent = kind
+    for _ in range(n):
+        tree = _small_tree(rng, 5 if consistent else 3)
+        n_sizes = int(rng.integers(2, 4)) if tree.n_regions - tree.n_inner < 3 and consistent else 2
+        leaves = rng.integers(0, most + 1, (tree.n_regions - tree.n_inner, n_sizes))
+        leaves = np.sort(leaves, axis=1) if view is View.CUMULATIVE else leaves
+        point = tree.sum_up(leaves)
+        if not consistent:
+            point = np.minimum(point, most)
+        groups_of = point[:, -1] if view is View.CUMULATIVE else point.sum(axis=1)
+        known = {None: None, Totals.ROOT: groups_of[:1], Totals.REGIONS: groups_of}[totals]
+        weights = rng.integers(0, 3, tree.n_regions)
+        weights[tree.leaves] += 1
+        noisy = point + rng.integers(-3, 4, point.shape)
+        yield (
+            Problem.of(
+                noisy,
+                tree,
+                view,
+                groups=known,
+                totals=totals,
+                weights=weights,
+                norm=norm,
+                consistent=consistent,
+                label="test",
+            ),
+            point,
+        )
+
+
+def _small_tree(rng, most_regions: int) -> Hierarchy:
+    """A tree with three leaves at most, since exhaustive search has a vector for each, or for every region alone."""
+    while True:
+        tree = random_tree(rng, max_regions=5)
+        if tree.n_regions <= most_regions and tree.n_regions - tree.n_inner <= 3:
+            return tree

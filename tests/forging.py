@@ -1,0 +1,68 @@
+"""The copy of a release that a forger works on, and what several forgeries do to it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pgsr import Hierarchy, Measurement
+from pgsr.release import ReleaseConfig, Terms
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.judging import replayed
+from pgsr.release.making import UNFINISHED, _write, _write_measurement
+
+Forgery = Callable[["Target"], None]
+LEAVES = [("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)]
+
+
+class Target:
+    """A copy of a release that a forger works on."""
+
+    def __init__(self, folder: Path, config: ReleaseConfig) -> None:
+        self.folder, self.config = folder, config
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    @property
+    def fields(self) -> dict:
+        return json.loads((self / artefact.MANIFEST).read_text())
+
+    def known(self) -> tuple[Terms, Hierarchy, np.ndarray, np.ndarray]:
+        """Terms, regions, totals and noisy values, as they stand in the folder."""
+        terms, secure = manifest.terms_of(self.fields)
+        tree, totals = released_tables.read_regions(self / artefact.REGIONS, terms)
+        facts = manifest.facts(terms, secure, "measurement")
+        return (
+            terms,
+            tree,
+            totals,
+            released_tables.read_measurement(self / artefact.MEASUREMENT, tree, totals, terms, facts),
+        )
+
+    def fix_digests(self) -> None:
+        fields = self.fields
+        fields["files"] = {name: artefact.digest(self / name) for name in artefact.DIGESTED}
+        (self / artefact.MANIFEST).write_text(manifest.written(fields))
+        (self / artefact.SUMS).write_text(artefact.sums_text(self.folder))
+
+    def remake(self, measurement: Measurement, terms: Terms) -> None:
+        """Write everything anew from these noisy values and terms."""
+        _write_measurement(self.folder, terms, measurement)
+        _write(self.folder, terms, measurement, replayed(terms, measurement))
+        (self / UNFINISHED).unlink()
+
+
+def rows(name: str, change: Callable[[pa.Table], pa.Table], target: Target) -> None:
+    pq.write_table(change(pq.read_table(target / name)), target / name, compression="zstd")
+
+
+def reordered(table: pa.Table) -> pa.Table:
+    return pa.concat_tables([table.slice(10), table.slice(0, 10)])
+
+
+def unsigned(target: Target) -> None:
+    (target / artefact.SIGNATURE).unlink()

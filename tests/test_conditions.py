@@ -1,0 +1,127 @@
+"""Conditions as values: what a modeller writes, and the bounds and rows that it means."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
+from pgsr.algorithms import CostTables, TreeProjection
+from pgsr.conditions import UNBOUNDED, cells, groups, total
+from pgsr.errors import ArgumentError, ProblemError
+
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
+CUMULATIVE = Problem.of([[1, 5, 7, 9], [1, 2, 4, 5], [0, 3, 3, 5]], TREE, View.CUMULATIVE, groups=10, label="M_c")
+SMALLER = Problem.of([[1, 5], [1, 2], [0, 2]], TREE, groups=10)
+RANKED = Problem.isotonic(
+    Geometric(View.RANKED, 1, totals="regions").measure(CountOfCounts(TREE, [[0, 2], [1, 1]]), Seeded("conditions"))
+)
+
+
+def test_slices_are_those_of_python() -> None:
+    for size in (slice(0, 3), slice(1, None), slice(None, 2), slice(0, 99), slice(0, None, 2), slice(2, 3), None):
+        bounded = COUNTS.where(cells(("US",), size=size) <= 9).conditions.bounded
+        assert np.flatnonzero(bounded[0]).tolist() == list(range(4))[size or slice(None)]
+
+
+def test_a_modeller_states_bounds_and_rows() -> None:
+    problem = COUNTS.where(
+        cells(size=slice(0, 1)) == 0,
+        cells(region=("US", "GA"), size=3) == 4,
+        total(region=("US", "MI")) >= 3,
+        cells(region=("US", "GA"), size=1) >= cells(region=("US", "GA"), size=2),
+    )
+    stated = problem.conditions
+    assert problem.label == "M_H with 4 conditions"
+    assert stated.lower[:, 0].tolist() == stated.upper[:, 0].tolist() == [0, 0, 0]
+    assert (stated.lower[1, 3], stated.upper[1, 3]) == (4, 4)
+    assert stated.n_bounds == 4
+    assert (stated.lower[~stated.bounded] == -UNBOUNDED).all()
+    assert (stated.upper[~stated.bounded] == UNBOUNDED).all()
+    assert stated.rows.toarray().tolist() == [[0] * 8 + [1] * 4, [0] * 5 + [1, -1] + [0] * 5]
+    assert stated.row_lower.tolist() == [3, 0]
+    assert stated.row_upper.tolist() == [UNBOUNDED, UNBOUNDED]
+    assert stated.names == ("total(US/MI) >= 3", "cells(US/GA, 1) >= cells(US/GA, 2)")
+    assert stated.stated[1] == "cells(US/GA, 3) == 4"
+    assert stated.stated[stated.sources[0, 1, 3]] == "cells(US/GA, 3) == 4"
+    assert stated.bound_name(1, 3, TREE.paths) == "cells(US/GA, 3) == 4"
+
+
+def test_where_adds_up_and_relaxed_keeps() -> None:
+    problem = COUNTS.where(cells(size=1) <= 7).where(cells(region=("US",), size=1) >= 2, cells(level=0, size=1) <= 5)
+    assert problem.label == "M_H with 3 conditions"
+    assert (problem.conditions.lower[0, 1], problem.conditions.upper[:, 1].tolist()) == (2, [5, 7, 7])
+    relaxed = problem.relaxed()
+    assert relaxed.conditions is problem.conditions
+    assert relaxed.where(total(level=0) == 10).label == "M_H with 4 conditions^r"
+    assert COUNTS.conditions is None
+
+
+def test_groups_are_differences_of_cumulative_cells() -> None:
+    stated = CUMULATIVE.where(groups(region=("US",)) >= 1, total(region=("US", "MI")) == 5).conditions
+    assert stated.rows.toarray()[:, :4].tolist() == [[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1]]
+    assert stated.lower[0, 0] == 1  # of size 0 both are the same
+    assert (stated.lower[2, 3], stated.upper[2, 3]) == (5, 5)
+
+
+def test_methods_refuse_what_they_do_not_know() -> None:
+    stated = COUNTS.where(cells(size=0) <= 1)
+    refused = CostTables(window=2).supports(stated)
+    assert "cells(every region, 0) <= 1" in refused
+    assert "Cvxpy" in refused
+    assert CostTables(window=2).solve(stated).status.name == "UNSUPPORTED"
+    assert CostTables(window=2).supports(COUNTS) is None
+    assert TreeProjection().supports(stated) is None
+    refused = TreeProjection().supports(COUNTS.where(total(region=("US", "MI")) >= 3))
+    assert "total(US/MI) >= 3" in refused
+    assert "Cvxpy" in refused
+
+
+def test_arithmetic_of_expressions() -> None:
+    x, y = cells(region=("US",), size=1), cells(region=("US", "GA"), size=slice(1, 3))
+    stated = COUNTS.where(2 * x - y + 1 <= np.array([3, 4]), sum([x, x]) - (y - x).sum() == 0).conditions
+    dense = stated.rows.toarray()
+    assert dense[0].tolist() == [0, 2, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0]
+    assert stated.row_upper[:2].tolist() == [2, 3]
+    assert dense[2].tolist() == [0, 4, 0, 0, 0, -1, -1, 0, 0, 0, 0, 0]
+    assert stated.names[0] == "2 cells(US, 1) - cells(US/GA, 1) + 1 <= 3"
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda: COUNTS.where(cells(region=("US", "GE"), size=1) == 0), "no region US/GE; the nearest name is US/GA"),
+        (lambda: COUNTS.where(cells(size=4) == 0), "sizes run 0..3"),
+        (lambda: COUNTS.where(cells(size=slice(4, 9)) == 0), "selects no size of 0..3"),
+        (lambda: cells(size=-1), "give a whole number from 0 on"),
+        (lambda: COUNTS.where(total(level=2) == 0), "levels run 0..1"),
+        (lambda: COUNTS.where(cells(size=1) == cells(size=slice(1, 3))), "3 entries on the left and 6 on the right"),
+        (lambda: COUNTS.where(cells(size=1) == cells(size=1)), "leaves no unknown"),
+        (lambda: cells(size=1) == 0.5, "multiply through"),
+        (lambda: 0.5 * cells(size=1), "multiply through"),
+        (lambda: cells(size=1) < 3, "write <="),
+        (lambda: cells(size=1) != 3, "no convex set"),
+        (lambda: 1 <= cells(size=1) <= 3, "two conditions"),
+        (lambda: cells(region="US"), r"\('US', 'GA'\)"),
+        (lambda: cells(region=("US",), level=1), "give one of them"),
+        (lambda: cells(region=["US", "GA"]), "several are a list"),
+        (lambda: cells(level=-1), "0 for the root's"),
+        (lambda: cells(size=slice(-2, None)), "sizes count from 0"),
+        (
+            lambda: COUNTS.where(cells(level=0, size=2) >= -1),
+            r"cells\(level 0, 2\) >= -1: these numbers are never below 0",
+        ),
+        (lambda: COUNTS.where(total(region=("US", "MI")) >= -5), r"total\(US/MI\) >= -5: this sum is never below 0"),
+        (lambda: sum(cells(size=1)), r"write .sum\(\)"),
+        (lambda: cells(size=1) and total(), "neither true nor false"),
+        (lambda: cells(size=1) == "many", "give an integer"),
+        (lambda: cells(size=1) == 2**60, "up to 2\\^50"),
+        (lambda: RANKED.where(cells(size=1) == 0), "ranked sizes, which have no cells"),
+        (lambda: COUNTS.where(True), "write comparisons such as"),
+        (lambda: replace(COUNTS, conditions=SMALLER.where(cells() >= 0).conditions), "other regions or sizes"),
+    ],
+)
+def test_errors_are_sentences(write, words) -> None:
+    with pytest.raises((ProblemError, ArgumentError), match=words):
+        write()

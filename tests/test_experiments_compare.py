@@ -1,0 +1,77 @@
+"""The comparison of all variants: every one is there, rows stay in their sections, pages hold what tables hold."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from pgsr import CountOfCounts, Hierarchy
+from pgsr.errors import ArgumentError
+from pgsr.experiments.__main__ import app
+from pgsr.experiments.benchmarks import compare as comparing
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
+from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family
+from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(comparing._TRUTHS, (Data.CENSUS, Size.STATES), lambda: TRUTH)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.words.partition(":")[0])
+@pytest.mark.parametrize("nation", [False, True])
+def test_every_variant_has_a_method_of_pgsr_first(variant, nation: bool) -> None:
+    arms = variant.arms(Noisy(TRUTH, Fraction(1), "arms"), nation)
+    if nation and (variant.words.startswith("H_g") or "cost tables" in variant.words):
+        assert not arms
+        return
+    assert family(arms[0][0]) == next(iter(FAMILIES)), "no method of pgsr"
+    assert len({label for label, *_ in arms}) == len(arms)
+    if not nation and variant.key not in ("releases", "isotonic") and "cost tables" not in variant.words:
+        assert {"CVXPY", "Gurobi", "OR-tools"} <= {family(label) for label, *_ in arms}
+
+
+def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:
+    assert [variant.key for variant in chosen(["m_c"])] == ["m_c", "m_c"]
+    assert [variant.key for variant in chosen([])] == [variant.key for variant in VARIANTS]
+    with pytest.raises(ArgumentError, match="'m_x' is unknown; write one of naive, "):
+        chosen(["m_x"])
+
+
+def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["compare", "--problem", "mean_consistency", "--problem", "releases", "--out",
+                                    str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip
+    assert done.exit_code == 0, done.output
+    table = pd.read_parquet(next(tmp_path.glob("*.parquet")))
+    releases = [arm[0] for arm in VARIANTS[-1].arms(Noisy(TRUTH, Fraction(1), "x"), False)]
+    rows = table.to_dict("records")
+    assert [row["method"] for row in rows if row["key"] == "releases"] == releases
+    assert {row["key"] for row in rows} == {"mean_consistency", "releases"}
+    optima = [row["objective"] for row in rows if row["status"] == "OPTIMAL"]
+    assert optima == pytest.approx([optima[0]] * len(optima)), "one optimum of mean consistency"
+    page = next(tmp_path.glob("*.html")).read_text()
+    assert all(words in page for words in ("mean consistency: least squares", "Posterior()", "data:image/png;base64"))
+    assert "Posterior()" in done.output
+    assert "error" in done.output
+
+
+def test_arms_without_an_answer_are_explained_once(tiny: None) -> None:
+    table = CompareExperiment(problems=("naive",)).run(TRUTH)
+    console = Console(record=True, width=150)
+    table.print(console)
+    notes = table.notes()
+    assert len(notes) == len(set(notes))
+    assert all(note in console.export_text().replace("\n", " ") or len(note) > 140 for note in notes[1:])
+    assert len(table.plot().axes) == 2
+
+
+def test_keys_are_those_that_help_names() -> None:
+    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
+    assert all(key in said for key in KEYS)

@@ -1,0 +1,59 @@
+"""Coverage of national releases by stratum: sums, widths and the probability integral transform."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.experiments.benchmarks import national_coverage
+from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, raw_half_width
+from pgsr.release import Kind
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> CountOfCounts:
+    tree = Hierarchy.from_paths([("US", f"S{i}", f"C{j}") for i in range(2) for j in range(3)])
+    leaves = np.random.default_rng(3).poisson(30 * 0.7 ** np.arange(12), (6, 12))
+    truth = CountOfCounts(tree, leaves, "small")
+    monkeypatch.setitem(national_coverage.DATA, "small", lambda: truth)
+    return truth
+
+
+@pytest.mark.parametrize("kind", [Kind.M_H, Kind.POSTERIOR])
+def test_every_cell_is_in_one_stratum_and_a_rerun_continues(
+    small: CountOfCounts, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = NationalCoverage("small", kind, "1", releases=3, replicates=20)
+    found = asked.measure(tmp_path)
+    views, n, held, pit = (found[name].to_numpy() for name in ("view", "n", "held", "pit_0.9"))
+    for view in set(views):
+        assert n[views == view].sum() == 3 * small.counts.size
+    assert ((held >= 0) & (held <= 1)).all()
+    assert (~np.isnan(pit)).all() == (kind is Kind.POSTERIOR)
+    monkeypatch.setattr(NationalCoverage, "_of_a_release", lambda *_: pytest.fail("released once more"))
+    assert asked.measure(tmp_path).equals(found)
+
+
+@pytest.mark.parametrize(("view", "measured"), [(View.COUNTS, View.COUNTS), (View.COUNTS, View.CUMULATIVE)])
+def test_intervals_of_raw_noise_hold_ninety_percent(view: View, measured: View) -> None:
+    truth = CountOfCounts(Hierarchy.from_parents(["US"], [-1]), np.full((1, 40_001), 9))
+    noisy = Geometric(measured, "1/2").measure(truth, Seeded("width"))
+    error = noisy.values[0] - (truth.counts if measured is View.COUNTS else np.cumsum(truth.counts))
+    error = np.asarray(error).ravel()[:-1]
+    if view is not measured:
+        error = np.diff(error)
+    scale = noisy.noise_scale(0)
+    assert scale is not None
+    half = raw_half_width(view, measured, float(scale))
+    assert np.mean(np.abs(error) <= half) > 0.89
+    assert np.mean(np.abs(error) <= half - 1) < 0.91
+
+
+def test_the_transform_is_uniform_where_the_law_is_right() -> None:
+    draw = np.random.default_rng(8)
+    sd = draw.uniform(0.05, 4, 60_000)
+    truth = np.rint(7 + draw.normal(size=len(sd)) * sd)
+    away = national_coverage._transform(truth, np.full(len(sd), 7.0), sd, draw.random(len(sd)))
+    for chance in national_coverage.CHANCES:
+        assert np.mean(away <= chance) == pytest.approx(chance, abs=0.01)

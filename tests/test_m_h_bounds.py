@@ -1,0 +1,119 @@
+"""TreeProjection with bounds of cells: against exhaustive search, with its proofs, and what it refuses."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, scale
+
+from pgsr import Hierarchy, Problem, Status, certify
+from pgsr.algorithms import SizeBlocks, TreeProjection
+from pgsr.certificates import EXCHANGE_TEST
+from pgsr.conditions import Conditions, cells, total
+from pgsr.errors import ProblemError
+from pgsr.nearest_tree.bounds import NO_BOUND
+
+TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+
+def test_equals_brute_force():
+    """Integers are optimal, and the relaxed optimum is proved and no larger; without solutions both are infeasible."""
+    rng = np.random.default_rng(31)
+    statuses = []
+    for _ in range(scale(800, 20_000)):
+        problem, points = small_instance(rng)
+        stated = problem.conditions
+        inside = points[((points >= stated.lower) & (points <= stated.upper)).all(axis=(1, 2))]
+        result, relaxed = TreeProjection().solve(problem), TreeProjection().solve(problem.relaxed())
+        statuses.append(result.status)
+        if not len(inside):
+            assert result.status is relaxed.status is Status.INFEASIBLE
+            continue
+        assert result.status is relaxed.status is Status.OPTIMAL
+        assert result.certificate.bound_by == EXCHANGE_TEST
+        assert result.certificate.objective == naive.objectives(problem, inside).min()
+        assert relaxed.certificate.gap <= 1e-9
+        assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
+        values = relaxed.estimate.values
+        assert (values >= stated.lower - 1e-9).all()
+        assert (values <= stated.upper + 1e-9).all()
+    assert statuses.count(Status.INFEASIBLE) > 50
+    assert statuses.count(Status.OPTIMAL) > 200
+
+
+@pytest.mark.parametrize("largest", [30, 10**5])
+def test_relaxed_optimum_of_medium_trees_is_proved(largest):
+    """With bounds at every level, of unmeasured regions, too: the Lagrangian bound closes the gap."""
+    rng = np.random.default_rng(32)
+    for _ in range(scale(60, 600)):
+        tree, n_sizes = random_tree(rng, 60, int(rng.integers(1, 5))), int(rng.integers(1, 9))
+        hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
+        y = hidden + np.rint(rng.laplace(0, 8, hidden.shape)).astype(np.int64)
+        lower, upper, some = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND), rng.random((3, *y.shape)) < 0.1
+        lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
+        lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
+        weights = rng.integers(1, 4, tree.n_regions)
+        weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.7
+        problem = with_bounds(naive.problem_of(tree, y, int(hidden[0].sum()), weights), lower, upper)
+        relaxed = TreeProjection().solve(problem.relaxed())
+        assert relaxed.status is Status.OPTIMAL, relaxed.reason
+        assert TreeProjection().solve(problem).status is Status.OPTIMAL
+
+
+def test_a_modeller_states_zeros_invariants_and_bounds():
+    problem = Problem.of([[2, 4, 3], [1, 2, -1], [3, 2, 1]], TREE, groups=9, label="M_H")
+    stated = problem.where(cells(size=0) == 0, cells(region=("US", "GA"), size=1) == 1, cells(level=0, size=2) <= 3)
+    result = TreeProjection().solve(stated)
+    assert result.certificate.optimal
+    assert result.estimate.values.tolist() == [[0, 6, 3], [0, 1, 1], [0, 5, 2]]
+    free = TreeProjection().solve(problem)
+    assert not certify(stated, free.estimate).feasible
+    worse = replace(result.estimate, values=np.array([[0, 6, 3], [0, 1, 2], [0, 5, 1]]))
+    certificate = certify(stated, worse)
+    assert certificate.feasible
+    assert certificate.bound is None  # the exchange test is not passed
+
+
+def test_infeasible_bounds_name_region_and_size():
+    problem = Problem.of([[2, 4, 3], [1, 2, -1], [3, 2, 1]], TREE, groups=9, label="M_H")
+    for condition, words in [
+        (cells(level=1, size=1) >= 5, "9"),
+        (cells(level=0) <= 2, "9"),
+    ]:
+        for each in (problem.where(condition), problem.relaxed().where(condition)):
+            result = TreeProjection().solve(each)
+            assert result.status is Status.INFEASIBLE
+            assert words in result.reason
+    result = TreeProjection().solve(problem.where(cells(level=1, size=1) >= 3, cells(level=0, size=1) <= 5))
+    assert result.status is Status.INFEASIBLE
+    assert "US, 1" in result.reason
+
+
+def test_refuses_rows_and_streams_refuse_all():
+    problem = Problem.of([[2, 4, 3], [1, 2, -1], [3, 2, 1]], TREE, groups=9, label="M_H")
+    reason = TreeProjection().supports(problem.where(total(region=("US", "MI")) >= 2))
+    assert "total(US/MI) >= 2" in reason
+    assert "Cvxpy" in reason
+    with pytest.raises(ProblemError, match="streams take no conditions"):
+        SizeBlocks.of(problem.where(cells(size=0) == 0))
+
+
+def with_bounds(problem, lower, upper):
+    stated = Conditions.none(*lower.shape)
+    return replace(problem, conditions=replace(stated, lower=lower, upper=upper))
+
+
+def small_instance(rng):
+    """A random small M_H problem with bounds, and all points of its total."""
+    tree = random_tree(rng, max_regions=6)
+    n_leaves, n_sizes = tree.n_regions - tree.n_inner, int(rng.integers(1, 4))
+    groups = int(rng.integers(0, 5 if n_leaves * n_sizes <= 6 else 4))
+    weights = rng.integers(1, 4, tree.n_regions)
+    weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+    problem = naive.problem_of(tree, rng.integers(-3, 6, (tree.n_regions, n_sizes)), groups, weights)
+    shape, some = problem.target.shape, rng.random((3, *problem.target.shape)) < 0.4 * rng.random()
+    number = rng.integers(0, 3, shape)
+    lower = np.where(some[0] | some[2], number, -NO_BOUND)
+    upper = np.where(some[2], number, np.where(some[1], number + rng.integers(0, 2, shape), NO_BOUND))
+    return with_bounds(problem, lower, upper), naive.feasible_points(tree, n_sizes, groups)

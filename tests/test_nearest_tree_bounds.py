@@ -1,0 +1,217 @@
+"""Trees whose cells have bounds: intervals, prices, integers and their proof against exhaustive search."""
+
+import naive
+import numpy as np
+import pytest
+from instances import random_tree, scale
+
+from pgsr import Hierarchy
+from pgsr.errors import ProblemError, TooLargeError
+from pgsr.nearest_tree import bounded_kernel, nearest_integers
+from pgsr.nearest_tree.bounded_trees import BoundedTrees
+from pgsr.nearest_tree.bounds import NO_BOUND, Intervals
+from pgsr.nearest_tree.exchange import passes_exchange_test
+
+
+def test_equals_brute_force():
+    """Integers with random bounds of cells and a total, and the sentence where there are none."""
+    rng = np.random.default_rng(91)
+    infeasible = 0
+    for _ in range(scale(3_000, 60_000)):
+        tree, y, w, total, points = small_instance(rng)
+        lower, upper = random_bounds(rng, y.shape)
+        inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
+        if not len(inside):
+            infeasible += 1
+            with pytest.raises(ProblemError, match=r"bounds|at least"):
+                nearest_integers(tree, y, w, total, lower, upper)
+            continue
+        x = nearest_integers(tree, y, w, total, lower, upper)
+        assert (x == inside).all(axis=(1, 2)).any()
+        assert cost(x, y, w) == cost(inside, y, w).min()
+    assert infeasible > 100
+
+
+def test_equals_brute_force_without_total():
+    rng = np.random.default_rng(92)
+    for _ in range(scale(400, 5_000)):
+        tree = random_tree(rng, max_regions=5)
+        y, w = rng.integers(-2, 3, (tree.n_regions, 2)), rng.integers(1, 4, tree.n_regions)
+        points = np.concatenate([naive.feasible_points(tree, 2, total) for total in range(8)])
+        lower, upper = random_bounds(rng, y.shape)
+        inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
+        if len(inside) and inside[:, 0].sum(axis=1).min() <= 2:
+            x = nearest_integers(tree, y, w, None, lower, upper)
+            assert cost(x, y, w) <= cost(inside, y, w).min()
+            assert ((x >= lower) & (x <= upper)).all()
+            assert (tree.sum_up(x[tree.leaves]) == x).all()
+            if x[0].sum() < 8:
+                assert cost(x, y, w) == cost(inside, y, w).min()
+
+
+def test_intervals_equal_brute_force():
+    """An interval is what a cell takes in all solutions; without solutions there is a conflict."""
+    rng = np.random.default_rng(93)
+    for _ in range(scale(2_000, 20_000)):
+        tree = random_tree(rng, max_regions=6)
+        most, n_leaves = 4, tree.n_regions - tree.n_inner
+        leaves = np.indices((most + 1,) * n_leaves).reshape(n_leaves, -1)
+        points = tree.sum_up(leaves)
+        lower, upper = random_bounds(rng, (tree.n_regions, 1))
+        upper[tree.leaves] = np.minimum(upper[tree.leaves], most)  # so that all solutions are tried
+        inside = points[:, ((points >= lower) & (points <= upper)).all(axis=0)]
+        found = Intervals.of(tree, lower, upper)
+        assert (found.conflict is None) == (inside.shape[1] > 0)
+        if inside.shape[1]:
+            assert found.lower[0].tolist() == inside.min(axis=1).tolist()
+            assert found.upper[0].tolist() == inside.max(axis=1).tolist()
+
+
+def test_exchange_test_equals_brute_force():
+    """Of all points within the bounds it passes the optimal ones, and no other."""
+    rng = np.random.default_rng(94)
+    passed = 0
+    for _ in range(scale(300, 5_000)):
+        tree, y, w, _, points = small_instance(rng)
+        lower, upper = random_bounds(rng, y.shape)
+        inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
+        best = cost(inside, y, w).min(initial=NO_BOUND)
+        for x in inside:
+            optimal = passes_exchange_test(tree, w, x, y, True, lower, upper)
+            assert optimal == (cost(x, y, w) == best)
+            passed += optimal
+    assert passed > 100
+
+
+@pytest.mark.parametrize("passes", [0, bounded_kernel.PASSES])
+def test_prices_are_those_at_which_regions_take_what_their_children_take(passes):
+    """By Newton's method, and by merging breakpoints alone: the conditions of optimality, region by region."""
+    rng = np.random.default_rng(95)
+    clipped = 0
+    for _ in range(scale(400, 5_000)):
+        trees, root = random_trees(rng), float(rng.normal(0, 8))
+        below, slope, merged = prices(trees, passes, root)
+        assert passes or merged == len(trees.y)
+        x = trees.continuous(below).T
+        for s in range(len(x)):
+            low, high = trees.lower[s, -trees.n_regions :], trees.upper[s, -trees.n_regions :]
+            assert (x[s] >= low - 1e-6).all()
+            assert (x[s] <= high + 1e-6).all()
+            for r in range(trees.n_inner):
+                taken = x[s, r]
+                for c in range(*trees.first_child[r : r + 2]):
+                    if c >= trees.n_inner:
+                        wanted = trees.y[s, c] + below[s, r] / (2 * trees.w[c])
+                        assert x[s, c - len(trees.w)] == pytest.approx(
+                            np.clip(wanted, trees.lower[s, c], trees.upper[s, c])
+                        )
+                above = below[s, trees.parent[r]] if r else root
+                net = above - 2 * trees.w[r] * (taken - trees.y[s, r]) - below[s, r]
+                clipped += abs(net) > 1e-6
+                clips = trees.clipped[s, r]  # a bound that its children keep by themselves has no price
+                assert net <= 1e-6 or (clips & 2 and taken >= trees.upper[s, r] - 1e-6)  # it pushes against the bound
+                assert net >= -1e-6 or (clips & 1 and taken <= trees.lower[s, r] + 1e-6)
+        ahead, _, _ = prices(trees, passes, root + 1e-5)
+        rise = (trees.continuous(ahead)[0] - x[:, 0]) / 1e-5
+        assert (np.abs(rise - slope) < 1e-4).mean() > 0.5  # but at kinks
+    assert clipped > 100
+
+
+def test_sizes_without_bounds_are_solved_as_ever():
+    """A bound at one size leaves the prices of the others, so without a total also their integers, bit for bit."""
+    rng = np.random.default_rng(96)
+    tree = random_tree(rng, 60, 4)
+    y, w = rng.integers(-9, 30, (tree.n_regions, 40)), rng.integers(1, 4, tree.n_regions)
+    lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
+    assert (nearest_integers(tree, y, w, 500, lower, upper) == nearest_integers(tree, y, w, 500)).all()
+    upper[5, 7] = 1
+    with_bound, without = nearest_integers(tree, y, w, None, lower, upper), nearest_integers(tree, y, w)
+    assert (np.delete(with_bound, 7, axis=1) == np.delete(without, 7, axis=1)).all()
+    assert with_bound[5, 7] <= 1
+
+
+@pytest.mark.parametrize("largest", [20, 10**9])
+def test_medium_trees_with_all_kinds_of_bounds_are_proved(largest):
+    """Bounds around a hidden consistent table, so that there is a solution: the proof is the exchange test."""
+    rng = np.random.default_rng(97)
+    for _ in range(scale(60, 600)):
+        tree, n_sizes = random_tree(rng, 80, int(rng.integers(1, 5))), int(rng.integers(1, 9))
+        hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
+        y = hidden + np.rint(rng.laplace(0, 8, hidden.shape)).astype(np.int64)
+        lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
+        some = rng.random((3, *y.shape)) < 0.2
+        lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
+        lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
+        total = int(hidden[0].sum())
+        x = nearest_integers(tree, y, np.ones(tree.n_regions, int), total, lower, upper)
+        assert ((x >= lower) & (x <= upper)).all()
+        assert x[0].sum() == total
+
+
+def test_sentences_name_region_and_size():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    y, w = np.zeros((3, 2), int), np.ones(3, int)
+    for cells, total, sentence in [
+        ([(1, 1, 5, 3)], 9, "region US/GA, size 1: at least 5 and at most 3"),
+        ([(1, 1, 5, 9), (0, 1, 0, 4)], 9, "region US, size 1: .* add up to at least 5, its own are at most 4"),
+        ([(1, 0, 0, 2), (2, 0, 0, 1), (0, 0, 4, 9)], 9, "region US, size 0: .* at most 3, its own are at least 4"),
+        ([(1, 1, 5, 9)], 4, "at least 5 groups in US, whose public total is 4"),
+        ([(0, 0, 0, 1), (0, 1, 0, 1)], 4, "at most 2 groups in US, whose public total is 4"),
+    ]:
+        lower, upper = np.full((3, 2), -NO_BOUND), np.full((3, 2), NO_BOUND)
+        for region, size, low, high in cells:
+            lower[region, size], upper[region, size] = low, high
+        with pytest.raises(ProblemError, match=sentence):
+            nearest_integers(tree, y, w, total, lower, upper)
+    with pytest.raises(TooLargeError, match=r"2\^60"):
+        nearest_integers(tree, y, w, None, np.full((3, 2), 2**60), np.full((3, 2), NO_BOUND))
+
+
+def cost(x, y, w):
+    return (w[:, None] * (x - y) ** 2).sum(axis=(-2, -1))
+
+
+def random_bounds(rng, shape):
+    """Bounds of some cells: zeros, fixed ones, lower, upper and both."""
+    lower, upper = np.full(shape, -NO_BOUND), np.full(shape, NO_BOUND)
+    kind, number, width = rng.integers(0, 8, shape), rng.integers(0, 3, shape), rng.integers(0, 2, shape)
+    kind[rng.random(shape) < rng.random()] = 0
+    lower = np.where((kind == 1) | (kind == 3) | (kind == 4), number, lower)
+    upper = np.where((kind == 2) | (kind == 4), number + width, upper)
+    upper = np.where(kind == 3, number, np.where(kind == 5, 0, upper))
+    return lower, upper
+
+
+def small_instance(rng):
+    """A random small tree with all its consistent points of one total."""
+    tree = random_tree(rng, max_regions=7)
+    n_leaves, n_sizes = tree.n_regions - tree.n_inner, int(rng.integers(1, 4))
+    total = int(rng.integers(0, 5 if n_leaves * n_sizes <= 6 else 4))
+    y, w = rng.integers(-3, 6, (tree.n_regions, n_sizes)), rng.integers(1, 4, tree.n_regions)
+    w[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+    return tree, y, w, total, naive.feasible_points(tree, n_sizes, total)
+
+
+def prices(trees, passes, root):
+    """The prices of all sizes, the slopes of the roots, and how often breakpoints were merged."""
+    below, (slope, intercept) = trees.starting_prices(), np.empty((2, len(trees.y)))
+    links = trees.clipped, trees.w, trees.parent, trees.first_child, trees.n_inner
+    cells = trees.y, trees.lower, trees.upper
+    merged = bounded_kernel.find_prices(0, len(trees.y), *cells, *links, passes, root, below, slope, intercept)
+    taken = trees.continuous(below)[0]
+    np.testing.assert_allclose(taken - trees.y[:, 0], slope * root + intercept, atol=1e-6)
+    return below, slope, merged
+
+
+def random_trees(rng):
+    """The trees of a few sizes with bounds that some table satisfies."""
+    tree, n_sizes = random_tree(rng, int(rng.integers(2, 25))), int(rng.integers(1, 4))
+    hidden = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, n_sizes)))
+    y, w = hidden + rng.integers(-6, 7, hidden.shape), rng.integers(1, 5, tree.n_regions)
+    w[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
+    lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
+    some = rng.random((3, *y.shape)) < rng.random()
+    lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
+    lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
+    lower[-1], upper[-1] = np.maximum(lower[-1], 0), np.minimum(upper[-1], 99)  # every size has a bound
+    return BoundedTrees.of(tree, y, w, Intervals.of(tree, lower, upper, bool(rng.integers(2))))

@@ -1,0 +1,393 @@
+"""The columns lower and upper of released counts: what they are, and that a changed end is found."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_tables import TABLES, config, write_config, write_tables
+from release_checks import files_follow_from_noisy_values
+
+from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
+from pgsr.intervals import band
+from pgsr.region_ids import region_id
+from pgsr.release import (
+    ConfigError,
+    Kind,
+    ReleaseConfig,
+    ReleaseError,
+    Terms,
+    check,
+    finish,
+    outline,
+    publish,
+    read_release,
+)
+from pgsr.release.count_intervals import SD_ERROR, CountIntervals
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.datapackage import package_text
+from pgsr.release.folder.released_tables import Ends
+from pgsr.release.judging import replayed
+from pgsr.release.running.preflight import peak_bytes, require_arithmetic
+
+LEVEL = {"intervals": '"9/10"', "max_size": "6"}
+
+
+@pytest.fixture(scope="module", params=list(Kind), ids=str)
+def made(request, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    write_tables(folder)
+    return publish(config(folder, request.param, **LEVEL)).folder
+
+
+def failed(folder: Path) -> list[str]:
+    return [finding.name for finding in check(folder).findings if not finding.passed]
+
+
+def cells(folder: Path, column: str) -> dict[tuple[str, int], int]:
+    """A column of counts.csv by region and size."""
+    table = pd.read_csv(folder / artefact.COUNTS_CSV)
+    return dict(zip(zip(table.region_id, table.group_size, strict=True), table[column], strict=True))
+
+
+def expected(folder: Path) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
+    """The ends by the public functions, from the folder alone."""
+    read = read_release(folder)
+    if read.terms.kind is Kind.POSTERIOR:
+        found = read.mechanism.post.apply(read.measurement).intervals(0.9)
+        return read.counts.hierarchy, found.lower, found.upper
+    fails = Fraction(1, 10)
+    while True:  # a band that holds no counts is widened
+        try:
+            return read.counts.hierarchy, *band(read.measurement, 1 - fails).bounds.counts
+        except ProblemError:
+            fails /= 10
+
+
+def test_the_columns_are_the_intervals_of_the_noisy_values(made):
+    assert not failed(made), check(made)
+    tree, lower, upper = expected(made)
+    table = read_release(made).counts.counts
+    for name, side in (("lower", lower), ("upper", upper), ("n_groups", table)):
+        found = cells(made, name)
+        for region, path in enumerate(tree.paths):
+            for size in range(7):
+                key = region_id(path), size
+                assert found.get(key, 0) == side[region, size], (name, key)
+    kept = {key for key in cells(made, "n_groups") if key[1] > 0 and key != ("US", 6)}
+    assert kept == {
+        (region_id(path), size)
+        for region, path in enumerate(tree.paths)
+        for size in range(1, 7)
+        if (table[region, size] or upper[region, size]) and (region or size < 6)
+    }
+
+
+def test_the_folder_says_what_they_are(made):
+    fields = json.loads((made / artefact.MANIFEST).read_text())
+    posterior = fields["mechanism"] == "posterior"
+    assert fields["intervals"] == {"level": "9/10", "construction": "posterior" if posterior else "band"}
+    held = "Every interval by itself aims" if posterior else "All intervals of this table together"
+    package = json.loads((made / artefact.PACKAGE).read_text())
+    described = {f["name"]: f["description"] for f in package["resources"][0]["schema"]["fields"]}
+    about = " ".join((made / artefact.README).read_text().split())
+    for text in (described["lower"], about, (made / artefact.SUMMARY).read_text()):
+        assert "90 % interval" in text
+        assert held in text
+    assert "HOW FAR IT MAY BE FROM THE TRUTH" in about
+    assert pq.read_schema(made / artefact.COUNTS).names[-3:] == ["n_groups", "lower", "upper"]
+
+
+def test_without_the_key_nothing_is_there(tmp_path):
+    write_tables(tmp_path)
+    wanted = config(tmp_path)
+    assert "none are published" in dict(outline(wanted).facts)["intervals"]
+    folder = publish(wanted).folder
+    assert "intervals" not in json.loads((folder / artefact.MANIFEST).read_text())
+    assert "interval" not in (folder / artefact.README).read_text() + (folder / artefact.SUMMARY).read_text()
+    assert pq.read_schema(folder / artefact.COUNTS).names[-1] == "n_groups"
+    [said] = [finding.sentence for finding in check(folder).findings if finding.name == "intervals"]
+    assert said == "none are published"
+
+
+def test_the_outline_says_so(tmp_path):
+    write_tables(tmp_path)
+    said = dict(outline(config(tmp_path, "posterior", **LEVEL)).facts)["intervals"]
+    assert said.startswith("columns lower and upper, 90 %, at no cost")
+
+
+def test_they_follow_from_the_noisy_values_alone():
+    files_follow_from_noisy_values("posterior", intervals='"9/10"')
+
+
+def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_path, monkeypatch):
+    write_tables(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("pgsr.release.making._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
+        with pytest.raises(ReleaseError, match="epsilon 1 is spent"):
+            publish(config(tmp_path, "posterior", **LEVEL))
+    [hidden] = [path for path in tmp_path.iterdir() if path.name.startswith(".release.")]
+    made = finish(hidden)
+    assert made.report.passed
+    assert read_release(made.folder).terms.intervals == Fraction(9, 10)
+
+
+@pytest.mark.parametrize("kind", ["posterior", "m_h"])
+def test_regions_of_different_depth(tmp_path, kind):
+    """A region that padding repeats has one set of rows."""
+    write_tables(tmp_path, leaves=[("US", "DC"), ("US", "GA", "a"), ("US", "GA", "b")])
+    folder = publish(config(tmp_path, kind, tables=TABLES + "pad_ragged = true\n", **LEVEL)).folder
+    assert not failed(folder), check(folder)
+    tree, lower, upper = expected(folder)
+    for name, side in (("lower", lower), ("upper", upper)):
+        assert cells(folder, name)["US/US%2FDC", 0] == side[tree.find(("US", "US/DC")), 0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"intervals": '"1"'}, "intervals is 1; write a level of at most 9999/10000"),
+        ({"intervals": '"3/2"'}, "intervals is 3/2"),
+        ({"intervals": "0.9"}, "the key 'intervals' is 0.9"),
+        (
+            {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
+            "intervals are published with public numbers of groups only",
+        ),
+        ({"level_names": '["lower", "b", "c"]'}, "none of them region_id"),
+    ],
+)
+def test_what_is_refused(tmp_path, keys, said):
+    with pytest.raises(ConfigError, match=said):
+        ReleaseConfig.read(write_config(tmp_path, "posterior", **({"intervals": '"9/10"'} | keys)))
+
+
+def test_a_band_beyond_64_bits_is_refused_before_the_charge():
+    truth = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[0, 2**60], [0, 2**60]], "d")
+    require_arithmetic(Terms("d", 1, "1", Kind.M_H), truth)
+    with pytest.raises(ReleaseError, match="leave out intervals, or lower max_size; nothing was charged"):
+        require_arithmetic(Terms("d", 1, "1", Kind.M_H, intervals="9/10"), truth)
+
+
+def test_a_row_for_every_cell_needs_memory():
+    assert peak_bytes(Kind.M_H, 100, 1_000, 5, intervals=True) > peak_bytes(Kind.M_H, 100, 1_000, 100_000)
+
+
+# Forgeries: every description and digest is written anew
+
+
+@pytest.fixture(scope="module", params=["m_h", "posterior"])
+def original(request, tmp_path_factory) -> Path:
+    """A release with a band, and one with intervals of a posterior."""
+    folder = tmp_path_factory.mktemp("original")
+    write_tables(folder)
+    return publish(config(folder, request.param, **LEVEL)).folder
+
+
+@pytest.fixture
+def copy(original, tmp_path) -> Path:
+    return shutil.copytree(original, tmp_path / "copy")
+
+
+def forge(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change the table of counts, and write anew all that holds its numbers or digests."""
+    path = folder / artefact.COUNTS
+    table = change(pq.read_table(path))
+    pq.write_table(table, path, compression="zstd")
+    (folder / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(table))
+    write_manifest(folder, json.loads((folder / artefact.MANIFEST).read_text()))
+
+
+def write_manifest(folder: Path, fields: dict) -> None:
+    (folder / artefact.PACKAGE).write_text(package_text(folder, fields), newline="")
+    fields["files"] = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
+    (folder / artefact.MANIFEST).write_text(manifest.written(fields))
+    (folder / artefact.SUMS).write_text(artefact.sums_text(folder))
+
+
+def with_ends(column: str, change: Callable[[np.ndarray], None]) -> Callable[[pa.Table], pa.Table]:
+    def changed(table: pa.Table) -> pa.Table:
+        values = table[column].to_numpy().copy()
+        change(values)
+        place = table.column_names.index(column)
+        return table.set_column(place, table.schema.field(place), pa.array(values))
+
+    return changed
+
+
+def one_more(values: np.ndarray) -> None:
+    values[int(values.argmax())] += 1
+
+
+def one_less(values: np.ndarray) -> None:
+    values[int(values.argmax())] -= 1
+
+
+def narrowed(table: pa.Table) -> pa.Table:
+    """Intervals of no width: the counts are said to be exact, and rows that then hold 0 alone are left out."""
+    first = np.arange(table.num_rows) == table["group_size"].to_pylist().index(6)
+    table = table.filter((table["n_groups"].to_numpy() != 0) | (table["group_size"].to_numpy() == 0) | first)
+    exact = table["n_groups"]
+    for column in ("lower", "upper"):
+        place = table.column_names.index(column)
+        table = table.set_column(place, table.schema.field(place), exact)
+    return table
+
+
+CHANGES = {
+    "a lower end one more": with_ends("lower", one_more),
+    "a lower end one less": with_ends("lower", one_less),
+    "an upper end one more": with_ends("upper", one_more),
+    "an upper end one less": with_ends("upper", one_less),
+    "no width": narrowed,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_end_is_found(copy, name):
+    """By this check alone, and with a sentence that counts the cells."""
+    forge(copy, CHANGES[name])
+    assert failed(copy) == ["intervals"]
+    [said] = [finding.sentence for finding in check(copy).findings if finding.name == "intervals"]
+    assert "of 49 intervals do not follow from the noisy values" in said
+
+
+def test_a_row_without_an_end_is_found(copy):
+    def without(table: pa.Table) -> pa.Table:
+        values = table["upper"].to_pylist()
+        place = table.column_names.index("upper")
+        return table.set_column(place, table.schema.field(place), pa.array([None, *values[1:]], pa.int64()))
+
+    forge(copy, without)
+    assert "counts" in failed(copy)
+
+
+def test_a_row_of_zeros_added_or_an_interval_dropped_is_found(copy):
+    """A row that holds 0 groups and an interval is left out, as if its interval were 0."""
+    table = pq.read_table(copy / artefact.COUNTS)
+    there = table["upper"].to_numpy() > 0
+    empty = (table["n_groups"].to_numpy() == 0) & there & (table["group_size"].to_numpy() > 0)
+    empty[:7] = False  # the root's row of the largest size stays whatever it holds
+    if not empty.any():
+        pytest.skip("no count of this release was 0 with an interval around it")
+    place = int(np.flatnonzero(empty)[0])
+    forge(copy, lambda rows: pa.concat_tables([rows.slice(0, place), rows.slice(place + 1)]))
+    assert "intervals" in failed(copy)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("level", "1/2"), ("level", "2"), ("construction", "bootstrap"), ("more", "1")]
+)
+def test_another_statement_in_the_manifest_is_found(copy, field, value):
+    fields = json.loads((copy / artefact.MANIFEST).read_text())
+    fields["intervals"][field] = value
+    fields["files"] = {name: artefact.digest(copy / name) for name in artefact.DIGESTED}
+    (copy / artefact.MANIFEST).write_text(manifest.written(fields))
+    (copy / artefact.SUMS).write_text(artefact.sums_text(copy))
+    assert {"manifest", "counts", "budget"} & set(failed(copy))
+
+
+def test_another_level_everywhere_is_found_by_the_ends(copy):
+    """The level of the manifest, metadata and all descriptions is another one, and the ends stay."""
+    read = read_release(copy)
+    table = pq.read_table(copy / artefact.COUNTS)
+    ends = released_tables.read_ends(copy / artefact.COUNTS, read.measurement.hierarchy, read.terms)
+    other = replace(read.terms, intervals=Fraction(1, 5))
+    anew = released_tables.counts_table(read.counts, other, manifest.facts(other, True, "counts"), ends)
+    assert anew.num_rows == table.num_rows
+    pq.write_table(anew, copy / artefact.COUNTS, compression="zstd")
+    (copy / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(anew))
+    fields = json.loads((copy / artefact.MANIFEST).read_text())
+    fields["intervals"]["level"] = "1/5"
+    write_manifest(copy, fields)
+    assert "intervals" in failed(copy)
+
+
+# Rounding, and bands without counts
+
+
+TREE = Hierarchy.from_paths([("US", f"s{i}") for i in range(12)])
+TRUTH = CountOfCounts(TREE, np.random.default_rng(3).poisson(40 * 0.8 ** np.arange(40), (12, 40)), "d")
+
+
+def posterior() -> tuple[Terms, Measurement, CountIntervals]:
+    terms = Terms("d", 39, "1", Kind.POSTERIOR, intervals="9/10")
+    measurement = terms.mechanism(2).noise.measure(TRUTH, Seeded("ends"))
+    result = replayed(terms, measurement)
+    return terms, measurement, CountIntervals.of(terms, measurement, result, result.estimate)
+
+
+def test_errors_of_floating_point_are_allowed_and_no_others():
+    """Standard deviations off by less than the allowed error give allowed ends; an end moved by 1 is none elsewhere."""
+    terms, measurement, found = posterior()
+    result, everywhere = replayed(terms, measurement), np.arange(TREE.n_regions)
+    rng = np.random.default_rng(1)
+    for error in (1e-12, 1e-9, 0.9 * SD_ERROR):
+        sd = result.uncertainty.counts.astype(float)
+        off = replace(result.uncertainty, counts=sd * (1 + error * rng.choice([-1, 1], sd.shape)))
+        other = off.intervals(Estimate(TREE, View.COUNTS, result.answer.as_counts), 0.9, View.COUNTS)
+        assert not found.refuted(Ends(other.lower, other.upper), everywhere).any()
+    loose = (found.widest.lower != found.narrowest.lower) | (found.widest.upper != found.narrowest.upper)
+    assert loose.mean() < 1e-3, "hardly any end is next to the middle between two integers"
+    for by in (-1, 1):
+        for moved in (
+            Ends(found.ends.lower + by, found.ends.upper),
+            Ends(found.ends.lower, found.ends.upper + by),
+        ):
+            refuted = found.refuted(moved, everywhere)
+            assert refuted[~loose].all()
+            assert found.differ(moved, everywhere) == moved.lower.size
+
+
+def test_an_end_next_to_the_middle_may_be_either():
+    """A standard deviation that puts an end on k + 1/2 almost exactly; then both integers pass, and no third one."""
+    terms, measurement, _ = posterior()
+    result = replayed(terms, measurement)
+    exact = result.uncertainty.counts.astype(float)
+    exact[3, 5] = 2.5 / 1.6448536269514722
+    table = result.answer.as_counts.copy()
+    table[3, 5] = 30
+    released = Estimate(TREE, View.COUNTS, table)
+    about = replace(result, uncertainty=replace(result.uncertainty, counts=exact))
+    found = CountIntervals.of(terms, measurement, about, released)
+    allowed = []
+    for end in range(25, 31):
+        lower = found.ends.lower.copy()
+        lower[3, 5] = end
+        if not found.refuted(Ends(lower, found.ends.upper), np.arange(TREE.n_regions)).any():
+            allowed.append(end)
+    assert allowed == [27, 28]
+
+
+def test_the_published_band_holds_often_enough():
+    """Bands without counts are widened, which happens here, and the level is kept."""
+    small = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[3, 0, 0, 2], [1, 0, 4, 0]], "d")
+    terms = Terms("d", 3, "2", Kind.M_H, intervals="1/2")
+    held, widened = 0, 0
+    for seed in range(300):
+        measurement = terms.mechanism(2).noise.measure(small, Seeded("band", seed))
+        try:
+            band(measurement, terms.intervals)
+        except ProblemError:
+            widened += 1
+        result = replayed(terms, measurement)
+        ends = CountIntervals.of(terms, measurement, result, result.estimate).ends
+        held += bool(((ends.lower <= small.counts) & (small.counts <= ends.upper)).all())
+    assert widened > 5
+    assert held / 300 >= 0.5 - 3 * np.sqrt(0.25 / 300), held
+
+
+def test_noise_of_another_law_has_no_band():
+    terms = Terms("d", 39, "1", Kind.KUO, intervals="9/10")
+    real = terms.mechanism(2).noise.measure(TRUTH, Seeded("far"))
+    values = real.matrix.copy()
+    values[0] += 10_000
+    measurement = terms.measured(TREE, values, real.totals, True)
+    with pytest.raises(ReleaseError, match="no counts lie within noise of the stated scales"):
+        CountIntervals.of(terms, measurement, replayed(terms, real), replayed(terms, real).estimate)

@@ -1,0 +1,225 @@
+"""What `pgsr plan` computes: errors of mechanisms and splits on a public stand-in, and the epsilon of a target."""
+
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_tables import TABLES, left, write_config, write_tables
+
+from pgsr import Geometric, PgsrError, Seeded, View, metrics
+from pgsr.algorithms import Matching
+from pgsr.errors import ArgumentError
+from pgsr.mechanism import Mechanism
+from pgsr.planning import usual_splits
+from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
+from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
+from pgsr.release.forecast import Choice, Forecast, stand_in_for
+
+NAMES = {"level_names": '["nation", "state", "county"]'}
+PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Public tables of 600 groups; there is no private table, so that nothing can open it."""
+    folder = tmp_path_factory.mktemp("public")
+    write_tables(folder, n_groups=600)
+    (folder / "entities.parquet").unlink()
+    return folder
+
+
+def config(folder: Path, mechanism: str = "kuo", **keys: str) -> ReleaseConfig:
+    return ReleaseConfig.read(write_config(folder, mechanism, **(NAMES | {"max_size": "20"} | keys)))
+
+
+@pytest.fixture(scope="module")
+def found(folder) -> Forecast:
+    return forecast(config(folder), replicates=3, progress=False)
+
+
+def test_every_mechanism_by_every_split_and_view(folder, found):
+    """No region has as few as 20 / 3 groups, so none would be ranked; bottom-up has one split."""
+    splits = usual_splits(3)
+    wanted = {(kind, split) for kind in Kind for split in (splits[-1:] if kind is Kind.BOTTOM_UP else splits)}
+    assert {(choice.terms.kind, choice.shares) for choice in found.choices} == wanted
+    assert len(found.choices) == len(wanted)
+    assert found.labels[0] == "kuo; 1/3, 1/3, 1/3 (configured)"
+    assert [choice.configured for choice in found.choices] == [True] + [False] * (len(wanted) - 1)
+    assert (found.mean >= 0).all()
+    assert (found.seconds > 0).all()
+    assert left(folder) == 100
+    few = forecast(config(folder, max_size="600"), replicates=2, mechanisms=["kuo"], progress=False)
+    assert {choice.terms.view for choice in few.choices} == {Measured.CUMULATIVE, Measured.BY_GROUPS}
+
+
+def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
+    """By the parts of the library: the same made-up groups, noise bits and distance."""
+    stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
+    assert stand_in.totals.tolist() == [600, 300, 300, 150, 150, 150, 150]
+    shares = usual_splits(3)[2]
+    place = next(p for p, c in enumerate(found.choices) if (c.terms.kind, c.shares) == (Kind.KUO, shares))
+    mechanism = Mechanism(Geometric(View.CUMULATIVE, 1, shares, "regions"), Matching())
+    runs = [mechanism.release(stand_in, Seeded("plan", turn)).estimate for turn in range(3)]
+    errors = [metrics.level_means(stand_in, metrics.emd(stand_in, run)) for run in runs]
+    np.testing.assert_allclose(found.mean[place], np.mean(errors, axis=0))
+
+
+def test_the_table(found):
+    frame = found.to_frame()
+    assert list(frame.columns) == [
+        *("mechanism", "split", "public totals", "nation", "nation s.e.", "state", "state s.e.", "county"),
+        *("county s.e.", "worst ratio to best", "seconds"),
+    ]
+    assert frame["mechanism"][0] == "kuo (configured)"
+    assert frame["split"][0] == "1/3, 1/3, 1/3"
+    assert frame["worst ratio to best"].min() >= 1
+
+
+def made(mean: list[list[float]], error: float) -> Forecast:
+    """Two choices of two levels."""
+    shares = (Fraction(1, 2), Fraction(1, 2))
+    kinds = (Kind.KUO, Kind.POSTERIOR)
+    choices = tuple(Choice(Terms("d", 5, "1", kind, shares), shares, kind is Kind.KUO) for kind in kinds)
+    about = "made-up groups"
+    mean = np.array(mean)
+    return Forecast(tuple(map(str, choices)), mean, mean * error, np.ones(2), choices, ("nation", "state"), about)
+
+
+def test_the_recommendation_is_the_least_regret():
+    plan = made([[2.0, 4.0], [3.0, 1.0]], 0.01)
+    said = plan.recommendation()
+    assert said.startswith('Of 2 choices take mechanism = "posterior", shares = ["1/2", "1/2"].')
+    assert "nation 1.50, state 1.00" in said
+    assert "The configured one, kuo with 1/2, 1/2, has ratios up to 4.00" in said
+    assert "Within two standard errors" not in said
+    assert said.endswith(
+        "All this is about the stand-in, made-up groups, and not about your data, whose sizes may differ."
+    )
+
+
+def test_weights_turn_the_recommendation():
+    plan = made([[2.0, 4.0], [3.0, 1.0]], 0.01)
+    said = plan.recommendation({"state": 0})
+    assert 'take mechanism = "kuo"' in said
+    assert "(nation 1, state 0)" in said
+    assert "It is the configured one." in said
+    assert 'take mechanism = "posterior"' in plan.recommendation({"nation": 2})  # 1.5^2 < 4
+
+
+def test_chance_is_told():
+    assert (
+        "Within two standard errors of it: kuo with 1/2, 1/2." in made([[2.2, 1.0], [2.0, 1.0]], 0.2).recommendation()
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ({"county": 1}, "no level is called 'county'; write one of nation, state"),
+        ({"nation": -1}, "not negative"),
+        ({"nation": 0, "state": 0}, "not all 0"),
+        ({"nation": float("nan")}, "not negative"),
+    ],
+)
+def test_weights_that_are_none(weights, said):
+    with pytest.raises(ArgumentError, match=said):
+        made([[1.0, 1.0], [1.0, 1.0]], 0.1).recommendation(weights)
+
+
+def test_a_private_table_of_groups_needs_a_guess(folder):
+    asked = config(folder, **PRIVATE)
+    with pytest.raises(ConfigError, match=r"private table of groups .* --groups"):
+        forecast(asked)
+    plan = forecast(asked, replicates=2, groups=50, mechanisms=["posterior"], progress=False)
+    assert {str(choice.terms.totals) for choice in plan.choices} == {"noisy"}
+    assert "50 groups, a guess" in plan.recommendation()
+    stand_in, _ = stand_in_for(asked, None, 3.0, 50)
+    assert stand_in.totals[3:].tolist() == [13, 13, 12, 12]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"groups": 50}, "leave out --groups"),
+        ({"mean_size": 0}, "give a number above 0"),
+        ({"size_law": [1, 1]}, "need one each"),
+        ({"mechanisms": ["kua"]}, "the mechanism 'kua' is unknown"),
+        ({"mechanisms": ["m_c"]}, "m_c names the exact integer program"),
+    ],
+)
+def test_arguments_that_are_none(folder, arguments, said):
+    with pytest.raises(PgsrError, match=said):
+        forecast(config(folder), **arguments)
+
+
+# The epsilon of a target error
+
+
+def test_readable_epsilons_rise():
+    all_of_them = [readable(place) for place in range(_LAST + 1)]
+    assert all_of_them == sorted(set(all_of_them))
+    assert (all_of_them[0], all_of_them[-1]) == (Fraction(1, 1000), Fraction(100))
+    assert all(Fraction(shown(epsilon)) == epsilon for epsilon in all_of_them)
+    assert max(b / a for a, b in pairwise(all_of_them)) <= Fraction(11, 10)
+    for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(99)):
+        assert readable(_next_readable(epsilon)) == min(e for e in all_of_them if e >= epsilon)
+    assert _next_readable(Fraction(1000)) == _LAST
+
+
+@pytest.mark.parametrize("start", [0, 1, 150, 270, _LAST])
+@pytest.mark.parametrize("wanted", [0, 1, 2, 99, 271, _LAST - 1, _LAST, _LAST + 1])
+def test_the_search_finds_the_first(start, wanted):
+    """And tries no more than a few dozen."""
+    asked = []
+    found = _search(lambda place: asked.append(place) or place >= wanted, start)
+    assert found == (wanted if wanted <= _LAST else None)
+    assert len(set(asked)) <= 30
+
+
+def test_the_smallest_epsilon_that_reaches_the_target(folder):
+    told: list[tuple[int, int]] = []
+    asked = config(folder, epsilon='"1/3"', intervals='"9/10"')
+    found = epsilon_for(asked, {"county": 30.0}, replicates=2, progress=lambda done, total: told.append((done, total)))
+    mean = {epsilon: values[0][2] for epsilon, values in found.tried.items()}
+    assert mean[found.epsilon] <= 30
+    below = max(epsilon for epsilon in mean if epsilon < found.epsilon)
+    assert mean[below] > 30
+    assert found.epsilon / below <= Fraction(11, 10)
+    alone = forecast(config(folder, epsilon=f'"{shown(found.epsilon)}"'), replicates=2, mechanisms=[], progress=False)
+    np.testing.assert_allclose(alone.mean[0], found.tried[found.epsilon][0])
+    assert f'epsilon = "{shown(found.epsilon)}" has expected errors of county' in found.sentence
+    assert "at most 30 was asked" in found.sentence
+    assert list(found.to_frame()["epsilon"]) == [shown(epsilon) for epsilon in sorted(found.tried)]
+    assert told
+    assert left(folder) == 100
+
+
+def test_several_targets_all_hold(folder):
+    found = epsilon_for(config(folder), {"county": 30, "nation": 20}, replicates=2, progress=False)
+    mean = found.tried[found.epsilon][0]
+    assert mean[2] <= 30
+    assert mean[0] <= 20
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ({"town": 3}, "no level is called 'town'; write one of nation, state, county"),
+        ({"county": 0}, "the target error of county is 0; give a number above 0"),
+        ({"county": float("nan")}, "give a number above 0"),
+        ({}, "there is no target"),
+    ],
+)
+def test_targets_that_are_none(folder, targets, said):
+    with pytest.raises(ArgumentError, match=said):
+        epsilon_for(config(folder), targets, progress=False)
+
+
+def test_a_target_out_of_reach_is_a_sentence(folder, monkeypatch):
+    """Made so by a scale of noise that no epsilon brings to nothing: bottom-up with a large bound on a quantity."""
+    tuples = TABLES.replace("[entities]\n", "[tuples]\nmax_quantity = 5000\n")
+    asked = config(folder, "bottom_up", tables=tuples, epsilon='"50"')
+    with pytest.raises(ConfigError, match=r"not even epsilon 100 reaches an error of 0\.1 at county, where it is"):
+        epsilon_for(asked, {"county": 0.1}, replicates=2, progress=False)
