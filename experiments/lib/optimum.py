@@ -23,9 +23,9 @@ from pgsr.measurement import Totals
 from pgsr.method import Method
 from pgsr.models import CumulativeFlow, Flow, Scipy
 from pgsr.models.adapter import SolverModel
+from pgsr.models.formulate import formulate
 from pgsr.models.program import SolverProgram
 from pgsr.models.unit_steps import absolute_values, unit_steps
-from pgsr.programs.formulate import formulate
 from pgsr.programs.named import NamedProgram
 from pgsr.views import ranked
 
