@@ -26,6 +26,7 @@ from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.lib import command as lib_command
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import markdown, write_report
@@ -42,6 +43,7 @@ EXAMPLES = """Examples:
   python -m pgsr.experiments new mine                     mine.py, to start from
   python -m pgsr.experiments run mine.py --profile smoke  it runs as it is
   python -m pgsr.experiments compare --data flights       methods side by side
+  python -m pgsr.experiments lib --help                   PGSR-LIB: instances with proved optima
 """
 
 app = typer.Typer(
@@ -52,6 +54,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+app.add_typer(lib_command.app, name="lib")
 
 NamesArgument = Annotated[
     list[str],

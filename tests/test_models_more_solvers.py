@@ -1,5 +1,6 @@
 """The solvers that few machines have: through qpsolvers, COPT, Xpress, MOSEK. What is not installed is skipped."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -120,6 +121,28 @@ def test_copt_is_right_where_version_8_is_wrong():
     result = need(Copt()).solve(problem)
     assert result.status is Status.OPTIMAL, result
     assert result.certificate.objective == pytest.approx(65.5454545, rel=1e-6)
+
+
+AGREES = """
+from pgsr.algorithms import Isotonic, MeanConsistency, TreeProjection
+from pgsr.experiments.benchmarks.agreement import agreement
+from pgsr.models import Copt, Cvxpy, MathOpt
+methods = [Cvxpy("CLARABEL"), MathOpt("GSCIP"), TreeProjection(), Isotonic(), MeanConsistency(), Copt()]
+found = agreement(3, methods=methods, seed=1, progress=False)
+pairs = {name: pair for (method, name), pair in found.items() if method == "Copt()"}
+assert len(pairs) >= 20, sorted(pairs)
+wrong = {name: pair.failures for name, pair in pairs.items() if pair.agreed < 3}
+assert not wrong, wrong
+print("agreed")
+"""
+
+
+@pytest.mark.slow
+def test_copt_agrees_with_the_others_on_every_problem():
+    """In a process of its own, see `pgsr.experiments.benchmarks.agreement.METHODS`."""
+    need(Copt())
+    done = subprocess.run([sys.executable, "-c", AGREES], capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("agreed\n"), done.stderr
 
 
 def test_a_version_of_copt_that_is_wrong_is_refused(monkeypatch):

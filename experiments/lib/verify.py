@@ -12,9 +12,9 @@ Why prices are a proof: for any lambda and every feasible x,
     objective(x)  >=  sum_i min(lambda_i l_i, lambda_i u_i)  +  constant  +  sum_j min over x_j of
                       1/2 P_j x_j^2 + (q_j - (A^T lambda)_j) x_j,
 
-where the first minimum is lambda_i l_i if lambda_i > 0 and else lambda_i u_i, and x_j keeps its bounds and integrality.
-Every minimum has a closed form, so the right-hand side is computed here, as a fraction. Where all unknowns are integers,
-the objective is one, too, and the bound may be rounded up.
+where the first minimum is lambda_i l_i if lambda_i > 0 and else lambda_i u_i, and x_j keeps its bounds and
+integrality. Every minimum has a closed form, so the right-hand side is computed here, as a fraction. Where all unknowns
+are integers, the objective is one, too, and the bound may be rounded up.
 """
 
 import json
@@ -66,7 +66,7 @@ class Program:
 
     def times(self, x, to, of, size):
         """The sums of A's entries times x, by row or, transposed, by column; exact if no sum leaves 64 bits."""
-        most = np.bincount(to, np.abs(self.a), size).max(initial=1) * float(np.abs(x).max(initial=0))
+        most = np.bincount(to, np.abs(self.a.astype(float) * x[of]), size).max(initial=0)
         require(most < LARGEST, "numbers are too large for this check")
         out = np.zeros(size, np.int64)
         np.add.at(out, to, self.a * x[of])
