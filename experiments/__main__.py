@@ -26,9 +26,11 @@ from pgsr.experiments.engine.runner import Condition
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.lib import command as lib_command
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
-from pgsr.experiments.report import write_report
+from pgsr.experiments.report import markdown, write_report
+from pgsr.experiments.report.items import all_items, counted, item_blocks
 from pgsr.experiments.report.sections import collect
 from pgsr.release import Kind
 
@@ -41,6 +43,7 @@ EXAMPLES = """Examples:
   python -m pgsr.experiments new mine                     mine.py, to start from
   python -m pgsr.experiments run mine.py --profile smoke  it runs as it is
   python -m pgsr.experiments compare --data flights       methods side by side
+  python -m pgsr.experiments lib --help                   PGSR-LIB: instances with proved optima
 """
 
 app = typer.Typer(
@@ -51,6 +54,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+app.add_typer(lib_command.app, name="lib")
 
 NamesArgument = Annotated[
     list[str],
@@ -147,6 +152,20 @@ def bench_release(
     """Release and check made entity tables, end to end: seconds and memory of every step."""
     writable(out)
     release_run.main(_console(), out, rows, regions, max_size, keep)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/items.md"
+)
+def items(
+    out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
+) -> None:
+    """List the papers' methods, tables, claims, numbers and data sets, where each lives, and whether it works."""
+    found = all_items(EXPERIMENTS)
+    writable(out.parent)
+    out.write_text(markdown.render(item_blocks(found), out.parent / "figures"), encoding="utf-8")
+    print_frame(_console(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
+    _console().print(f"page   {out}", highlight=False)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")

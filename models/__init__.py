@@ -6,6 +6,7 @@ if __name__ == "models":  # by its folder in a checkout; the package is pgsr.mod
     one_name(__name__)
 
 from pgsr.algorithms.two_stage import MidpointBottomUp, TwoStage
+from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cumulative_flow import CumulativeFlow
 from pgsr.models.cvxpy_ import Cvxpy
@@ -13,12 +14,15 @@ from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.matching_ import Assignment, TransportFlow, TransportLp
 from pgsr.models.mathopt_ import MathOpt
+from pgsr.models.qpsolvers_ import QpSolvers
 from pgsr.models.scip_ import Scip
 from pgsr.models.scipy_ import Scipy
 from pgsr.models.table_constraints import TableConstraints
+from pgsr.models.xpress_ import Xpress
 
 __all__ = [
     "Assignment",
+    "Copt",
     "CpSat",
     "CumulativeFlow",
     "Cvxpy",
@@ -26,10 +30,12 @@ __all__ = [
     "Gurobi",
     "MathOpt",
     "MidpointBottomUp",
+    "QpSolvers",
     "Scip",
     "Scipy",
     "TableConstraints",
     "TransportFlow",
     "TransportLp",
     "TwoStage",
+    "Xpress",
 ]

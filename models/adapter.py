@@ -6,10 +6,12 @@ from enum import Enum
 
 import numpy as np
 
-from pgsr.errors import ProblemError
+from pgsr.checks import require_kind
+from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.native.model import NativeModel
 from pgsr.models.program import Kind, Program, SolverProgram, quadratic, scaled
 from pgsr.models.unit_steps import absolute_values, unit_steps
 from pgsr.problem import Problem
@@ -58,6 +60,28 @@ class SolverModel(GatedMethod):
     @abstractmethod
     def run(self, program: SolverProgram, time_limit: float | None) -> "Run":
         """Solve within the limit. It may raise `Stopped`."""
+
+    def model(self, problem: Problem) -> NativeModel:
+        """State the problem as an object of the solver's own interface, to be read, changed and solved there.
+
+        Raises:
+            ArgumentError: `problem` is none.
+            MethodError: the solver's package is missing, or it has no native model here.
+            ProblemError: the solver does not take this problem, or sizes are ranked.
+        """
+        require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
+        missing = self.unavailable()
+        if missing is not None:
+            raise MethodError(missing.reason)
+        reason = self.supports(problem)
+        if reason is not None:
+            raise ProblemError(reason)
+        return self.native_model(problem)
+
+    def native_model(self, problem: Problem) -> NativeModel:
+        """Make the native model of a problem that this solver takes."""
+        del problem
+        raise MethodError(f"{self!r} has no native models; Cvxpy, Gurobi, MathOpt, CpSat and Scip have")
 
     @property
     def name(self) -> str:

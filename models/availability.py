@@ -4,17 +4,21 @@ Solvers are found through the entry points of the group `pgsr.solvers`: every in
 without arguments that returns a list of `SolverInfo`, and pgsr declares its own in the same way, in pyproject.toml.
 """
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from pathlib import Path
 
 from pgsr.algorithms import CumulativeProjection, EntityTotalsProjection, RegionTotalsProjection
 from pgsr.errors import PgsrError
 from pgsr.method import Method
-from pgsr.models import cpsat_, flow_, gurobi_, scip_
+from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel
+from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
+from pgsr.models.cvxpy_ import REMEDIES as CVXPY_REMEDIES
 from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
 from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.flow_ import Flow
@@ -22,8 +26,11 @@ from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
 from pgsr.models.mathopt_ import MathOpt
 from pgsr.models.program import Kind
+from pgsr.models.qpsolvers_ import SOLVERS as QPSOLVERS_SOLVERS
+from pgsr.models.qpsolvers_ import QpSolvers
 from pgsr.models.scip_ import Scip
 from pgsr.models.scipy_ import Scipy
+from pgsr.models.xpress_ import Xpress
 from pgsr.problem import Problem
 
 GROUP = "pgsr.solvers"
@@ -70,7 +77,7 @@ def solvers() -> list[SolverInfo]:
             was installed from an older version.
 
     >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
-    clarabel gurobipy highspy ortools osqp piqp scipy scs
+    clarabel gurobipy highspy mosek ortools osqp piqp qoco scipy scs
     """
     declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != "pgsr", point.name))
     if not declared or _package(declared[0]) != "pgsr":
@@ -92,7 +99,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
         through: another package that calls the solver, "" if none.
     """
     missing = [name for name in filter(None, (through, package)) if not _version(name)]
-    requirement = {"highspy": "'highspy<1.15'"}
+    requirement = {"highspy": "'highspy<1.15'", "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
     return SolverInfo(method, _solves(method), package, found, licence, limit, remedy)
@@ -101,16 +108,43 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
 def cvxpy() -> list[SolverInfo]:
     """Describe the solvers that CVXPY calls."""
     packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy"}
-    licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "GUROBI": "commercial"}
+    licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "QOCO": "BSD"}
     infos = [
         solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")
         for name in CVXPY_SOLVERS
     ]
-    own = gurobi()[0]
+    gurobis, mosek = gurobi()[0], mosek_license_file()
+    own = {
+        "gurobipy": (gurobis.licence, gurobis.limit, gurobis.remedy),
+        "mosek": ("commercial, none found", "nothing without a licence", CVXPY_REMEDIES["MOSEK"])
+        if mosek is None
+        else (f"commercial, file {mosek.name}", "that of the licence", ""),
+    }
     return [
-        replace(info, limit=own.limit, remedy=info.remedy or own.remedy) if info.package == "gurobipy" else info
+        replace(
+            info, licence=own[info.package][0], limit=own[info.package][1], remedy=info.remedy or own[info.package][2]
+        )
+        if info.package in own
+        else info
         for info in infos
     ]
+
+
+def mosek_license_file() -> Path | None:
+    """Find the file in which MOSEK looks for its licence, or None."""
+    place = Path(os.environ.get("MOSEKLM_LICENSE_FILE") or Path.home() / "mosek" / "mosek.lic")
+    return place if place.is_file() else None
+
+
+def copt() -> list[SolverInfo]:
+    """Describe COPT and its licence."""
+    info = solver_info(Copt(), "coptpy", "", "")
+    own = copt_.license_file()
+    if own is not None:
+        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
+    limit = f"{copt_.UNLICENSED_LIMIT:,} unknowns or rows; {copt_.UNLICENSED_LINEAR_LIMIT:,} in linear programs"
+    licence = "commercial, none needed for small problems"
+    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or copt_.REMEDY)]
 
 
 def gurobi() -> list[SolverInfo]:
@@ -133,6 +167,21 @@ def ortools() -> list[SolverInfo]:
     ]
 
 
+def qpsolvers() -> list[SolverInfo]:
+    """Describe the solvers that qpsolvers calls."""
+    licences = {"proxqp": "BSD", "qpalm": "LGPL", "daqp": "MIT"}
+    return [
+        solver_info(
+            QpSolvers(name),
+            qpsolvers_.PACKAGES.get(name, name),
+            licences.get(name, "GPL"),
+            f"{qpsolvers_.LARGEST_DENSE:,} unknowns or rows" if known.dense else "memory",
+            "qpsolvers",
+        )
+        for name, known in QPSOLVERS_SOLVERS.items()
+    ]
+
+
 def scip() -> list[SolverInfo]:
     """Describe SCIP."""
     return [solver_info(Scip(), "pyscipopt", "Apache 2.0", f"{scip_.LARGEST:,} unknowns")]
@@ -141,6 +190,17 @@ def scip() -> list[SolverInfo]:
 def scipy() -> list[SolverInfo]:
     """Describe the solver inside SciPy."""
     return [solver_info(Scipy(), "scipy", "BSD", "memory")]
+
+
+def xpress() -> list[SolverInfo]:
+    """Describe FICO Xpress and its licence."""
+    info = solver_info(Xpress(), "xpress", "", "")
+    own = xpress_.license_file()
+    if own is not None:
+        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
+    limit = f"{xpress_.COMMUNITY_QUADRATIC_LIMIT} unknowns and rows; {xpress_.COMMUNITY_LIMIT:,} if linear"
+    licence = "commercial, bundled with the package"
+    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or xpress_.REMEDY)]
 
 
 def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:

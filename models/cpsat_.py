@@ -10,8 +10,10 @@ from pgsr.errors import MethodError
 from pgsr.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.cpsat_ import CpSatModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
 from pgsr.solving import Stopped
 
 LARGEST = 300_000
@@ -56,6 +58,9 @@ class CpSat(SolverModel):
         if float(np.abs(program.linear) @ far) > _LARGEST_OBJECTIVE:
             return "the objective may exceed 2^60, beyond CP-SAT's arithmetic; use Flow or TreeProjection"
         return None
+
+    def native_model(self, problem: Problem) -> CpSatModel:
+        return CpSatModel(problem, repr(self), self.threads)
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cp_model = load("ortools.sat.python.cp_model")

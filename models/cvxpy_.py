@@ -9,17 +9,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.errors import MethodError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result, Status
-from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY, Gurobi
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
+from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.cvxpy_ import CvxpyModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
 from pgsr.solving import Stopped
 
 _BOTH = frozenset({Kind.LP, Kind.QP})
 _LINEAR = frozenset({Kind.LP})
+_INTEGER = frozenset({Kind.MILP, Kind.MIQP})
 
 
 @dataclass(frozen=True)
@@ -32,16 +38,25 @@ class _Known:
 
 SOLVERS: Mapping[str, _Known] = {
     "CLARABEL": _Known(_BOTH, "clarabel", "time_limit"),
-    "HIGHS": _Known(_BOTH, "'highspy<1.15'", "time_limit"),
+    "HIGHS": _Known(_BOTH | {Kind.MILP}, "'highspy<1.15'", "time_limit"),
     "OSQP": _Known(_BOTH, "osqp", "time_limit"),
     "PIQP": _Known(_BOTH, "piqp", None),
     "SCS": _Known(_BOTH, "scs", "time_limit_secs"),
-    "GUROBI": _Known(_BOTH, "gurobipy", "TimeLimit"),
-    "SCIPY": _Known(_LINEAR, "scipy", None),
+    "GUROBI": _Known(_BOTH | _INTEGER, "gurobipy", "TimeLimit"),
+    "SCIP": _Known(_INTEGER, "pyscipopt", "scip_params"),
+    "MOSEK": _Known(_BOTH, "mosek", None),
+    "QOCO": _Known(_BOTH, "qoco", None),
+    "SCIPY": _Known(_LINEAR | {Kind.MILP}, "scipy", None),
     "GLOP": _Known(_LINEAR, "ortools", "time_limit_sec"),
     "PDLP": _Known(_LINEAR, "ortools", "time_limit_sec"),
 }
 """Solvers whose ways are known here. Any other that CVXPY finds installed is used without a time limit of its own."""
+
+REMEDIES: Mapping[str, str] = {
+    "GUROBI": GUROBI_REMEDY,
+    "MOSEK": "put a licence (free for academics, mosek.com) where MOSEKLM_LICENSE_FILE points, or use another method",
+}
+"""What to do where a commercial solver finds no licence."""
 
 OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000}
 """The tolerances with which OSQP's answers pass our checks; with the 1e-5 that CVXPY asks for most of them do not."""
@@ -49,19 +64,22 @@ OSQP_TOLERANCES: Mapping[str, object] = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_
 
 @dataclass(frozen=True)
 class Cvxpy(SolverModel):
-    """Solves the relaxation with `solver` and, for an integer problem, rounds it to the nearest integers.
+    """Solves a problem by `solver`, in integers where the solver takes them.
 
-    A solver of linear programs only (SCIPY, GLOP, PDLP) solves M_H and its like by unit steps instead.
+    GUROBI and SCIP take integer squares as they stand; HIGHS and SCIPY take integer linear programs, so they solve M_H
+    and its like by unit steps. All others solve the relaxation, and an integer problem is rounded to the nearest
+    integers; solvers of linear programs only (GLOP, PDLP) solve it by unit steps.
 
     Args:
-        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, GUROBI, SCIPY, GLOP, PDLP, or any other that
-            it finds installed.
+        solver: name as CVXPY spells it: CLARABEL, HIGHS, OSQP, PIQP, SCS, QOCO, GUROBI, MOSEK, SCIPY, GLOP, PDLP, or
+            any other that it finds installed.
         options: passed on to the solver, e.g. `{"eps_abs": 1e-9}`. OSQP gets `OSQP_TOLERANCES` where they say nothing.
         own_tolerances: whether OSQP keeps the tolerances that CVXPY asks it for instead; they are too wide for most of
             our checks.
 
-    Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
-    the solver's "solved"; NOT_INSTALLED, UNSUPPORTED, TIMED_OUT.
+    Status: OPTIMAL or FEASIBLE where integers are solved as such; RELAXED where they are rounded, OPTIMAL for a
+    relaxation; FAILED where our own residuals or the gap refute
+    the solver's "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
 
     Example:
         >>> Cvxpy("CLARABEL")
@@ -101,6 +119,12 @@ class Cvxpy(SolverModel):
     def too_large(self, program: SolverProgram) -> str | None:
         return Gurobi().too_large(program) if self.solver == "GUROBI" else None
 
+    def native_model(self, problem: Problem) -> CvxpyModel:
+        if self.route(problem) is Route.STEPS:
+            raise ProblemError(f"{self.solver} takes linear programs; give Cvxpy('CLARABEL').model(problem) squares")
+        options = {**({} if self.own_tolerances or self.solver != "OSQP" else OSQP_TOLERANCES), **self.options}
+        return CvxpyModel(problem, repr(self), self.solver, options)
+
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         cvxpy = load("cvxpy")
         start = time.perf_counter()
@@ -112,14 +136,17 @@ class Cvxpy(SolverModel):
                 options.setdefault(name, value)
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
-            options.setdefault(limit, time_limit)
+            options.setdefault(limit, {"limits/time": time_limit} if self.solver == "SCIP" else time_limit)
+        if program.is_integer:
+            options |= {name: value for name, value in _EXACT.get(self.solver, {}).items() if name not in options}
         data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
         formulated = time.perf_counter()
         try:
             raw = chain.solve_via_data(model, data, solver_opts=options)
         except Exception as error:
-            if type(error).__name__ == "GurobiError" and "icense" in str(error):
-                raise Stopped(Status.UNLICENSED, f"Gurobi refuses: {error}; {REMEDY}") from None
+            if self.solver in REMEDIES and "icense" in str(error):
+                refusal = str(error).splitlines()[0]
+                raise Stopped(Status.UNLICENSED, f"{self.solver} refuses: {refusal}; {REMEDIES[self.solver]}") from None
             raise
         solved = time.perf_counter()
         with warnings.catch_warnings():
@@ -137,6 +164,8 @@ class Cvxpy(SolverModel):
         note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
         above = _dual(order)  # of the order of cells first, then of the bounds
         above = None if above is None else above[: len(program.order_right)]
+        if program.is_integer:
+            return Run(Answer(claim, note, v.value, bound=_bound(self.solver, raw)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 
@@ -146,9 +175,31 @@ class Cvxpy(SolverModel):
         return f"Cvxpy({self.solver!r}{options}{own})"
 
 
+_EXACT: Mapping[str, Mapping[str, object]] = {
+    "HIGHS": {"mip_rel_gap": 0.0},
+    "GUROBI": {"MIPGap": 0.0},
+    "SCIPY": {"scipy_options": {"mip_rel_gap": 0.0}},
+}
+"""What makes a solver go on until nothing is left between answer and bound; SCIP does so by itself."""
+
+
+def _bound(solver: str, raw: Any) -> float | None:
+    """Read the solver's own bound on an integer program, where its interface hands it on."""
+    try:
+        if solver == "HIGHS":
+            return float(raw["info"].mip_dual_bound)
+        if solver == "SCIP":
+            return float(raw["model"].getDualbound())
+        if solver == "GUROBI":
+            return float(raw["model"].ObjBound)
+        return float(raw["mip_dual_bound"])
+    except (KeyError, AttributeError, TypeError):  # another version of the interface
+        return None
+
+
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
     """Build the model with one equality and one inequality at most, because CVXPY compiles few large ones faster."""
-    v = cvxpy.Variable(program.n)
+    v = _unknowns(cvxpy, program)
     rows = program.matrix.tocsc() @ v == program.right if len(program.right) else None
     left, right = [program.order], [program.order_right]
     for bound, sign in ((program.lower, -1.0), (program.upper, 1.0)):
@@ -170,6 +221,15 @@ def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
     if program.linear.any():
         objective += program.linear @ v
     return cvxpy.Problem(cvxpy.Minimize(objective), constraints), v, rows, order
+
+
+def _unknowns(cvxpy: Any, program: SolverProgram) -> Any:
+    """Make the vector of unknowns: the cells, which may be integer, and the steps that were added, which are real."""
+    n = int(program.integer.sum())
+    assert program.integer[:n].all(), "cells come first"
+    if n in (0, program.n):
+        return cvxpy.Variable(program.n, integer=n > 0)
+    return cvxpy.hstack([cvxpy.Variable(n, integer=True), cvxpy.Variable(program.n - n)])
 
 
 def _dual(constraint: Any) -> np.ndarray | None:

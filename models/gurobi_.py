@@ -11,8 +11,10 @@ from pgsr.errors import MethodError
 from pgsr.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.gurobi_ import SIZE_LIMIT_EXCEEDED, GurobiModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
 from pgsr.solving import Stopped
 
 BUNDLED_QUADRATIC_LIMIT = 200
@@ -20,8 +22,6 @@ BUNDLED_QUADRATIC_LIMIT = 200
 
 BUNDLED_LIMIT = 2_000
 """Most variables, and most rows, under the same licence with a linear objective."""
-
-SIZE_LIMIT_EXCEEDED = 10010
 
 REMEDY = "put a full licence (free for academics, gurobi.com) where GRB_LICENSE_FILE points, or use another method"
 
@@ -55,6 +55,12 @@ class Gurobi(SolverModel):
         if max(program.n, program.m) > BUNDLED_LIMIT:
             return _too_large(f"{program.n:,} unknowns and {program.m:,} rows", f"{BUNDLED_LIMIT:,} of each")
         return None
+
+    def native_model(self, problem: Problem) -> GurobiModel:
+        try:
+            return GurobiModel(problem, repr(self), self.threads)
+        except load("gurobipy").GurobiError as error:
+            raise MethodError(f"Gurobi refuses: {error}; {REMEDY}") from None
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         gp = load("gurobipy")

@@ -9,13 +9,20 @@ import numpy as np
 from pgsr.certificates import MULTIPLIERS, Certificate, Multipliers, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
-from pgsr.models.contradicting_sum import Verdict, contradicting_sum
+from pgsr.models.feasibility import is_contradictory, some_point
 from pgsr.models.formulate import multipliers
 from pgsr.models.program import Program
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
+from pgsr.solving import Stopped
 from pgsr.tolerances import ACCEPTED_GAP, RELATIVE, RESIDUAL
 from pgsr.views import View, counts_of_ranked
+
+LARGEST_CHECKED = 100_000
+"""Most unknowns of programs whose infeasibility is looked into; beyond, the linear program for it takes too long."""
+
+CHECKING_SECONDS = 10.0
+"""The time that each of the two checks of such a claim may take, beyond the solver's own."""
 
 
 class Claim(Enum):
@@ -89,18 +96,21 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
     """Judge the claim that no point satisfies the conditions.
 
     `Problem.contradiction`, asked before the solve, decides it without stated conditions, and with bounds of cells in
-    M_H. Otherwise the claim stands where a weighted sum of the conditions, which anybody can add up, contradicts
-    itself; is refuted where real numbers are asked for and HiGHS finds some; and is else the solver's word.
+    M_H. Otherwise the claim is proved by a weighted sum of the conditions that contradicts itself, refuted by a point
+    that HiGHS finds, and else the solver's word.
     """
     says = f"{solver} says that no point satisfies the conditions"
     if problem.contradiction_is_complete:
         return Result(Status.FAILED, f"{says}, which is not so")
-    found = contradicting_sum(program)
-    if found is Verdict.CONTRADICTORY:
+    if program.n > LARGEST_CHECKED:
+        return Result(Status.INFEASIBLE, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not check it")
+    if is_contradictory(program, CHECKING_SECONDS):
         return Result(Status.INFEASIBLE, f"{says}, and a weighted sum of them that we recomputed contradicts itself")
-    if found is Verdict.SATISFIED and not program.integer:
-        return Result(Status.FAILED, f"{says}, but HiGHS finds one")
-    return Result(Status.INFEASIBLE, f"{says}; we have no proof of our own")
+    try:
+        some_point(program, CHECKING_SECONDS)
+    except Stopped:
+        return Result(Status.INFEASIBLE, f"{says}; we have no proof of our own")
+    return Result(Status.FAILED, f"{says}, but HiGHS finds one")
 
 
 def _prices(problem: Problem, program: Program, answer: Answer) -> Multipliers | None:

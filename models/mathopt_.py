@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.errors import MethodError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result
-from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.mathopt_ import MathOptModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
+
+_MODULE = "ortools.math_opt.python.mathopt"
 
 SOLVERS: Mapping[str, frozenset[Kind]] = {
     "GSCIP": frozenset({Kind.MILP, Kind.MIQP}),
@@ -53,10 +57,18 @@ class MathOpt(SolverModel):
         return SOLVERS[self.solver]
 
     def unavailable(self) -> Result | None:
-        return not_installed("ortools") if load("ortools.math_opt.python.mathopt") is None else None
+        return not_installed("ortools") if load(_MODULE) is None else None
+
+    def native_model(self, problem: Problem) -> MathOptModel:
+        route = self.route(problem)
+        if route is Route.STEPS:
+            raise ProblemError(f"{self.solver} takes no squares of integers; give MathOpt('GSCIP').model(problem)")
+        stated = problem.relaxed() if route is Route.RELAXED else problem
+        parameters = lambda limit: self._parameters(load(_MODULE), limit)  # noqa: E731
+        return MathOptModel(problem, stated, repr(self), self.solver, parameters)
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        mathopt = load("ortools.math_opt.python.mathopt")
+        mathopt = load(_MODULE)
         start = time.perf_counter()
         model = mathopt.Model.from_model_proto(_proto(program))
         parameters = self._parameters(mathopt, time_limit)

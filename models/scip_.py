@@ -8,8 +8,10 @@ import numpy as np
 from pgsr.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.scip_ import ScipModel
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""
@@ -34,6 +36,9 @@ class Scip(SolverModel):
 
     def too_large(self, program: SolverProgram) -> str | None:
         return f"{program.n:,} unknowns; SCIP models are built up to {LARGEST:,}" if program.n > LARGEST else None
+
+    def native_model(self, problem: Problem) -> ScipModel:
+        return ScipModel(problem, repr(self))
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         scip = load("pyscipopt")

@@ -20,6 +20,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.zero_sizes import WithoutZeroSizes
 
 
 class Stopped(Exception):
@@ -100,6 +101,8 @@ class GatedMethod(ABC):
 
     What a modeller stated by `Problem.where` is refused for every method, after what its own `supports` says, unless
     the class says in `conditions_taken` that it takes it; so no method passes over conditions that it does not know.
+    Structural zeros of whole sizes are taken by every method: they are left out before `answer` and put in after it
+    (`pgsr.zero_sizes`).
     """
 
     conditions_taken: ClassVar[Taken] = Taken.NONE
@@ -150,9 +153,12 @@ class GatedMethod(ABC):
         reason = self.exceeds(problem)
         if reason is not None:
             return Result(Status.TOO_LARGE, reason)
+        smaller = None if refused_conditions(problem, self.conditions_taken) is None else WithoutZeroSizes.of(problem)
+        asked = problem if smaller is None else smaller.reduced
         try:
-            memory.require(self.bytes_needed(problem), repr(problem))
-            result = self.answer(problem, deadline)
+            memory.require(self.bytes_needed(asked), repr(problem))
+            result = self.answer(asked, deadline)
+            result = result if smaller is None else smaller.restored(result)
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except (MemoryNeededError, TooLargeError) as error:
@@ -179,7 +185,12 @@ def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callabl
     @wraps(own)
     def supports(self: Any, problem: Problem) -> str | None:
         reason = own(self, problem)
-        return refused_conditions(problem, self.conditions_taken) if reason is None else reason
+        if reason is None:
+            reason = refused_conditions(problem, self.conditions_taken)
+            smaller = None if reason is None else WithoutZeroSizes.of(problem)
+            if smaller is not None:
+                reason = own(self, smaller.reduced)
+        return reason
 
     return supports
 

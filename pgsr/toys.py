@@ -53,7 +53,7 @@ def measurements() -> list[Measurement]:
 
 
 def problems() -> list[Problem]:
-    """Every problem that a constructor of `Problem` states, and its relaxation."""
+    """Every problem that a constructor of `Problem` states, two of them with a bound besides, and its relaxation."""
     counts, cumulative, ranked = measurements()[:3]
     found = [
         Problem.naive(counts),
@@ -64,13 +64,15 @@ def problems() -> list[Problem]:
         found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
     for norm in (1, 2):
         found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
+    known = cells(size=1) <= 9
+    found += [Problem.m_h(counts, "root").where(known), Problem.isotonic(cumulative).where(known)]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
 
 def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
-    """Conditions that hold anyway, a row only where the target has rows."""
+    """Conditions that hold anyway, of one size alone, and a row only where the target has rows."""
     row = [cells(size=0) + cells(size=1) >= 0]
-    return state([cells() >= 0, *(row if len(target.row_lower) else [])], place)
+    return state([cells(size=1) >= 0, cells(size=1) <= 9, *(row if len(target.row_lower) else [])], place)
 
 
 def _truth(levels: int) -> CountOfCounts:

@@ -19,6 +19,7 @@ METHODS: tuple[Method | PostProcess, ...] = (
     algorithms.EntityTotalsProjection(),
     algorithms.CumulativeProjection(),
     algorithms.CumulativeProjection(method="accelerated"),
+    algorithms.CumulativeIntegers(),
     algorithms.EmdProjection(),
     algorithms.IsotonicTreeProjection(),
     algorithms.Isotonic(),

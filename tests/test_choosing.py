@@ -33,6 +33,7 @@ from pgsr.algorithms.choosing import (
     distinct_sizes,
     score,
 )
+from pgsr.algorithms.choosing.mechanisms import by_public_totals
 from pgsr.double_geometric import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 
@@ -46,6 +47,20 @@ def hc(epsilon: object = "1", **options) -> Mechanism:
 
 def hg(epsilon: object = "1") -> Mechanism:
     return Mechanism(Geometric(View.RANKED, epsilon), Matching())  # type: ignore[arg-type]
+
+
+def test_the_papers_methods_by_public_totals() -> None:
+    """Matching needs every region's number of groups; with the root's alone M_c^dp is left, for cumulative counts."""
+
+    def chosen(view: View, totals: str) -> object:
+        return by_public_totals(Geometric(view, 1, totals=totals).measure(TRUTH, Seeded(1)))  # type: ignore[arg-type]
+
+    assert isinstance(chosen(View.CUMULATIVE, "regions"), Matching)
+    assert isinstance(chosen(View.RANKED, "regions"), Matching)
+    assert isinstance(chosen(View.CUMULATIVE, "root"), IsotonicTreeProjection)
+    for totals in ("regions", "root"):
+        with pytest.raises(PgsrError, match="for counts use Mechanism"):
+            chosen(View.COUNTS, totals)
 
 
 @dataclass

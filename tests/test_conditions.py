@@ -1,16 +1,28 @@
 """Conditions as values: what a modeller writes, and the bounds and rows that it means."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from pgsr import Hierarchy, Problem, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
 from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.conditions import UNBOUNDED, cells, groups, total
-from pgsr.errors import ProblemError
+from pgsr.errors import ArgumentError, ProblemError
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 CUMULATIVE = Problem.of([[1, 5, 7, 9], [1, 2, 4, 5], [0, 3, 3, 5]], TREE, View.CUMULATIVE, groups=10, label="M_c")
+SMALLER = Problem.of([[1, 5], [1, 2], [0, 2]], TREE, groups=10)
+RANKED = Problem.isotonic(
+    Geometric(View.RANKED, 1, totals="regions").measure(CountOfCounts(TREE, [[0, 2], [1, 1]]), Seeded("conditions"))
+)
+
+
+def test_slices_are_those_of_python() -> None:
+    for size in (slice(0, 3), slice(1, None), slice(None, 2), slice(0, 99), slice(0, None, 2), slice(2, 3), None):
+        bounded = COUNTS.where(cells(("US",), size=size) <= 9).conditions.bounded
+        assert np.flatnonzero(bounded[0]).tolist() == list(range(4))[size or slice(None)]
 
 
 def test_a_modeller_states_bounds_and_rows() -> None:
@@ -54,9 +66,9 @@ def test_groups_are_differences_of_cumulative_cells() -> None:
 
 
 def test_methods_refuse_what_they_do_not_know() -> None:
-    stated = COUNTS.where(cells(size=0) == 0)
+    stated = COUNTS.where(cells(size=0) <= 1)
     refused = CostTables(window=2).supports(stated)
-    assert "cells(every region, 0) == 0" in refused
+    assert "cells(every region, 0) <= 1" in refused
     assert "Cvxpy" in refused
     assert CostTables(window=2).solve(stated).status.name == "UNSUPPORTED"
     assert CostTables(window=2).supports(COUNTS) is None
@@ -93,8 +105,23 @@ def test_arithmetic_of_expressions() -> None:
         (lambda: 1 <= cells(size=1) <= 3, "two conditions"),
         (lambda: cells(region="US"), r"\('US', 'GA'\)"),
         (lambda: cells(region=("US",), level=1), "give one of them"),
+        (lambda: cells(region=["US", "GA"]), "several are a list"),
+        (lambda: cells(level=-1), "0 for the root's"),
+        (lambda: cells(size=slice(-2, None)), "sizes count from 0"),
+        (
+            lambda: COUNTS.where(cells(level=0, size=2) >= -1),
+            r"cells\(level 0, 2\) >= -1: these numbers are never below 0",
+        ),
+        (lambda: COUNTS.where(total(region=("US", "MI")) >= -5), r"total\(US/MI\) >= -5: this sum is never below 0"),
+        (lambda: sum(cells(size=1)), r"write .sum\(\)"),
+        (lambda: cells(size=1) and total(), "neither true nor false"),
+        (lambda: cells(size=1) == "many", "give an integer"),
+        (lambda: cells(size=1) == 2**60, "up to 2\\^50"),
+        (lambda: RANKED.where(cells(size=1) == 0), "ranked sizes, which have no cells"),
+        (lambda: COUNTS.where(True), "write comparisons such as"),
+        (lambda: replace(COUNTS, conditions=SMALLER.where(cells() >= 0).conditions), "other regions or sizes"),
     ],
 )
 def test_errors_are_sentences(write, words) -> None:
-    with pytest.raises(ProblemError, match=words):
+    with pytest.raises((ProblemError, ArgumentError), match=words):
         write()

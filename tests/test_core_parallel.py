@@ -10,6 +10,7 @@ from instances import random_tree, random_truth
 
 from pgsr import Geometric, Problem, Seeded, View, parallel
 from pgsr.algorithms import (
+    CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
     EntityTotalsProjection,
@@ -129,6 +130,7 @@ def questions(truth, totals, seed):
     cumulative = Geometric(View.CUMULATIVE, "1/2", totals=totals).measure(truth, seed)
     found = [
         (CumulativeProjection(), Problem.m_c(cumulative, totals=totals).relaxed()),
+        (CumulativeIntegers(), Problem.m_c(cumulative, totals=totals)),
         (EmdProjection(gap=1e-3), Problem.m_c(cumulative, totals=totals, norm=1).relaxed()),
     ]
     if totals == "regions":

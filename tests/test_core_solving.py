@@ -9,6 +9,7 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Method, PgsrError, Problem, Seeded, Status, Totals, View, memory
 from pgsr.algorithms import (
     CostTables,
+    CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
     EntityTotalsProjection,
@@ -35,6 +36,7 @@ SOLVES: list[tuple[Method, Problem]] = [
     (RegionTotalsProjection(), Problem.m_h(COUNTS, "regions")),
     (EntityTotalsProjection(), Problem.m_h(COUNTS, "regions", entity_totals(TRUTH))),
     (CumulativeProjection(), Problem.m_c(CUMULATIVE).relaxed()),
+    (CumulativeIntegers(), Problem.m_c(CUMULATIVE)),
     (EmdProjection(), Problem.m_c(CUMULATIVE, norm=1).relaxed()),
     (Isotonic(), Problem.isotonic(CUMULATIVE)),
     (Isotonic(), Problem.isotonic(CUMULATIVE, norm=1)),

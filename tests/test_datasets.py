@@ -193,6 +193,21 @@ def test_paper_tail_falls_by_the_ratio_and_has_outliers():
         assert 30 <= row[300:].sum() <= 50
 
 
+def test_the_first_papers_census_keeps_its_classes():
+    """Printed are 605,304,918 people and 2,352 sizes; n_7+ taken for n_7 gives 813 million, the kept class 637."""
+    groups = 240_908_081
+    counts = states_of(census_like("states", max_size=LARGEST_SIZE, groups=groups, tail="kuo"))
+    assert counts.sum() == groups
+    people = float(counts.sum(axis=0) @ np.arange(LARGEST_SIZE + 1))
+    assert people == pytest.approx(637_000_000, rel=0.005)
+    assert 2_200 <= np.count_nonzero(counts.sum(axis=0)) <= 2_352  # a 52nd region has 50 outliers more
+    rest, published = groups - 50 * 51, np.array([state.households for state in states()])
+    expected = published.sum(axis=1) / published.sum() * rest + 50
+    np.testing.assert_allclose(counts.sum(axis=1), expected, atol=7)  # seven classes, each within one group
+    np.testing.assert_array_less(counts[:, 300:].sum(axis=1), 51)
+    assert (counts[:, 300:].sum(axis=1) >= 35).all()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_second_papers_census_has_its_numbers_of_people_and_sizes(seed):
     """117,630,445 groups give 305.1 million people (printed 305,276,358) and about 78 sizes; 51 leaves suffice."""
@@ -255,12 +270,13 @@ def test_counties_and_tracts_take_their_shares():
     ("arguments", "message"),
     [
         ({"regions": "towns"}, "'divisions', 'states', 'counties', 'tracts'"),
-        ({"tail": "fat"}, "'calibrated', 'paper', 'fioretto'"),
+        ({"tail": "fat"}, "'calibrated', 'paper', 'kuo', 'fioretto'"),
         ({"max_size": 0}, "max_size=0"),
         ({"max_size": 7.5}, "max_size=7.5"),
         ({"groups": True}, "groups=True"),
         ({"groups": 0}, "groups=0"),
         ({"groups": 5_000, "tail": "paper"}, "at least 5,100 groups"),
+        ({"groups": 5_000, "tail": "kuo"}, "tail='kuo' at least 5,100 groups"),
         ({"seed": -1}, "seed=-1"),
         ({"seed": None}, "seed=None"),
     ],

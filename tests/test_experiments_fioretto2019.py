@@ -73,7 +73,7 @@ def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
         assert verdict.claim
         assert verdict.words
         assert "nan" not in verdict.words
-    if experiment.id not in ("PG1", "PG5"):  # they have arms without an answer on purpose
+    if experiment.id not in ("PG1", "PG2", "PG5"):  # they have arms that may have no answer: too large, no licence
         assert set(frame["status"]) <= {"OPTIMAL", "FEASIBLE", "RELAXED"}
 
 

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from pgsr.errors import DataError
+from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest, covered
 from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.runner import Condition, conditions
 from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.liu2022 import errors, relations, scaling
 from pgsr.experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
+from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
@@ -176,3 +179,12 @@ def test_paper_profiles_are_the_papers():
         scale = experiment.scale(Profile.PAPER)
         assert scale.epsilons == tuple(map(Fraction, ("1/10", "1/5", "1/2", "1")))
         assert scale.replicates == 5
+
+
+def test_no_data_are_the_papers_and_small_models_wait_for_the_larger_profile():
+    wanted = {(1_000, 300): Cause.STAND_IN, (999, 300): Cause.PROFILE, (1_000, 299): Cause.PROFILE}
+    for (components, most), cause in wanted.items():
+        free = (("queries", "Q_R"), ("components", components), ("most rounds", most))
+        row = LevelError("families", False, 1.0, "HPD-Gen", free, 0, {0: 0.1})
+        assert cause_of(row, Cause.CLAIM) is cause
+        assert cause_of(row, Cause.OURS) is Cause.OURS

@@ -148,8 +148,11 @@ def written(tmp_path_factory) -> tuple[str, str, Path]:
 def test_numbers_stand_beside_what_is_printed(written):
     html, markdown, _ = written
     text = Page(html).text
-    assert "EMD, mean per region (entities) root 10.33 0.8819 3 10.5 0.984 not judged, 3 of 5 replicates" in text
-    assert "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 3 | 10.5 | 0.984 | not judged, 3" in markdown
+    assert "EMD, mean per region (entities) root 10.33 0.8819 1.528 3 10.5 0.984 not judged, 3 of 5 replicates" in text
+    assert (
+        "| EMD, mean per region (entities) | root | 10.33 | 0.8819 | 1.528 | 3 | 10.5 | 0.984 | not judged, 3"
+        in markdown
+    )
     assert "small (real), epsilon 1: one" in text
     why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
@@ -249,7 +252,7 @@ def test_links_of_the_markdown_resolve(written):
         elif not target.startswith("https://arxiv.org/abs/"):
             assert (folder / target).read_bytes().startswith(b"\x89PNG")
     columns = [len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("| metric")]
-    assert columns == [9, 9]
+    assert columns == [10, 10]
 
 
 def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
@@ -336,6 +339,10 @@ def test_claims_of_papers_are_not_declared_ours(smoked):
         else:
             assert set(declared.values()) - {Cause.OURS}, section.experiment.id
         assert not [claim for claim in declared if claim in words and declared[claim] is Cause.OURS]
+    (bottom_up,) = (section for section in smoked if section.experiment.id == "K8")
+    by_noise = {noise: [v for v in bottom_up.verdicts if noise in v.data] for noise in ("independent", "shared seed")}
+    assert {v.declared for v in by_noise["independent"]} == {Cause.CLAIM}, "as the paper states it"
+    assert {v.declared for v in by_noise["shared seed"]} == {Cause.READING}, "as its code did it"
 
 
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ FIGURES = re.findall(
     r'^    "([\w.]+\.png)": ', (ROOT / "docs" / "tools" / "figures.py").read_text("utf-8"), re.MULTILINE
 )
 """The figures that are drawn when the site is built."""
-TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce")
+TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "items")
 """Pages of words and tables, which need no Python."""
 
 

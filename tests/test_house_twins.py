@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 M_C_DUAL = "test_m_c_dual::test_value_and_gradient_are_those_of_the_definition"
 M_C_SUMS = "test_m_c_dual::test_nodes_against_the_sums_of_the_leaves"
+ROUNDED = "test_m_c_integers::test_the_gradient_is_what_regions_take_softly_rounded"
 DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
 TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
@@ -24,6 +25,7 @@ TWINS = {
     "algorithms.isotonic.kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
+        "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),
         "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
     },
     "algorithms.matching.kernel": {
@@ -40,6 +42,16 @@ TWINS = {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
         "node_costs": ("naive.CellCosts", M_C_SUMS),
+    },
+    "algorithms.m_c.integers_kernel": {
+        "fit_leaves": ("naive.cumulative_dual, rounded one by one", ROUNDED),
+        "fit_nodes": ("naive.cumulative_dual, rounded one by one", ROUNDED),
+        "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
+        "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
+        "exchange": (
+            "every run of every pair, tried out",
+            "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
+        ),
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),

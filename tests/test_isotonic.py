@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, scale
 
-from pgsr import Estimate, Geometric, PgsrError, Problem, Seeded, Status, View, certify
+from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import Isotonic, Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic import isotonic_l2_runs
+from pgsr.algorithms.isotonic import isotonic_l2_runs, isotonic_within
+from pgsr.certificates import isotonic_is_optimal
+from pgsr.conditions import cells
+from pgsr.errors import ProblemError
 
 
 def fit(y, lower=-(10**6), upper=10**6):
@@ -151,3 +154,60 @@ def test_what_is_no_vector_of_integers_is_refused():
         isotonic_l1(np.array([1, 2]), 9, 0)
     with pytest.raises(PgsrError, match="matrix of rows"):
         isotonic_l2(np.array([3, 1]), np.array([0]), np.array([9]))
+
+
+def test_bounds_of_cells_equal_brute_force():
+    """Both norms, every L1 optimum, random bounds; the chain passes what is optimal, and nothing else."""
+    rng = np.random.default_rng(41)
+    infeasible = 0
+    for _ in range(scale(400, 20_000)):
+        n, most = int(rng.integers(1, 6)), 5
+        vectors = naive.monotone_vectors(n, np.arange(most + 1))
+        y, some = rng.integers(-2, most + 3, n), rng.random((2, n)) < rng.random()
+        lower, upper = (
+            np.where(some[0], rng.integers(0, most + 1, n), 0),
+            np.where(some[1], rng.integers(0, 6, n), most),
+        )
+        inside = vectors[((vectors >= lower) & (vectors <= upper)).all(axis=1)]
+        if not len(inside):
+            infeasible += 1
+            with pytest.raises(ProblemError, match="no non-decreasing vector keeps both"):
+                isotonic_within(y, lower, upper)
+            continue
+        for norm in (1, 2):
+            costs = (np.abs(inside - y) ** norm).sum(axis=1)
+            best = inside[costs == costs.min()]
+            for optimum in Optimum:
+                x = isotonic_within(y, lower, upper, norm, optimum)
+                assert (best == x).all(axis=1).any()
+            if norm == 1:
+                assert isotonic_within(y, lower, upper, 1).tolist() == best.min(axis=0).tolist()
+                assert isotonic_within(y, lower, upper, 1, Optimum.LARGEST).tolist() == best.max(axis=0).tolist()
+            for x, cost in zip(inside, costs, strict=True):
+                assert isotonic_is_optimal(x, y, None, None, norm, (lower, upper)) == (cost == costs.min())
+    assert infeasible > 20
+
+
+def test_bounds_far_beyond_the_values_are_none():
+    y, none = np.array([5, 3, 9, -4]), np.full(4, 2**62)
+    assert isotonic_within(y, -none, none).tolist() == isotonic_l2(y[None], [-99], [99])[0].tolist()
+    assert isotonic_within(y, -none, none, 1).tolist() == isotonic_l1(y, -99, 99).tolist()
+
+
+def test_method_takes_bounds_of_cumulative_cells():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = CountOfCounts(tree, np.array([[0, 2, 0, 1], [0, 1, 1, 1]]))
+    noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded(3))
+    for norm in (1, 2):
+        problem = Problem.isotonic(noisy, norm).where(cells(size=0) == 0, cells(region=("US",), size=1) >= 3)
+        result = Isotonic().solve(problem)
+        assert result.certificate.optimal
+        assert result.certificate.bound_by == "subgradient chain"
+        assert (result.estimate.values[:, 0] == 0).all()
+        assert result.estimate.values[0, 1] >= 3
+    relaxed = problem.relaxed()
+    assert "squares of reals" in Isotonic().supports(relaxed)
+    refused = Isotonic().supports(problem.where(cells(level=0, size=1) >= cells(level=0, size=0) + 1))
+    assert "ties several together" in refused
+    wrong = Isotonic().solve(problem.where(cells(region=("US", "GA"), size=2) >= 9))
+    assert wrong.status is Status.INFEASIBLE

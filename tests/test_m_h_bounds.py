@@ -42,18 +42,20 @@ def test_equals_brute_force():
     assert statuses.count(Status.OPTIMAL) > 200
 
 
-@pytest.mark.parametrize("largest", [30, 10**5])
+@pytest.mark.parametrize("largest", [3, 30, 10**4])
 def test_relaxed_optimum_of_medium_trees_is_proved(largest):
     """With bounds at every level, of unmeasured regions, too: the Lagrangian bound closes the gap."""
     rng = np.random.default_rng(32)
-    for _ in range(scale(60, 600)):
-        tree, n_sizes = random_tree(rng, 60, int(rng.integers(1, 5))), int(rng.integers(1, 9))
+    for _ in range(scale(150, 6_000)):
+        tree, n_sizes = random_tree(rng, 90, int(rng.integers(1, 6))), int(rng.integers(1, 12))
         hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
-        y = hidden + np.rint(rng.laplace(0, 8, hidden.shape)).astype(np.int64)
-        lower, upper, some = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND), rng.random((3, *y.shape)) < 0.1
+        y = hidden + np.rint(rng.laplace(0, rng.choice([1, 8, 60]), hidden.shape)).astype(np.int64)
+        lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
+        shares = rng.random((3, 1, 1)) * rng.choice([0.05, 0.5, 1.0])  # up to bounds that leave nothing free
+        some = rng.random((3, *y.shape)) < shares
         lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
         lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
-        weights = rng.integers(1, 4, tree.n_regions)
+        weights = rng.integers(1, rng.choice([2, 10, 10_000]), tree.n_regions)
         weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.7
         problem = with_bounds(naive.problem_of(tree, y, int(hidden[0].sum()), weights), lower, upper)
         relaxed = TreeProjection().solve(problem.relaxed())

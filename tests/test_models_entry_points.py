@@ -40,7 +40,7 @@ def install(folder: Path, name: str, module: str, points: dict[str, str]) -> Non
 
 def test_pyproject_declares_every_solver_function():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
-    functions = {"cvxpy", "gurobi", "ortools", "scip", "scipy"}
+    functions = {"copt", "cvxpy", "gurobi", "ortools", "qpsolvers", "scip", "scipy", "xpress"}
     assert declared == {name: f"{availability.__name__}:{name}" for name in functions}
     listed = {repr(info.method) for name in functions for info in getattr(availability, name)()}
     assert {repr(info.method) for info in solvers()} >= listed

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Method, PostProcess, Problem, Result, Seeded, View
 from pgsr.algorithms import (
+    CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
     EntityTotalsProjection,
@@ -92,8 +93,10 @@ QUESTIONS = (
     Question("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6), GENERAL),
     Question("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     Question("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),
-    Question("m_c", View.CUMULATIVE, m_c, CumulativeFlow()),
+    Question("m_c", View.CUMULATIVE, m_c, CumulativeIntegers()),
+    Question("m_c by flow", View.CUMULATIVE, m_c, CumulativeFlow()),
     Question("m_c_l1_relaxed gap 1e-3", View.CUMULATIVE, emd_relaxed, EmdProjection(gap=1e-3), (Cvxpy("HIGHS"),)),
+    Question("m_c_l1_relaxed gap 1e-6", View.CUMULATIVE, emd_relaxed, EmdProjection()),
     Question("two_stage", View.CUMULATIVE, None, TwoStage()),
 )
 

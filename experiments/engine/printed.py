@@ -33,6 +33,30 @@ class Printed:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A statement of a paper about a table, a figure or a method, in few words.
+
+    Attributes:
+        experiment: our id of the table or figure; the experiment that judges the claim.
+        words: the claim.
+        source: where.
+    """
+
+    experiment: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A part of a paper that this project lacks, and the reason."""
+
+    what: str
+    source: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Paper:
     """A publication that experiments reproduce.
 
@@ -40,6 +64,8 @@ class Paper:
         name: as sentences call it, "Kuo et al. 2018".
         title, authors, venue: of the publication; the venue with its arXiv identifier.
         numbers: what it prints, as far as experiments use it.
+        claims: what it says, as far as experiments judge it.
+        absent: what it has and this project lacks.
     """
 
     name: str
@@ -47,6 +73,8 @@ class Paper:
     authors: str
     venue: str
     numbers: tuple[Printed, ...] = field(default=(), repr=False)
+    claims: tuple[Claim, ...] = field(default=(), repr=False)
+    absent: tuple[Absent, ...] = field(default=(), repr=False)
 
     @property
     def reference(self) -> str:

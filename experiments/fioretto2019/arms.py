@@ -15,6 +15,7 @@ from pgsr.certificates import certify
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.release_record import Record, released, result_record
+from pgsr.models.adapter import SolverModel
 from pgsr.rounding import nearest
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class Rounded:
         return replace(
             result, status=Status.RELAXED, answer=answer, certificate=certify(problem, answer), multipliers=None
         )
+
+
+def by_general_solver(post: object) -> bool:
+    """Tell whether a post-processing step is a general solver's, whose answer may be rounded here."""
+    return isinstance(post.relaxation if isinstance(post, Rounded) else post, SolverModel)
 
 
 M_H_R = Arm("M_H^r", counts, Rounded(TreeProjection()), Problem.m_h)

@@ -26,7 +26,7 @@ from pgsr.experiments.fioretto2019.data import (
     cause_on,
 )
 from pgsr.experiments.fioretto2019.orders import orders
-from pgsr.experiments.fioretto2019.saturation import half_of_largest
+from pgsr.experiments.fioretto2019.saturation import mark_saturation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             parts = sorted(shares.where(data=name, arm=label), key=lambda row: row.epsilon)
             below.plot([aside * row.epsilon for row in parts], [100 * row.mean for row in parts], **look.marks)
         above.set(xscale="log", yscale="log")
-        above.axhline(half_of_largest(name, depth[name]), color="#555555", linewidth=0.8, linestyle="--",
-                      label="half of the largest possible error: saturated above")  # fmt: skip
+        mark_saturation(above, name, totals.where(data=name), depth[name])
         log_labels(above.yaxis)
         epsilons = sorted(totals.values_of("epsilon"))
         below.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])

@@ -4,9 +4,15 @@ Counts that are not negative and add up to G groups are off by at most 2 G at a 
 that are those of any guess, so two of them are not compared.
 """
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Judgement, compared, not_judged, worst
 from pgsr.experiments.fioretto2019.data import groups_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SATURATED = "both errors are saturated: beyond half of the largest that the number of groups allows"
 
@@ -30,3 +36,15 @@ def smaller_unless_saturated(this: LevelError | None, *others: LevelError | None
     return worst(
         not_judged(SATURATED) if min(this.mean, other.mean) > most else compared(other.less(this)) for other in known
     )
+
+
+def mark_saturation(axes: "Axes", data: str, errors: Iterable[LevelError], n_levels: int = 1) -> None:
+    """Draw a line at half of the largest error, above which errors are saturated, where one of these comes near it."""
+    most = half_of_largest(data, n_levels)
+    if max((error.mean for error in errors), default=0) > NEAR * most:
+        axes.axhline(most, color="#555555", linewidth=0.8, linestyle="--",
+                     label="half of the largest possible error: saturated above")  # fmt: skip
+
+
+NEAR = 0.2
+"""Part of that line from which errors count as near it; elsewhere it would only stretch the axis."""

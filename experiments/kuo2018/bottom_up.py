@@ -12,26 +12,32 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms import BottomUp, IsotonicFit, Matching
+from pgsr.algorithms import BottomUp, Matching
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import PRINTED, arm_looks
-from pgsr.experiments.engine.printed import Beside, stand_beside
+from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, not_judged
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.kuo2018.data import CENSUS_COUNTIES, CENSUS_PAPER, CENSUS_STATES, TAXI, cause_on
+from pgsr.experiments.kuo2018.arms import Fitted
+from pgsr.experiments.kuo2018.data import (
+    CENSUS_COUNTIES,
+    CENSUS_PAPER,
+    CENSUS_STATES,
+    HAWAIIAN_COUNTIES,
+    TAXI,
+    WHITE_COUNTIES,
+    cause_on,
+)
 from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
 from pgsr.random import ByteStream, StreamId
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-FIT = IsotonicFit(min_size=1)
-"""No group of these data sets can be empty, by construction: a public fact."""
 
 ARTEFACT = "shared seed: replicates the published artefact, not private"
 
@@ -166,14 +172,11 @@ _DECLARED = {
 """Whose the claims and the numbers are: the paper states independent noise; the shared seed is what its code did."""
 
 ARMS = (
-    Arm(PAIRS["independent noise"][0], _leaves_only, BottomUp(FIT)),
-    Arm(PAIRS["independent noise"][1], _every_level, Matching(FIT)),
-    Arm(PAIRS["shared seed"][0], _leaves_only, BottomUp(FIT), source=SharedSeed),
-    Arm(PAIRS["shared seed"][1], _every_level, Matching(FIT), source=SharedSeed),
+    Arm(PAIRS["independent noise"][0], _leaves_only, Fitted(BottomUp)),
+    Arm(PAIRS["independent noise"][1], _every_level, Fitted(Matching)),
+    Arm(PAIRS["shared seed"][0], _leaves_only, Fitted(BottomUp), source=SharedSeed),
+    Arm(PAIRS["shared seed"][1], _every_level, Fitted(Matching), source=SharedSeed),
 )
-
-NOT_RUN = "no data set here stands for it: the table is of the whole nation (the errors of its levels tell), by block"
-"""Why numbers of White and Hawaiian stand beside nothing."""
 
 WIDTH = 0.16
 """The distance between arms in the figure, in levels."""
@@ -183,11 +186,11 @@ _SHIFT = {"BU": WIDTH / 2, "Hc": 3 * WIDTH / 2}
 
 _SIDE_BY_SIDE = {"BU": [arms[0] for arms in PAIRS.values()], "Hc": [arms[1] for arms in PAIRS.values()]}
 
-PRINTED_NUMBERS = (
-    *stand_beside(kuo.K8, [TAXI, CENSUS_PAPER], _SIDE_BY_SIDE),
-    *(Beside(None, number, NOT_RUN) for number in kuo.K8 if number.data in ("White", "Hawaiian")),
-)
-"""Taxi with either noise: the paper states the one and ran the other. Synthetic beside what its recipe gives."""
+_NATION = (TAXI, CENSUS_PAPER, WHITE_COUNTIES, HAWAIIAN_COUNTIES)
+
+PRINTED_NUMBERS = stand_beside(kuo.K8, _NATION, _SIDE_BY_SIDE)
+"""With either noise: the paper states the one and ran the other. The table is of the whole nation: the errors of its
+levels tell."""
 
 EXPERIMENT = Experiment(
     id="K8",
@@ -200,7 +203,7 @@ EXPERIMENT = Experiment(
         Profile.SMOKE: Scale((CENSUS_STATES,), (Fraction(1),), replicates=2, time_limit=60),
         Profile.QUICK: Scale((TAXI, CENSUS_COUNTIES), (Fraction(1),), replicates=5, time_limit=120),
         Profile.PAPER: Scale(
-            (TAXI, CENSUS_COUNTIES, CENSUS_PAPER),
+            (TAXI, CENSUS_COUNTIES, CENSUS_PAPER, WHITE_COUNTIES, HAWAIIAN_COUNTIES),
             (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
             replicates=10,
             time_limit=600,

@@ -130,11 +130,11 @@ def _race_west(race: str) -> CountOfCounts:
 
 
 def _synthetic_root(groups: int) -> CountOfCounts:
-    return root(census_like("states", K, groups, tail="paper"))
+    return root(census_like("states", K, groups, tail="kuo"))
 
 
 def _synthetic_west(groups: int) -> CountOfCounts:
-    return part_of(census_like("counties", K, groups, tail="paper"), "West Coast", WEST_COAST[0])
+    return part_of(census_like("counties", K, groups, tail="kuo"), "West Coast", WEST_COAST[0])
 
 
 def _small_root() -> CountOfCounts:
@@ -160,7 +160,7 @@ CENSUS_PAPER = replace(
         K,
         FULL,
         "the recipe of Kuo et al. for their data set Synthetic on figures of 2000, as many groups, K = 100,000",
-        tail="paper",
+        tail="kuo",
     ),
     stands_for=SYNTHETIC_OF_THE_PAPER,
 )
@@ -188,22 +188,21 @@ TAXI_HALVES = replace(
 )
 
 
-def _block_groups(of_paper: StandsFor, race: str) -> tuple[DataSet, DataSet, DataSet]:
-    """Load root, states and West Coast. A block group without people of a race is a group of size 0."""
+def _block_groups(of_paper: StandsFor, race: str) -> tuple[DataSet, DataSet, DataSet, DataSet]:
+    """Load root, states, counties and West Coast. A block group without people of a race is a group of size 0."""
     name = f"{of_paper.name} by block group"
     fields = {"max_size": K, "real": True, "note": _BLOCK_GROUPS, "stands_for": of_paper}
     return (
         DataSet(f"{name}, root", partial(_race_root, race), (1,), groups=193_585, **fields),
         DataSet(f"{name}, states", partial(_race, race, "states"), (1, 51), groups=193_585, **fields),
+        DataSet(f"{name}, counties", partial(_race, race, "counties"), (1, 51, 3_141), groups=193_585, **fields),
         DataSet(f"{name}, West Coast", partial(_race_west, race), (1, 3, 133), groups=14_364, **fields),
     )
 
 
 def _by_recipe(name: str, groups: int, west: int, of_paper: StandsFor) -> tuple[DataSet, DataSet, DataSet]:
     """Make root, states and West Coast by the paper's recipe."""
-    states = replace(
-        generated_census(f"{name}, states", "states", K, groups, _RECIPE, tail="paper"), stands_for=of_paper
-    )
+    states = replace(generated_census(f"{name}, states", "states", K, groups, _RECIPE, tail="kuo"), stands_for=of_paper)
     return (
         replace(states, name=f"{name}, root", load=partial(_synthetic_root, groups), levels=(1,)),
         states,
@@ -217,13 +216,13 @@ def _by_recipe(name: str, groups: int, west: int, of_paper: StandsFor) -> tuple[
     )
 
 
-WHITE_ROOT, WHITE_STATES, WHITE_WEST = _block_groups(WHITE_OF_THE_PAPER, "white")
-HAWAIIAN_ROOT, HAWAIIAN_STATES, HAWAIIAN_WEST = _block_groups(HAWAIIAN_OF_THE_PAPER, "nhpi")
+WHITE_ROOT, WHITE_STATES, WHITE_COUNTIES, WHITE_WEST = _block_groups(WHITE_OF_THE_PAPER, "white")
+HAWAIIAN_ROOT, HAWAIIAN_STATES, HAWAIIAN_COUNTIES, HAWAIIAN_WEST = _block_groups(HAWAIIAN_OF_THE_PAPER, "nhpi")
 SYNTHETIC_ROOT, SYNTHETIC_STATES, SYNTHETIC_WEST = _by_recipe(
-    "Synthetic generated", FULL, 41_382_520, SYNTHETIC_OF_THE_PAPER
+    "Synthetic generated", FULL, 34_505_224, SYNTHETIC_OF_THE_PAPER
 )
 SYNTHETIC_PART_ROOT, SYNTHETIC_PART_STATES, SYNTHETIC_PART_WEST = _by_recipe(
-    "Synthetic generated at 1/100", PART, 414_469, PART_OF_SYNTHETIC
+    "Synthetic generated at 1/100", PART, 344_839, PART_OF_SYNTHETIC
 )
 
 HOUSEHOLDS = DataSet(

@@ -1,7 +1,8 @@
 """The experiment K4: the positions at which Hg and Hc err (Kuo et al. 2018, figure 1).
 
 The earth mover's distance is a sum over ranks, |Hg[i] - estimate[i]|, and so can be shown group by group, from the
-smallest to the largest, for either method.
+smallest to the largest, for either method: against the rank, as the paper draws it, and, since the few largest groups
+are hidden there, against the rank from the largest on a logarithmic axis.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.algorithms import NoConsistency
-from pgsr.drawing import finish, head, new_figure, plain_number, short_number
+from pgsr.drawing import Look, finish, head, new_figure, plain_number, short_number
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BINS = 60
-"""Positions in the figure, as evenly on a logarithmic axis as whole ranks allow."""
+"""Positions on either axis of the figure, as evenly as whole ranks allow."""
 
 MARKED = (10, 100, 1_000)
 """The sizes that are marked in the figure."""
@@ -52,10 +53,8 @@ def by_position(trial: Trial) -> Record:
     result = trial.mechanism.post_process(measurement, trial.time_limit)
     true = ranked(trial.truth.rows(0, 1)[0])
     error = np.abs(ranked(result.estimate.counts().rows(0, 1)[0]) - true)
-    # Ranks count from the largest group: errors lie there, and a logarithmic axis shows them.
-    starts = np.unique(np.concatenate([[0], np.geomspace(1, len(true), BINS, endpoint=False).astype(int)]))
-    starts = starts[starts < len(true)]
-    stops = np.append(starts[1:], len(true))
+    ranks, from_largest = _binned(error, np.linspace(0, len(true), BINS, endpoint=False)), error[::-1]
+    of_largest = _binned(from_largest, np.append(0, np.geomspace(1, len(true), BINS, endpoint=False)))
     occurring = np.unique(true)
     largest_small = int(occurring[(len(occurring) - 1) // 2])
     small = true <= largest_small
@@ -66,42 +65,44 @@ def by_position(trial: Trial) -> Record:
         "levels": {"emd": [float(total)], "small": [float(error[small].sum() / max(1, total))]},
         "largest small size": largest_small,
         "groups of small size": float(small.mean()),
-        "rank": ((starts + stops + 1) / 2).tolist(),
-        "error": (np.add.reduceat(error[::-1], starts) / (stops - starts)).tolist(),
+        "rank": ranks[0],
+        "error": ranks[1],
+        "rank from largest": of_largest[0],
+        "error from largest": of_largest[1],
+        "groups": len(true),
         "groups from size": [int((true >= size).sum()) for size in MARKED],
     }
 
 
+def _binned(error: np.ndarray, edges: np.ndarray) -> tuple[list[float], list[float]]:
+    """Average errors between edges, rounded down to whole ranks: the ranks in the middle, and the means.
+
+    Example:
+        >>> _binned(np.array([4.0, 2.0, 0.0, 6.0]), np.array([0.0, 0.5, 1.0, 2.0]))
+        ([1.0, 2.0, 3.5], [4.0, 2.0, 3.0])
+    """
+    starts = np.unique(edges.astype(int))
+    starts = starts[starts < len(error)]
+    stops = np.append(starts[1:], len(error))
+    return ((starts + stops + 1) / 2).tolist(), (np.add.reduceat(error, starts) / (stops - starts)).tolist()
+
+
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw Hg above Hc, a column per data set: the mean error per group against its rank from the largest."""
+    """Draw Hg above Hc, a column per data set: mean error per group by rank, then by rank from the largest."""
     part: Any = frame[frame["epsilon"] == 1]
     names = sorted(part["data"].unique())
     style = arm_looks([arm.label for arm in ARMS])
-    figure = new_figure(max(6.4, 3.4 * len(names)), 6.0)
-    panels = figure.subplots(2, max(1, len(names)), squeeze=False, sharex=True, sharey="col")
-    for (row, label), (column, name) in product(enumerate(style), enumerate(names)):
-        axes, rows = panels[row][column], part[(part["data"] == name) & (part["arm"] == label)]
-        if rows.empty:
-            continue
-        errors, first = np.array(rows["error"].tolist()), rows.iloc[0]
-        mean, n = errors.mean(axis=0), len(errors)
-        spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros_like(mean)
-        x, look = np.array(first["rank"]), style[label]
-        axes.plot(x, mean, linewidth=1.2, markersize=2.5, **look.marks)
-        axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
-        axes.set_yscale("symlog", linthresh=1e-3)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
-        axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
-        axes.set_xlim(x[-1] * 1.5, 0.7)
-        _mark_sizes(axes, first)
-        kind = "real data" if first["real"] else "not real data"
-        finish(
-            axes,
-            "rank from the largest group, log" if row else "",
-            f"{label}: mean error per group\n(entities), log" if column == 0 else "",
-            "" if row else f"{wrapped(name, 30)}\n({kind})",
-        )
+    figure = new_figure(max(6.4, 3.4 * len(names)), 11.0)
+    panels = figure.subplots(2 * len(style), max(1, len(names)), squeeze=False, sharex="row", sharey="col")
+    rows = list(product(("", " from largest"), style))
+    for (row, (end, label)), (column, name) in product(enumerate(rows), enumerate(names)):
+        axes, of = panels[row][column], part[(part["data"] == name) & (part["arm"] == label)]
+        if not of.empty:
+            _panel(axes, of, end, style[label])
+            kind = "real data" if of.iloc[0]["real"] else "not real data"
+            below = "rank from the largest group, log" if end else "rank, as a part of all groups"
+            left = f"{label}: mean error per group\n(entities), log" if column == 0 else ""
+            finish(axes, below if label == rows[-1][1] else "", left, "" if row else f"{wrapped(name, 30)}\n({kind})")
     for axes in panels.flat:
         axes.set_ylim(bottom=0)
     head(
@@ -109,6 +110,26 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         "K4 (figure 1): error by position, epsilon 1\nbands: one standard error of the mean; dotted: true sizes",
     )
     return figure
+
+
+def _panel(axes: "Axes", of: "pd.DataFrame", end: str, look: "Look") -> None:
+    """Draw the errors of one arm on one data set, by rank or by rank from the largest."""
+    first: Any = of.iloc[0]
+    errors = np.array(of[f"error{end}"].tolist())
+    mean, n = errors.mean(axis=0), len(errors)
+    spread = errors.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.zeros_like(mean)
+    x = np.array(first[f"rank{end}"]) / (1 if end else first["groups"])
+    axes.plot(x, mean, linewidth=1.2, markersize=2.5, **look.marks)
+    axes.fill_between(x, mean - spread, mean + spread, color=look.colour, alpha=0.3, linewidth=0)
+    axes.set_yscale("symlog", linthresh=1e-3)
+    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+    if end:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+        axes.set_xlim(x[-1] * 1.5, 0.7)
+        _mark_sizes(axes, first)
+    else:
+        axes.set_xlim(0, 1)
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
@@ -138,7 +159,7 @@ def _claims(small: LevelErrors, facts: "dict[str, dict[Any, Any]]") -> Iterator[
 
 def _mark_sizes(axes: "Axes", row: "pd.Series") -> None:
     """Draw dotted lines where the true sizes reach powers of ten."""
-    last = row["rank"][-1]
+    last = row["rank from largest"][-1]
     for size, n in zip(MARKED, row["groups from size"], strict=True):
         # Labels of lines that nearly meet would cover each other.
         if 0 < n < last / 1.6:

@@ -1,24 +1,6 @@
 """The numbers and claims of Kuo et al. 2018, of the slides of its talk and of the poster."""
 
-from dataclasses import dataclass
-
-from pgsr.experiments.engine.printed import Paper, Printed
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper about a table or figure, in few words.
-
-    Attributes:
-        experiment: our id of the table or figure.
-        words: the claim.
-        source: where.
-    """
-
-    experiment: str
-    words: str
-    source: str
-
+from pgsr.experiments.engine.printed import Absent, Claim, Paper, Printed
 
 DATA = ("Synthetic", "White", "Hawaiian", "Taxi")
 """The paper's data sets in the order of its tables."""
@@ -118,10 +100,21 @@ FOUR_CONDITIONS = Claim("K10", "every release meets the four conditions", "paper
 CLAIMS = tuple(value for value in list(globals().values()) if isinstance(value, Claim))
 """All claims above."""
 
+ABSENT = (
+    Absent(
+        "greedy matching, within a factor of 2 of the cheapest",
+        "section 5, compared by its running time",
+        "not built: the exact matching by sorting is simpler and faster",
+    ),
+)
+"""What the paper has and this project lacks."""
+
 PAPER = Paper(
     "Kuo et al. 2018",
     "Differentially Private Hierarchical Count-of-Counts Histograms",
     "Yu-Hsuan Kuo, Cho-Chun Chiu, Daniel Kifer, Michael Hay, Ashwin Machanavajjhala",
     "Proceedings of the VLDB Endowment 11(11), 2018; arXiv 1804.00370; with slides and poster",
     (*K1, TAXI_TRIPS_IN_THE_TEXT, *K2, *K3, K3_SINGLE_RUN, *K8),
+    CLAIMS,
+    ABSENT,
 )

@@ -111,7 +111,9 @@ EXPERIMENT = Experiment(
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((SMALL_STATES,), (TENTH, ONE), replicates=2, time_limit=60),
-        Profile.QUICK: Scale((SYNTHETIC_PART_STATES, HAWAIIAN_STATES, TAXI_HALVES), (TENTH, ONE), 5, time_limit=120),
+        Profile.QUICK: Scale(
+            (SYNTHETIC_PART_STATES, HAWAIIAN_STATES, WHITE_STATES, TAXI_HALVES), (TENTH, ONE), 5, time_limit=120
+        ),
         Profile.PAPER: Scale(STATES, EPSILONS, replicates=10, time_limit=1_200),
     },
     plot=plot,

@@ -171,6 +171,7 @@ SMALL_RELATED = replace(
 
 FEW_HOUSEHOLDS = replace(
     SIMULATED,
+    stands_for=None,
     name="households up to 8, generated",
     load=partial(households, 4_000, 8),
     max_size=8,

@@ -1,6 +1,6 @@
 """The claims of Liu and Wu 2022 in words. Their figures print no numbers."""
 
-from pgsr.experiments.engine.printed import Paper
+from pgsr.experiments.engine.printed import Absent, Claim, Paper
 
 CLAIMS = {
     "figure 2a": "HPD-Fixed has a smaller largest error than HPD-Gen",
@@ -16,9 +16,25 @@ CLAIMS = {
 }
 """The claims of the paper in words, by figure."""
 
+_JUDGED_BY = {
+    "figure 2": "HP1",
+    "figure 3": "HP2",
+    "figure 4": "HP3",
+    "figure 5": "HP3b",
+    "section 5": "HP4",
+}
+
+ABSENT = (
+    Absent("the numbers behind figures 2 to 5", "figures 2 to 5", "the figures print none, so orders are judged alone"),
+)
+"""What the paper has and this project lacks."""
+
 PAPER = Paper(
     "Liu and Wu 2022",
     "Private Synthetic Data with Hierarchical Structure",
     "Terrance Liu, Zhiwei Steven Wu",
     "arXiv 2206.05942, 2022",
+    (),
+    tuple(Claim(_JUDGED_BY[part.rstrip("abcde")], words, part.rstrip("abcde")) for part, words in CLAIMS.items()),
+    ABSENT,
 )

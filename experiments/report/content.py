@@ -132,8 +132,8 @@ def _advice(sections: Sequence[Section], profile: Profile) -> Iterator[Block]:
 def _how_to_read() -> Iterator[Block]:
     yield Heading(2, "How to read", "how-to-read")
     yield Bullets((
-        "Means are over independent replicates of the noise; s.e. is the standard error of the mean, n the number of "
-        "replicates. From a single replicate there is no standard error.",
+        "Means are over independent replicates of the noise; s.e. is the standard error of the mean, s.d. the standard "
+        "deviation of a replicate, n the number of replicates. From a single replicate there is neither.",
         (Mark(Finding.HOLDS), " or ", Mark(Finding.FAILS), ": what is claimed, or its opposite, by the test that "
          "stands beside the verdict, with the number of replicates. Tests are at 5 %, two-sided, so of 40 true "
          "claims one may fail by chance. ", Mark(Finding.UNDECIDED), ": the test tells neither. ",
@@ -263,11 +263,12 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
     n_groups = {use.data.name: use.data.groups for use in section.data}
     groups: dict[str, list[tuple[Cell, ...]]] = {}
     for row in rows:
-        error, ratio = row.standard_error, row.ratio
+        error, spread, ratio = row.standard_error, row.standard_deviation, row.ratio
         cells: list[Cell] = [
             UNITS.get(row.metric, row.metric.replace("_", " ")),
             "" if row.level is None else level_name(row.level, depth.get(row.data, 0)),
-            _marked(row, n_groups), "" if error is None else number(error), f"{row.n:,}",
+            _marked(row, n_groups), "" if error is None else number(error),
+            "" if spread is None else number(spread), f"{row.n:,}",
         ]  # fmt: skip
         if beside:
             cells += [
@@ -276,9 +277,9 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
             ]
             cells += [row.words]
         groups.setdefault(_group(row), []).append(tuple(cells))
-    columns = ("metric", "level", "ours", "s.e.", "n", *(("printed", "ratio", "in words") if beside else ()))
+    columns = ("metric", "level", "ours", "s.e.", "s.d.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())
-    return Table(caption, columns, grouped, numbers=(2, 3, 4, *((5, 6) if beside else ())), folded=folded)
+    return Table(caption, columns, grouped, numbers=(2, 3, 4, 5, *((6, 7) if beside else ())), folded=folded)
 
 
 def _marked(row: Mean, n_groups: dict[str, int]) -> Cell:

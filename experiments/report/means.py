@@ -53,6 +53,11 @@ class Mean:
         return stdev(self.values) / self.n**0.5 if self.n > 1 else None
 
     @property
+    def standard_deviation(self) -> float | None:
+        """The standard deviation over replicates, which some papers print; None from a single replicate."""
+        return stdev(self.values) if self.n > 1 else None
+
+    @property
     def ratio(self) -> float | None:
         """The ratio of our mean over the printed number."""
         return self.mean / self.printed.value if self.printed is not None and self.printed.value else None

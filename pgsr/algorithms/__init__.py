@@ -4,7 +4,7 @@
 |-------------------------------|------------------------------------------------------------------------------|
 | `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
 | `m_h_regions`                 | M_H with every region's total, with or without numbers of entities           |
-| `m_c`                         | M_c, squares and absolute values, relaxed                                    |
+| `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |
@@ -23,7 +23,7 @@ from pgsr.algorithms.choosing import ChosenByNoise, ChosenByScore, ChosenByStati
 from pgsr.algorithms.cost_tables import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.isotonic import Isotonic, IsotonicFit, Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
-from pgsr.algorithms.m_c import CumulativeProjection, EmdProjection
+from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection, EmdProjection
 from pgsr.algorithms.m_h import CountFile, SizeBlocks, StreamedResult, StreamedTreeProjection, TreeProjection
 from pgsr.algorithms.m_h_regions import EntityTotalsProjection, RegionTotalsProjection
 from pgsr.algorithms.matching import BottomUp, Matching, Merge, NoConsistency, match_groups
@@ -40,6 +40,7 @@ __all__ = [
     "ChosenByStatistic",
     "CostTables",
     "CountFile",
+    "CumulativeIntegers",
     "CumulativeProjection",
     "DaskMap",
     "EmdProjection",

@@ -18,8 +18,9 @@ Bounds come from weak duality. Put the conditions that couple regions into the o
 they are: at feasible points nothing changes, so the minimum of the Lagrangian over the remaining conditions is a bound,
 and there regions stand alone and have closed forms. Every rounding is bounded and subtracted.
 
-Conditions that `Problem.where` stated have no exact proof: bounds of cells are kept in the Lagrangian or priced, rows
-are priced (`stated_prices`), and a bound without their prices says that it ignores them.
+Of conditions that `Problem.where` stated, the exchange test of M_H and the subgradient chain know bounds of cells.
+In Lagrangian bounds these are kept or priced, rows are priced (`stated_prices`), and a bound without their prices says
+that it ignores them.
 
 Files besides: `certificate` is the entry, `conditions` counts what keeps counts from being a release; loops are in
 `chain_kernel`, `priced_chain_kernel` and `potentials_kernel`.

@@ -19,7 +19,7 @@ def chain_closes(low, high, joined, at_lower, at_upper):
     most = np.int64(UNLIMITED) if at_lower else np.int64(0)
     for i in range(n):
         least = max(np.int64(0), least - high[i])
-        most -= low[i]
+        most = min(np.int64(UNLIMITED), most - low[i])
         if most < least:
             return False
         if not (joined[i] if i < n - 1 else at_upper):

@@ -232,13 +232,18 @@ def _constants(problem: Problem, prices: _Prices) -> list[float]:
 def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.ndarray) -> float:
     """Add up the minima of w |d|^norm + net d over all cells, where y + d >= 0 if signs are restricted."""
     w = problem.w[block, None]
-    lowest, highest = _room(problem, block, y)
     if problem.norm == 2:
-        d = net / (-2.0 * np.maximum(w, 1))
+        d = net / (-2.0 * np.maximum(w, 1))  # where w = 0 and no bound is stated, net is 0, and so is d
         if problem.integer:
             d = np.rint(d)
-        d = np.where(w > 0, d, np.where(net > 0, lowest, np.where(net < 0, highest, 0.0)))
-        return _summed(np.clip(d, lowest, highest), w, net, 2, problem.integer)
+        if problem.conditions is not None:
+            lowest, highest = _room(problem, block, y)
+            d = np.where(w > 0, d, np.where(net > 0, lowest, np.where(net < 0, highest, 0.0)))
+            d = np.clip(d, lowest, highest)
+        elif problem.nonnegative:
+            d = np.maximum(d, -y)
+        return _summed(d, w, net, 2, problem.integer)
+    lowest, highest = _room(problem, block, y)
     upper = _upper(problem, level, block)[:, None]
     highest = np.minimum(highest, np.where(upper < np.inf, upper - y, np.inf))
     d = np.clip(0.0, lowest, highest)

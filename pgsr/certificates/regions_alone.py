@@ -72,12 +72,13 @@ def simplex_bound(problem: Problem, estimate: Estimate) -> float:
 
 
 def is_isotonic_problem(problem: Problem) -> bool:
-    """Say whether the problem is the nearest non-decreasing cumulative counts of every region alone."""
+    """Say whether the problem is the nearest non-decreasing cumulative counts of every region, with bounds of cells."""
     return (
         problem.view is View.CUMULATIVE
         and problem.monotone
         and not problem.consistent
         and problem.totals is not Totals.ROOT
+        and (problem.conditions is None or not len(problem.conditions.row_lower))
     )
 
 
@@ -92,12 +93,21 @@ def is_chain_optimal(problem: Problem, estimate: Estimate) -> bool:
     for region, x, y, lower, upper in _chains(problem, estimate):
         if upper is not None and estimate.values[region, -1] != upper:
             return False
-        if problem.w[region] and not isotonic_is_optimal(x, y, lower, upper, problem.norm):
+        stated = problem.conditions
+        bounds = None if stated is None else (stated.lower[region, : len(x)], stated.upper[region, : len(x)])
+        if problem.w[region] and not isotonic_is_optimal(x, y, lower, upper, problem.norm, bounds):
             return False
     return True
 
 
-def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: int | None, norm: int) -> bool:
+def isotonic_is_optimal(
+    x: np.ndarray,
+    y: np.ndarray,
+    lower: int | None,
+    upper: int | None,
+    norm: int,
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
+) -> bool:
     """Say whether x is feasible and optimal for one isotonic regression:
 
         minimise    sum_i |x[i] - y[i]|^norm
@@ -106,7 +116,8 @@ def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: 
     With multipliers mu[i] >= 0 of x[i] <= x[i + 1], mu[-1] of lower <= x[0] and mu[n - 1] of x[n - 1] <= upper, x is
     optimal if and only if every cell has a subgradient g[i] such that mu[i] = mu[i - 1] - g[i] and mu vanishes at
     conditions that are slack. The cells' subgradients are intervals, so the values mu[i] can take are one, too; the
-    chain passes it on from cell to cell. Exact, in 64-bit integers.
+    chain passes it on from cell to cell. Exact, in 64-bit integers. A cell at a lower bound of its own may have any
+    subgradient below as well, one at its upper bound any above.
 
     Args:
         x: shape (n,). Norm 2: integers, optimal among integers: the subgradients are those of the square's linear
@@ -115,6 +126,7 @@ def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: 
         y: integers, shape (n,).
         lower, upper: bounds, or None.
         norm: 1 or 2.
+        bounds: lower and upper bounds of every cell besides, shape (n,) each, or None.
 
     Complexity: O(n).
 
@@ -147,6 +159,10 @@ def isotonic_is_optimal(x: np.ndarray, y: np.ndarray, lower: int | None, upper: 
         low, high = 2 * difference - 1, 2 * difference + 1
     else:
         low, high = np.where(difference > 0, 1, -1), np.where(difference < 0, -1, 1)
+    if bounds is not None:
+        if ((x < bounds[0]) | (x > bounds[1])).any():
+            return False
+        low, high = np.where(x == bounds[0], NEVER, low), np.where(x == bounds[1], -NEVER, high)
     return bool(chain_closes(low, high, joined, bool(x[0] == lower), bool(x[-1] == upper)))
 
 

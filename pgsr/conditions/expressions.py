@@ -1,9 +1,10 @@
 """The expressions and comparisons that a modeller writes, before they meet a hierarchy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,12 +45,12 @@ class Resolved:
     Attributes:
         matrix: integers, shape (n, regions * (K + 1)).
         constant: int64, shape (n,).
-        names: of the entries, as they stand in sentences; "" where the entry is a number.
+        names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
     """
 
     matrix: sparse.csr_array
     constant: np.ndarray
-    names: Sequence[str]
+    names: Callable[[np.ndarray], list[str]]
 
 
 class Expression(ABC):
@@ -235,7 +236,6 @@ class _Selection(Expression):
     def resolve(self, place: Cells) -> Resolved:
         regions, sizes = self._regions(place), self._sizes(place)
         n_sizes, paths = place.max_size + 1, place.hierarchy.paths
-        ids = [region_id(paths[r]) for r in regions]
         if self.kind == "total" and place.view is View.COUNTS:
             columns = n_sizes * regions[:, None] + np.arange(n_sizes)
             matrix = _rows(columns, np.ones(columns.shape, np.int64), place)
@@ -248,11 +248,16 @@ class _Selection(Expression):
                 before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
                 signs = np.where(here % n_sizes > 0, 1, 0)
                 matrix = sparse.csr_array(matrix - _rows(before, signs, place))
-        if self.kind == "total":
-            names = [f"total({name})" for name in ids]
-        else:
-            names = [f"{self.kind}({name}, {size})" for name in ids for size in sizes]
-        return Resolved(_without_zeros(matrix), np.zeros(len(names), np.int64), names)
+
+        written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
+
+        def names(entries: np.ndarray) -> list[str]:
+            if self.kind == "total":
+                return [f"total({written(r)})" for r in regions[entries].tolist()]
+            where = regions[entries // len(sizes)].tolist(), sizes[entries % len(sizes)].tolist()
+            return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
+
+        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names)
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
@@ -290,7 +295,8 @@ class _Number(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
-        return Resolved(sparse.csr_array((n, n_cells), dtype=np.int64), self.values, [""] * n)
+        nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
+        return Resolved(nothing, self.values, lambda entries: [f"{value:,}" for value in self.values[entries].tolist()])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -309,11 +315,18 @@ class _Plus(Expression):
     def resolve(self, place: Cells) -> Resolved:
         left, right = matched(self.left.resolve(place), self.right.resolve(place), self.name)
         matrix = left.matrix + right.matrix if self.sign > 0 else left.matrix - right.matrix
-        added, brackets = self.sign * right.constant, self.sign < 0 and isinstance(self.right, _Plus)
-        names = [
-            f"{a or f'{x:,}'} {_sign(self.sign if b else y)} " + (f"({b})" if brackets else b or f"{abs(y):,}")
-            for a, b, x, y in zip(left.names, right.names, left.constant, added, strict=True)
-        ]
+        added = self.sign * right.constant
+
+        def names(entries: np.ndarray) -> list[str]:
+            first = left.names(entries)
+            if isinstance(self.right, _Number):
+                pairs = zip(first, added[entries].tolist(), strict=True)
+                return [f"{name} {_sign(number)} {abs(number):,}" for name, number in pairs]
+            second = right.names(entries)
+            if self.sign < 0 and isinstance(self.right, _Plus):
+                second = [f"({name})" for name in second]
+            return [f"{a} {_sign(self.sign)} {b}" for a, b in zip(first, second, strict=True)]
+
         return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names)
 
 
@@ -330,9 +343,12 @@ class _Times(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
-        brackets = isinstance(self.inner, _Plus)
-        names = [_times(self.factor, f"({name})" if brackets else name) if name else "" for name in inner.names]
         matrix = _without_zeros(sparse.csr_array(inner.matrix * self.factor))
+
+        def names(entries: np.ndarray) -> list[str]:
+            brackets = isinstance(self.inner, _Plus)
+            return [_times(self.factor, f"({name})" if brackets else name) for name in inner.names(entries)]
+
         return Resolved(matrix, inner.constant * self.factor, names)
 
 
@@ -350,7 +366,7 @@ class _Sum(Expression):
         inner = self.inner.resolve(place)
         ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
         matrix = _without_zeros(sparse.csr_array(ones @ inner.matrix))
-        return Resolved(matrix, inner.constant.sum(keepdims=True), [self.name])
+        return Resolved(matrix, inner.constant.sum(keepdims=True), lambda entries: [self.name] * len(entries))
 
 
 def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
@@ -371,7 +387,11 @@ def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resol
 
 def _repeated(one: Resolved, n: int) -> Resolved:
     ones = sparse.csr_array(np.ones((n, 1), np.int64))
-    return Resolved(sparse.csr_array(ones @ one.matrix), np.repeat(one.constant, n), list(one.names) * n)
+    return Resolved(
+        sparse.csr_array(ones @ one.matrix),
+        np.repeat(one.constant, n),
+        lambda entries: one.names(np.zeros(1, int)) * len(entries),
+    )
 
 
 def _rows(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:

@@ -210,12 +210,20 @@ class _Search:
             return None
         r, s = (int(i) for i in np.argwhere(wrong)[0])
         low, high = self.low[r, s], self.high[r, s]
-        cell = f"cells({region_id(self.place.hierarchy.paths[r])}, {self.sizes[s]})"
-        return f"{cell} would have to be at least {low:,.6g} and at most {high:,.6g}, by {self._by()}"
+        size = int(self.sizes[s])
+        cell = f"cells({region_id(self.place.hierarchy.paths[r])}, {size})"
+        return f"{cell} would have to be at least {low:,.6g} and at most {high:,.6g}, by {self._by(size)}"
 
-    def _by(self) -> str:
-        named = self.stated.stated or self.stated.names or ("bounds of cells",)
-        more = f"; and {len(named) - 4:,} more conditions" if len(named) > 4 else ""
+    def _by(self, size: int | None = None) -> str:
+        """Name the conditions on cells of one size, which other sizes hardly touch without order, or all of them."""
+        named = list(self.stated.stated or self.stated.names or ("bounds of cells",))
+        if size is not None and not self.around.monotone and self.stated.sources is not None:
+            bounds = np.unique(self.stated.sources[:, :, size])
+            row, cell = self.stated.rows.nonzero()
+            rows = np.unique(row[cell % (self.place.max_size + 1) == size])
+            near = [self.stated.stated[i] for i in bounds if i >= 0] + [self.stated.names[i] for i in rows]
+            named = near or named
+        more = f"; and {len(named) - 4:,} more" if len(named) > 4 else ""
         return "; ".join(named[:4]) + more
 
 

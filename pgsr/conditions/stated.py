@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.conditions.expressions import Cells, Condition, Resolved, matched
+from pgsr.conditions.expressions import Cells, Condition, matched
 from pgsr.errors import ProblemError
 from pgsr.region_ids import region_id
 
@@ -164,7 +164,7 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
         blocks.append(sparse.csr_array(matrix[kept]))
         lows.append(low[kept])
         highs.append(high[kept])
-        names += _names(condition.relation, left, right, kept)
+        names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
     return Conditions(
         lower.reshape(place.shape),
         upper.reshape(place.shape),
@@ -184,10 +184,3 @@ def _tighten(
     before = bound[cell]
     (np.maximum if sign > 0 else np.minimum).at(bound, cell, value)
     source[cell[bound[cell] != before]] = number
-
-
-def _names(relation: str, left: Resolved, right: Resolved, kept: np.ndarray) -> list[str]:
-    def text(side: Resolved, row: int) -> str:
-        return side.names[row] or f"{int(side.constant[row]):,}"
-
-    return [f"{text(left, row)} {relation} {text(right, row)}" for row in kept]

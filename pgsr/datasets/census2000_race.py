@@ -14,11 +14,17 @@ FILE = "census2000_blockgroup_race_hhsize.parquet"
 
 
 class Race(StrEnum):
-    """A column of the file: White, Black, or Native Hawaiian and other Pacific Islander, each alone."""
+    """A column of the file: one of the census's six races, each alone.
+
+    AIAN: American Indian and Alaska Native. NHPI: Native Hawaiian and other Pacific Islander. OTHER: some other race.
+    """
 
     WHITE = "white"
     BLACK = "black"
+    AIAN = "aian"
+    ASIAN = "asian"
     NHPI = "nhpi"
+    OTHER = "other"
 
 
 def census2000_race(
@@ -34,8 +40,8 @@ def census2000_race(
     with fewer and larger groups.
 
     Args:
-        race: "white" (211,460,626 people), "black" (34,658,190; 14,952 groups of size 0) or "nhpi" (398,835 people;
-            137,218 groups of size 0).
+        race: "white" (211,460,626 people), "black" (34,658,190), "aian" (2,475,956), "asian" (10,242,998), "nhpi"
+            (398,835 people; 137,218 groups of size 0) or "other" (15,359,073).
         regions: "states" or "counties", the last level.
         folder: holds census2000_blockgroup_race_hhsize.parquet; by default the folder that PGSR_DATA names.
         max_size: K; larger sizes count as K. The default is a round number; the paper's experiments use 100,000.

@@ -29,12 +29,14 @@ class Tail(StrEnum):
     """The way in which groups of 7 and more are spread over sizes.
 
     CALIBRATED: such that the class "7 or more" has the mean size that follows from the figures, plus group quarters.
-    PAPER: by the recipe of Kuo et al. 2018.
-    FIORETTO: by the recipe of Fioretto and Van Hentenryck 2019, which keeps the published class "7 or more".
+    PAPER: by the recipe of Kuo et al. 2018, read literally: the class "7 or more" is taken for size 7.
+    KUO: by the same recipe, with that class kept at its published number.
+    FIORETTO: by the recipe of Fioretto and Van Hentenryck 2019, with that class kept as well.
     """
 
     CALIBRATED = "calibrated"
     PAPER = "paper"
+    KUO = "kuo"
     FIORETTO = "fioretto"
 
 
@@ -65,16 +67,17 @@ def census_like(
     In California (1.02) and Hawaii (1.09) r is above 1 and the recipe diverges, so r is capped at 0.9. All states with
     a large r get tails far above the truth: in California more than a quarter of the groups then have size 7 or more.
 
-    Tail "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as "calibrated"
-    does, with the r that the published figures imply; no group quarters, but 50 outliers in the whole nation, of sizes
-    uniform on 10..1,000 and in states by their numbers of households (fewer where they would exceed 1 % of all
-    groups). The paper takes r = n_7 / n_6, but only n_7+ is published, not n_7; docs/census_recipe.md has the readings.
+    Tails "kuo" and "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as
+    "calibrated" does, with the r that the published figures imply; no group quarters, but outliers: "kuo" as "paper",
+    "fioretto" 50 in the whole nation, of sizes uniform on 10..1,000 and in states by their numbers of households (fewer
+    where they would exceed 1 % of all groups). Both papers take r = n_7 / n_6, but only n_7+ is published, not n_7;
+    docs/census_recipe.md has the readings.
 
     Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
     (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
-    and sizes are drawn inside the classes 7 or more and facilities; "fioretto" shares out all but the outliers so.
-    Under "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6 share
-    the rest by largest remainders.
+    and sizes are drawn inside the classes 7 or more and facilities; "kuo" and "fioretto" share out all but the outliers
+    so. Under "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6
+    share the rest by largest remainders.
 
     Geography: a state has as many counties as in 2010; the j-th largest of n takes a share ~ (j + 1)^-1.2 of it. In a
     state of 62 counties (the median) the largest then takes 18 % and the median one 0.4 / n, as in reality (medians, by
@@ -92,7 +95,7 @@ def census_like(
         max_size: K; sizes above count as K. The table has sizes 0..K.
         groups: number of groups in the nation; by default that of households in 2000.
         seed: equal seeds, equal data.
-        tail: "calibrated", "paper" or "fioretto".
+        tail: "calibrated", "paper", "kuo" or "fioretto".
 
     Returns:
         All regions x (K + 1) sizes, sparse where a dense table would exceed 500 MB (tracts from K = 989). Its name
@@ -111,8 +114,8 @@ def census_like(
 
     Complexity: one binomial draw per county (or tract) and size that occurs in the region above it, for any `groups`.
 
-    Source: figures of the U.S. Census Bureau; recipe "paper" from the experiments of Kuo et al. 2018 (outliers up to
-    10,000), "fioretto" from those of Fioretto and Van Hentenryck 2019 (outliers of 10 to 1,000).
+    Source: figures of the U.S. Census Bureau; recipes "paper" and "kuo" from the experiments of Kuo et al. 2018
+    (outliers up to 10,000); "fioretto" from those of Fioretto and Van Hentenryck 2019 (outliers of 10 to 1,000).
     """
     regions = one_of("regions", regions, tuple(Regions))
     tail = one_of("tail", tail, tuple(Tail))
@@ -167,9 +170,32 @@ class _Draw(IntEnum):
 
 def _by_state(groups: int, max_size: int, seed: int, tail: Tail) -> np.ndarray:
     """Generate groups by state and size; shape (51, 10,001)."""
-    if tail is Tail.PAPER:
-        return _paper(groups, max_size, seed)
-    return _fioretto(groups, seed) if tail is Tail.FIORETTO else _calibrated(groups, seed)
+    if tail is Tail.CALIBRATED:
+        return _calibrated(groups, seed)
+    if tail is Tail.FIORETTO:
+        n_outliers = min(N_OUTLIERS, groups // 100)
+        state = _Draw.OUTLIERS.generator(seed, 0).choice(len(states()), n_outliers, p=_shares_of_states())
+        return _kept_class(groups, seed, np.bincount(state, minlength=len(states())), NATIONAL_OUTLIERS)
+    n_outliers = _outliers_per_state(groups, tail)
+    if tail is Tail.KUO:
+        return _kept_class(groups, seed, np.full(len(states()), n_outliers), (1, min(LARGEST_SIZE, max_size)))
+    return _paper(groups, max_size, seed, n_outliers)
+
+
+def _shares_of_states() -> np.ndarray:
+    """Compute the part of all households that live in each state; shape (51,)."""
+    households = np.array([sum(state.households) for state in states()])
+    return households / households.sum()
+
+
+def _outliers_per_state(groups: int, tail: Tail) -> int:
+    least = 100 * len(states())
+    if groups < least:
+        raise DataError(
+            f"groups={groups} leaves no room for an outlier in every state; give tail={str(tail)!r} at least {least:,} "
+            "groups"
+        )
+    return min(N_OUTLIERS, groups // least)
 
 
 def _calibrated(groups: int, seed: int) -> np.ndarray:
@@ -202,15 +228,9 @@ def _power_law() -> np.ndarray:
     return weights / weights.sum()
 
 
-def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
+def _paper(groups: int, max_size: int, seed: int, n_outliers: int) -> np.ndarray:
     """Generate groups by state and size with the paper's tail; shape (51, 10,001)."""
     figures = np.array([state.households for state in states()])
-    least = 100 * len(figures)
-    if groups < least:
-        raise DataError(
-            f"groups={groups} leaves no room for an outlier in every state; give tail='paper' at least {least:,} groups"
-        )
-    n_outliers = min(N_OUTLIERS, groups // least)
     ratio = np.minimum(figures[:, 6] / figures[:, 5], LARGEST_RATIO)
     expected = figures[:, :6].sum() + (figures[:, 6] / (1 - ratio)).sum()
     scale = (groups - n_outliers * len(figures)) / expected
@@ -229,20 +249,22 @@ def _paper(groups: int, max_size: int, seed: int) -> np.ndarray:
     return counts
 
 
-def _fioretto(groups: int, seed: int) -> np.ndarray:
-    """Generate groups by state and size: published classes, the last one spread, and outliers; shape (51, 10,001)."""
+def _kept_class(groups: int, seed: int, n_outliers: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    """Generate groups by state and size: the published classes, the last one spread, and outliers; shape (51, 10,001).
+
+    Args:
+        n_outliers: by state; shape (51,).
+        sizes: smallest and largest of the outliers.
+    """
     figures = np.array([state.households for state in states()])
-    n_outliers = min(N_OUTLIERS, groups // 100)
-    shared = largest_remainder(figures.ravel() / figures.sum() * (groups - n_outliers), groups - n_outliers)
-    shared = shared.reshape(figures.shape)
+    rest = groups - int(n_outliers.sum())
+    shared = largest_remainder(figures.ravel() / figures.sum() * rest, rest).reshape(figures.shape)
     counts = np.zeros((len(figures), LARGEST_SIZE + 1), np.int64)
     counts[:, 1:7] = shared[:, :6]
     for index, state in enumerate(states()):
-        counts[index] += _Draw.SIZES.generator(seed, index).multinomial(shared[index, 6], _seven_or_more(state))
-    generator = _Draw.OUTLIERS.generator(seed, 0)
-    households = figures.sum(axis=1)
-    sizes = generator.integers(*NATIONAL_OUTLIERS, n_outliers, endpoint=True)
-    np.add.at(counts, (generator.choice(len(households), n_outliers, p=households / households.sum()), sizes), 1)
+        generator = _Draw.SIZES.generator(seed, index)
+        counts[index] += generator.multinomial(shared[index, 6], _seven_or_more(state))
+        np.add.at(counts[index], generator.integers(*sizes, n_outliers[index], endpoint=True), 1)
     return counts
 
 

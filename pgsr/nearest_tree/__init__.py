@@ -40,7 +40,11 @@ merged units of its children, cheapest first, each plus its own cost, and the ro
 (`size_trees.merge`). The exchange test (`exchange`) says whether the result is optimal among all integers; if it is
 not, the windows are widened.
 
-Files: `integers` is what others call, `size_trees` the passes, `kernel` their compiled loops, `exchange` the test.
+**Bounds of cells** make leaves take clip(y + q / 2w, lower, upper) and inner regions at most and at least their own;
+`bounded_trees` says what remains true of all this, and what takes the place of the rest.
+
+Files: `integers` is what others call, `size_trees` the passes, `kernel` their compiled loops, `exchange` the test;
+`bounds` the intervals of cells with bounds, `bounded_trees` and `bounded_kernel` the sizes that have some.
 """
 
 from pgsr.nearest_tree.integers import nearest_integers

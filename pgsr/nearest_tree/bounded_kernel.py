@@ -28,6 +28,9 @@ NO_BOUND = 2**62
 PASSES = 10
 """Passes of Newton's method after which the exact merging of breakpoints takes over."""
 
+NO_RATE = 1e-13
+"""Sums of rates this far below an earlier one are roundings: children that are all at bounds."""
+
 CLIPPED_LOW, CLIPPED_HIGH = 1, 2
 
 _FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
@@ -237,12 +240,13 @@ def merge_breakpoints(
         begin[r] = end
         order = np.argsort(price[at:end])
         price[at:end], rate[at:end] = price[at:end][order], rate[at:end][order]
-        x, now = base, 0.0
+        x, now, steepest = base, 0.0, 0.0
         for k in range(at, end):
             if k > at:
                 x += now * (price[k] - price[k - 1])
-            now = max(0.0, now + rate[k])
-            if bounded and k == end - 1:
+            now += rate[k]
+            steepest = max(steepest, now)
+            if now < NO_RATE * steepest or (bounded and k == end - 1):
                 now = 0.0  # not what is left of it after rounding
             value[k], rate[k] = x, now
     slope, moved = 0.0, 0.0
@@ -303,15 +307,18 @@ def answer_price(y, lower, upper, clipped, w, paid, price, value, rate, first, l
         steep = 1.0 + 2.0 * w * rate[k]
         here = price[k] + (paid - (price[k] + 2.0 * w * (value[k] - y))) / steep
         x, rise = value[k] + rate[k] * (here - price[k]), rate[k] / steep
+    # Clipped, it pays less, or more, than otherwise; where rounding alone says that it is, just as much.
     if clipped & CLIPPED_HIGH and x > upper:
         while k > first and value[k] > upper:
             k -= 1
-        return price[k] + (upper - value[k]) / rate[k] if rate[k] > 0.0 else price[k + 1], float(upper), 0.0
+        bound = price[k] + (upper - value[k]) / rate[k] if rate[k] > 0.0 else price[min(k + 1, last - 1)]
+        return min(here, bound), float(upper), 0.0
     if clipped & CLIPPED_LOW and x < lower:
         k = max(k, first)
         while k + 1 < last and value[k + 1] < lower:
             k += 1
-        return price[k] + (lower - value[k]) / rate[k] if rate[k] > 0.0 else price[k], float(lower), 0.0
+        bound = price[k] + (lower - value[k]) / rate[k] if rate[k] > 0.0 else price[k]
+        return max(here, bound), float(lower), 0.0
     return here, x, rise
 
 

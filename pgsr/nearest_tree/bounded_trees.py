@@ -28,6 +28,9 @@ from pgsr.parallel import Mapper, Threads, spans_for_threads
 MOST_QUESTIONS = 2_000
 """Prices of the root that a search may ask for; bisection alone needs some 130 from 2^60 down to the last digit."""
 
+LARGEST_REACH = 2.0**100
+"""How far a search looks for a price; within 64-bit arithmetic there is none beyond."""
+
 Prices = tuple[np.ndarray, np.ndarray]
 """What inner regions pay: at sizes without bounds, (inner regions, sizes), and at those with some, the other way."""
 
@@ -43,13 +46,13 @@ def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: 
     for question in range(MOST_QUESTIONS):
         demand = ask(root)
         missing = float(total - demand.count) - float(demand.slope.sum() * root + demand.intercept.sum())
-        if missing == 0.0:
+        rise = float(demand.slope.sum())
+        if missing == 0.0 or (rise == 0.0 and abs(missing) < 0.5):  # where all are at bounds, they take integers
             return root
         too_low, too_high = (root, too_high) if missing > 0.0 else (too_low, root)
-        rise = float(demand.slope.sum())
         step = missing / rise if rise > 0.0 else np.copysign(np.inf, missing)
         near = (rise > 0.0 and abs(step) * demand.slope.max() <= slack) or abs(step) <= 4e-16 * abs(root)
-        if near or np.nextafter(too_low, np.inf) >= too_high:
+        if near or np.nextafter(too_low, np.inf) >= too_high or reach > LARGEST_REACH:
             return root
         ahead = root + step
         if not (np.isfinite(too_low) and np.isfinite(too_high)):
@@ -89,8 +92,9 @@ class BoundedTrees:
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
             return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions)
-        doubled = [np.repeat(part, 2, axis=1) for part in (y, lower, upper)]
-        return cls(*doubled, intervals.clipped, np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1, 1)
+        y, lower, upper = (np.repeat(part, 2, axis=1) for part in (y, lower, upper))
+        links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
+        return cls(y, lower, upper, intervals.clipped, *links, 1)
 
     def starting_prices(self) -> np.ndarray:
         """Give prices at which everything takes what is near its noisy count."""

@@ -177,19 +177,27 @@ def stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def regions_with_total(problem: Statement) -> np.ndarray:
     """The regions whose public total has a row; the other totals follow from consistency."""
-    tree = problem.hierarchy
     if problem.totals is None:
         return np.arange(0)
     if problem.totals is Totals.ROOT:
         return np.arange(1)
-    return np.arange(*tree.leaves.indices(tree.n_regions)) if problem.consistent else np.arange(tree.n_regions)
+    totals = problem.stated_totals
+    assert totals is not None, "totals of regions are stated"
+    return _not_implied(problem, totals)
 
 
 def regions_with_entities(problem: Statement) -> np.ndarray:
     """The regions whose number of entities has a row; problems with entities are consistent."""
-    tree = problem.hierarchy
     root_alone = problem.entities is None or len(problem.entities) == 1
-    return np.arange(1) if root_alone else np.arange(*tree.leaves.indices(tree.n_regions))
+    return np.arange(1) if root_alone else _not_implied(problem, problem.entities)  # pyright: ignore
+
+
+def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
+    """The leaves, where regions are tied together and sums add up; where they do not, all, to show it."""
+    tree = problem.hierarchy
+    if problem.consistent and np.array_equal(sums, tree.sum_up(sums[tree.leaves])):
+        return np.arange(*tree.leaves.indices(tree.n_regions))
+    return np.arange(tree.n_regions)
 
 
 def ordered_regions(problem: Statement) -> slice:

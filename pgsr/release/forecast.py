@@ -178,7 +178,7 @@ def forecast(
         >>> found.labels[:3]
         ('m_h; 1/2, 1/2 (configured)', 'kuo; 1/2, 1/2', 'kuo; 1/12, 11/12')
         >>> found.recommendation({"nation": 0})[:45]
-        'Of 9 choices take mechanism = "kuo", shares ='
+        'Of 5 choices take mechanism = "kuo", shares ='
     """
     config = ReleaseConfig.of(config)
     others = [Kind(name) for name in mechanisms] if mechanisms is not None else list(Kind)

@@ -125,7 +125,8 @@ def persons_factor(
     RELATION: the same for members with at least one matching relative; with `pairs`, once per role that has one, so
     that a child with two such parents counts twice.
 
-    Source: Liu & Wu 2022, sections 5 and 6.
+    Source: Liu & Wu 2022, sections 5 and 6. Against the enumeration of all groups:
+    `tests/test_synthesis_mixture.py::test_answers_are_those_of_all_groups_weighted_by_their_chance`.
     """
     roles = range(len(domain.roles))
     if level is Level.GROUP:

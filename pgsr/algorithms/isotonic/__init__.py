@@ -2,7 +2,17 @@
 
     minimise    sum_i |x[i] - y[i]|^norm    subject to    lower <= x[0] <= x[1] <= ... <= upper.
 
-Bounds need no care: clipping the solution without bounds gives one with them, for both norms.
+Bounds that are the same for all cells need no care: clipping the solution without bounds gives one with them, for both
+norms. Bounds of single cells do, as clipping cell by cell may leave blocks that should be pooled: y = (10, 0) with
+x[0] <= 2 has the solution (2, 2), not (2, 5). Since x does not decrease, lower bounds may be raised to their running
+maximum, upper ones lowered to their running minimum from the right; then
+
+- for absolute values y may be clipped to them first, which changes all distances on the interval by the same constant,
+  and the solution of the clipped y keeps the bounds by itself: as a running maximum of minima of medians it is no less
+  than the least lower bound from its cell on, and no more than the largest upper bound up to its cell;
+- for squares a block takes its mean, clipped to the lower bound of its last cell and the upper bound of its first one.
+  Two blocks are pooled where these values are out of order. By convexity cells that are out of order are equal in the
+  solution, as without bounds, and the interval of the pooled block contains both values, so it is never empty.
 
 **Squares: pool adjacent violators.** The solution is the min-max formula
 
@@ -30,7 +40,14 @@ Files: `regression` are the functions, `fit` the groups of a region from its noi
 
 from pgsr.algorithms.isotonic.fit import IsotonicFit
 from pgsr.algorithms.isotonic.method import Isotonic
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means, isotonic_l2_runs
+from pgsr.algorithms.isotonic.regression import (
+    Optimum,
+    isotonic_l1,
+    isotonic_l2,
+    isotonic_l2_means,
+    isotonic_l2_runs,
+    isotonic_within,
+)
 
 __all__ = [
     "Isotonic",
@@ -40,4 +57,5 @@ __all__ = [
     "isotonic_l2",
     "isotonic_l2_means",
     "isotonic_l2_runs",
+    "isotonic_within",
 ]

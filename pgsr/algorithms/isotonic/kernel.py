@@ -60,6 +60,35 @@ def l2_blocks(y):
 
 
 @compiled
+def l2_blocks_within(y, lower, upper):
+    """The blocks of the isotonic regression of one vector in bounds of its cells: values as fractions, and counts.
+
+    Bounds do not decrease. A block takes its mean, clipped to the lower bound of its last cell and the upper bound of
+    its first one; values are total / divisor, and are compared by cross-multiplication.
+    """
+    n = len(y)
+    total, divisor = np.empty(n, np.int64), np.empty(n, np.int64)
+    sums, count, first = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    blocks = 0
+    for i in range(n):
+        sums[blocks], count[blocks], first[blocks] = y[i], 1, i
+        blocks += 1
+        while True:
+            b = blocks - 1
+            total[b], divisor[b] = sums[b], count[b]
+            if sums[b] < lower[i] * count[b]:
+                total[b], divisor[b] = lower[i], 1
+            elif sums[b] > upper[first[b]] * count[b]:
+                total[b], divisor[b] = upper[first[b]], 1
+            if b == 0 or total[b - 1] * divisor[b] < total[b] * divisor[b - 1]:
+                break
+            sums[b - 1] += sums[b]
+            count[b - 1] += count[b]
+            blocks -= 1
+    return total[:blocks], divisor[:blocks], count[:blocks]
+
+
+@compiled
 def l1_smallest(y, out):
     """The smallest L1 isotonic regression of y, by the slope trick.
 

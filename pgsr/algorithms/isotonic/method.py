@@ -3,10 +3,11 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means
+from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means, isotonic_within
 from pgsr.certificates import certify
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
@@ -14,7 +15,7 @@ from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Taken
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View, counts_of_ranked
 
@@ -27,7 +28,11 @@ class Isotonic(GatedMethod):
 
         minimise    sum_i |x[i] - y[i]|^norm
         subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed,
-                    cumulative: x[K] = G where the region's total is public;   ranked: x <= K.
+                    cumulative: x[K] = G where the region's total is public;   ranked: x <= K,
+                    lower[i] <= x[i] <= upper[i] where `Problem.where` states bounds of cumulative cells.
+
+    Bounds of cells pool blocks by their clipped means (`pgsr.algorithms.isotonic`); squares of reals with such bounds
+    and everything else that `where` states are refused.
 
     Args:
         optimum: which L1 optimum; all have the same objective. The midpoint of an integer problem is rounded, halves to
@@ -43,6 +48,7 @@ class Isotonic(GatedMethod):
     """
 
     optimum: Optimum = Optimum.SMALLEST
+    conditions_taken: ClassVar[Taken] = Taken.BOUNDS
 
     def __post_init__(self) -> None:
         try:
@@ -55,6 +61,11 @@ class Isotonic(GatedMethod):
             return f"Isotonic fits every region alone; {problem.label} is another kind of problem"
         if problem.view is View.RANKED and not problem.integer:
             return "ranked sizes are fitted in integers; state the problem without .relaxed()"
+        if problem.conditions is not None and problem.norm == 2 and not problem.integer:
+            return (
+                f"Isotonic proves no squares of reals with conditions such as {problem.conditions.first}; state the "
+                "problem in integers, or take a solver model such as Cvxpy from pgsr.models"
+            )
         return None
 
     def exceeds(self, problem: Problem) -> str | None:
@@ -83,9 +94,16 @@ class Isotonic(GatedMethod):
         return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
 
     def _row(self, problem: Problem, region: int) -> np.ndarray:
-        y = problem.values[region]
+        y, stated = problem.values[region], problem.conditions
         if problem.view is View.RANKED:
             return self._fit(problem, y, problem.max_size)
+        if stated is not None:
+            lower, upper = np.maximum(stated.lower[region], 0), stated.upper[region]
+            if problem.totals is Totals.REGIONS:
+                total = int(problem.region_totals[region])
+                upper = np.minimum(upper, total)
+                return np.append(isotonic_within(y[:-1], lower[:-1], upper[:-1], problem.norm, self.optimum), total)
+            return isotonic_within(y, lower, upper, problem.norm, self.optimum)
         if problem.totals is not Totals.REGIONS:
             return self._fit(problem, y, _UNBOUNDED)
         total = int(problem.region_totals[region])

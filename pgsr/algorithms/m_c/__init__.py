@@ -1,4 +1,4 @@
-"""The relaxed optimum of M_c: cumulative counts that are monotone and add up, in squares or absolute values.
+"""M_c: cumulative counts that are monotone and add up; relaxed in squares or absolute values, in integers in squares.
 
     minimise    sum over regions r, sizes s of  w[r] |x[r, s] - y[r, s]|^norm
     subject to  x[r, s] = sum over children c of x[c, s],    0 <= x[r, 0] <= ... <= x[r, K],
@@ -39,12 +39,21 @@ part, as the tree T:
 **Absolute values** have kinks, where D is not differentiable. The proximal point method adds w rho / 2 (x - x')^2
 around the last answer x', which smooths D, and moves x': `emd_projection`.
 
-Files: `projection` and `emd_projection` are the two methods, `ascent` the way up, `dual` and `emd_dual` the duals,
-`preconditioner` its M; the loops are `tree_kernel` (prices and Hessian), `squares_kernel`, `absolute_kernel` and
-`two_level_kernel`.
+**Integers.** Over integers every region is still on its own once consistency has prices: the isotonic regression of a
+leaf is rounded block by block, and what an inner region takes is rounded, too. So there is a dual over integers, which
+is the dual of M_c with every square replaced by straight lines between integers, x^2 + f (1 - f) with f the fraction
+of x. Where the tree has two levels that linear program is a network's and has integer optima; with more levels what
+remains between its value and the best integers known is some millionths of the objective, so the bound is nearly all
+there is to be had. The dual has kinks wherever somebody rounds. With x^2 + (1 - t) f (1 - f) as the cost the takings
+are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`.
+
+Files: `projection`, `integers` and `emd_projection` are the methods, `ascent` (Newton's method) and `quasi_newton`
+the ways up, `dual`, `integers_dual` and `emd_dual` the duals, `preconditioner` the M; the loops are `tree_kernel`
+(prices and Hessian), `squares_kernel`, `integers_kernel`, `absolute_kernel` and `two_level_kernel`.
 """
 
 from pgsr.algorithms.m_c.emd_projection import EmdProjection
+from pgsr.algorithms.m_c.integers import CumulativeIntegers
 from pgsr.algorithms.m_c.projection import CumulativeProjection
 
-__all__ = ["CumulativeProjection", "EmdProjection"]
+__all__ = ["CumulativeIntegers", "CumulativeProjection", "EmdProjection"]

@@ -116,7 +116,7 @@ class TreeDual(ABC):
         value, gradient = np.zeros(self.shape[0]), np.empty(self.shape)
         tree = (self.parent, self.child_from, self.child, self.chunk_from)
         fitted = (self.residual, self.own, *tree, self.change)
-        share(kernels.gradient, *self._nodes, *fitted, self.first_free, prices, gradient, value)
+        share(kernels.gradient, *self.node_rows, *fitted, self.first_free, prices, gradient, value)
         self._last = Point(prices, leaves + nodes + float(value.sum()), gradient, leaves)
         return self._last
 
@@ -183,7 +183,7 @@ class TreeDual(ABC):
         norm = first = inverse.advance(0.0, direction, product, x, rest, product)
         direction[:] = product
         for _ in range(_CG_STEPS):
-            share(kernels.multiply, *self._nodes, *leaves, *tree, *root, direction, product, dots)
+            share(kernels.multiply, *self.node_rows, *leaves, *tree, *root, direction, product, dots)
             curvature = added_up(dots)
             if not curvature > 0.0:
                 break
@@ -196,12 +196,12 @@ class TreeDual(ABC):
         return x
 
     @property
-    def _nodes(self) -> tuple[range, int]:
+    def node_rows(self) -> tuple[range, int]:
         """The rows that loops over nodes share, and the cells of one."""
         return range(self.shape[0]), self.n
 
     @property
-    def _chunks(self) -> tuple[range, int]:
+    def chunk_rows(self) -> tuple[range, int]:
         """The chunks that loops over leaves share, and about the cells of one."""
         return range(len(self.chunk_node)), self.y.size // len(self.chunk_node)
 
@@ -250,11 +250,11 @@ class SquaresDual(TreeDual):
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
         if self.leaf_cells is None:
             leaves = (self.y, self.upper, self.leaf_weight)
-            share(kernels.fit_leaves, *self._chunks, *leaves, prices, *chunks, *blocks)
+            share(kernels.fit_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
         else:
             leaves = (self.y, self.upper, self.leaf_cells)
-            share(kernels.fit_weighted_leaves, *self._chunks, *leaves, prices, *chunks, *blocks)
-        share(kernels.fit_nodes, *self._nodes, self.rate, self.parent, self.held, prices, self.own, spent)
+            share(kernels.fit_weighted_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+        share(kernels.fit_nodes, *self.node_rows, self.rate, self.parent, self.held, prices, self.own, spent)
         return float(cost.sum()), float(spent.sum()) + self.constant
 
     def estimated_gap(self, point: Point) -> float:
@@ -262,7 +262,7 @@ class SquaresDual(TreeDual):
         from pgsr.algorithms.m_c import squares_kernel as kernels
 
         cost, beyond = np.zeros(self.shape[0]), self.beyond(point)
-        share(kernels.node_costs, *self._nodes, self.node_weight, self.held, self.own, beyond, cost)
+        share(kernels.node_costs, *self.node_rows, self.node_weight, self.held, self.own, beyond, cost)
         gap = abs(point.leaves + float(cost.sum()) + self.constant - point.value)
         if self.held:
             gap += abs(float(point.prices[0, -1] * beyond[0, -1]))

@@ -8,7 +8,7 @@ from pgsr.algorithms.m_c.dual import Point, TreeDual
 from pgsr.parallel import share
 from pgsr.problem import Problem
 
-_LEAST = 3e-2
+_RIDGE = 3e-2
 """The Hessian's ridge relative to the curvature of one free cell: kinks can hold every cell below a price."""
 
 
@@ -34,7 +34,8 @@ class ProximalDual(TreeDual):
     soft threshold, a leaf's a priced chain of lines and kinks, see `absolute_kernel`. Blocks that sit at one of their y
     are held there by a kink and have no curvature, so a ridge is added to the Hessian.
 
-    `towards(x, rho)` sets the centre and the strength. Values of nodes of weight 0 have no cost and no centre.
+    `towards(x, rho, ridge)` sets the centre, the strength and the ridge. Values of nodes of weight 0 have no cost
+    and no centre.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -49,7 +50,7 @@ class ProximalDual(TreeDual):
         elif self.held:
             self.constant = float(problem.w[0]) * abs(problem.root_total - int(y[0, -1]))
 
-    def towards(self, x: np.ndarray, rho: float) -> None:
+    def towards(self, x: np.ndarray, rho: float, ridge: float = _RIDGE) -> None:
         """Set the centre of the next step to x, shape (regions, K + 1)."""
         tree = self.problem.hierarchy
         self.rho = rho
@@ -57,7 +58,7 @@ class ProximalDual(TreeDual):
         if tree.n_levels > 1:
             self.node_centre = x[self.kept, : self.n] - self.node_y
         self.largest = float((1.0 / self.leaf_weight).sum()) / rho
-        self.least = _LEAST / (rho * float(self.leaf_weight.mean()))
+        self.least = ridge / (rho * float(self.leaf_weight.mean()))
         self._last = None
 
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
@@ -67,9 +68,9 @@ class ProximalDual(TreeDual):
         leaves = (self.y, self.upper, self.leaf_weight, self.rho, self.leaf_centre, prices)
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
-        share(kernels.fit_leaves, *self._chunks, *leaves, *chunks, *blocks)
+        share(kernels.fit_leaves, *self.chunk_rows, *leaves, *chunks, *blocks)
         nodes = (self.weight, self.rho, self.node_centre, self.parent, self.held)
-        share(kernels.fit_nodes, *self._nodes, *nodes, prices, self.own, self.rate, spent)
+        share(kernels.fit_nodes, *self.node_rows, *nodes, prices, self.own, self.rate, spent)
         self.leaf_cost = cost.sum(axis=0)
         return float(cost.sum()), float(spent.sum()) + self.constant
 
@@ -79,7 +80,7 @@ class ProximalDual(TreeDual):
 
         beyond, cost = self.beyond(point), np.zeros((self.shape[0], 2))
         nodes = (self.weight, self.rho, self.node_centre, self.held, self.own)
-        share(kernels.node_costs, *self._nodes, *nodes, beyond, cost)
+        share(kernels.node_costs, *self.node_rows, *nodes, beyond, cost)
         absolute, squares = (float(v) for v in cost.sum(axis=0) + self.leaf_cost)
         error = absolute + self.constant + squares - point.value
         if self.held:

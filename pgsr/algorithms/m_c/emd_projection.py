@@ -9,6 +9,7 @@ import numpy as np
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual, cumulative_counts_exceed
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
+from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Certificate, Multipliers, certify, lagrangian_bound, objective
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
@@ -23,11 +24,21 @@ _ROUNDS = 60
 _WARM_UP = 4
 _WARM_UP_GAP = 1e-3
 _WIDEST = 2.0
-_RHO, _SHRINK, _LEAST_RHO = 1.0, 0.25, 1e-4
+
+_RHO = (3.0, 3 / 4, 3 / 16, 3 / 64, 3 / 128)
+"""The strength of the first proximal steps and of all after them, relative to one over the mean of |x - y|."""
+
+_RIDGE = (0.03, 0.03, 0.03, 0.01, 0.003)
+"""The ridges of their Hessians, see `ProximalDual`; the nearer the optimum, the fewer cells pass a kink."""
+
+_SMOOTH = 2
+"""The number of first steps that are smooth enough for gradients alone."""
+
+_LEAST_RHO = 1e-4
 _STEP_ERROR = 0.2
 """The error at which a proximal step ends, relative to how far it moved (both in units of the objective)."""
 
-_STEPS = 150
+_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -139,23 +150,30 @@ class _Best:
 def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
     """Run both stages until the gap is proved or time is up."""
     problem = best.problem
-    x, prices = _reweighted(best, deadline)
-    dual, rho, share = ProximalDual(problem), _RHO, 0.1
-    for _ in range(rounds):
+    x, prices, squares = _reweighted(best, deadline)
+    dual, ascent, share = ProximalDual(problem), QuasiNewton(squares), 0.1
+    unit = float(problem.w.sum()) * problem.target.shape[1] / max(1.0, best.objective)
+    slower = 1.0
+    for step in range(rounds):
         before = best.gap
         if before <= gap or deadline.passed:
             return
-        dual.towards(x, rho)
+        late = min(step, len(_RHO) - 1)
+        dual.towards(x, max(_LEAST_RHO, unit * slower * _RHO[late]), _RIDGE[late])
         enough = share * gap * max(1.0, best.objective)
-        point = _proximal_step(dual, prices, enough, deadline)
+        point = _proximal_step(dual, prices, enough, deadline, ascent if step < _SMOOTH else None)
         x, prices = best.offer(dual, point), point.prices
-        rho = max(rho * _SHRINK, _LEAST_RHO)
-        if best.gap > before / 2:
+        if best.gap > before / 2 and step >= len(_RHO):
             share /= 2
+            if _is_done(dual, point, enough):
+                slower /= 2
 
 
-def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
-    """Run the first stage, reweighted least squares; return a feasible point, and prices of shape (nodes, cells)."""
+def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, SquaresDual]:
+    """Run the first stage, reweighted least squares.
+
+    Returns a feasible point, prices of shape (nodes, cells), and the last round's dual at its optimum.
+    """
     problem = best.problem
     y, w = problem.target, problem.w[:, None].astype(float)
     x, prices, width, dual = None, None, _WIDEST, SquaresDual(problem)
@@ -171,7 +189,7 @@ def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray
             break
     assert x is not None
     assert prices is not None
-    return x, _within_weights(dual, prices)
+    return x, _within_weights(dual, prices), dual
 
 
 def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
@@ -187,18 +205,37 @@ def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
     return prices
 
 
-def _proximal_step(dual: ProximalDual, prices: np.ndarray, enough: float, deadline: Deadline) -> Point:
-    """Run Newton's method until the step's error is small beside its movement, or small enough for the gap asked."""
+def _proximal_step(
+    dual: ProximalDual, prices: np.ndarray, enough: float, deadline: Deadline, ascent: QuasiNewton | None
+) -> Point:
+    """Ascend until the step's error is small beside its movement, or small enough for the gap asked.
+
+    By Newton's method, or by gradients alone if an `ascent` is given: where rho is large, many cells pass a kink per
+    step, which Newton's method does not foresee and gradients of a few steps average over.
+    """
     point = dual.at(prices)
+    if ascent is not None:
+
+        def gradient_at(prices: np.ndarray) -> np.ndarray:
+            nonlocal point
+            point = dual.at(prices)
+            return point.gradient
+
+        ascent.ascend(gradient_at, prices, _STEPS, lambda: _is_done(dual, point, enough) or deadline.passed)
+        return point
     for _ in range(_STEPS):
-        accuracy = dual.accuracy(point)
-        if accuracy.error <= max(_STEP_ERROR * accuracy.moved, enough) or deadline.passed:
+        if _is_done(dual, point, enough) or deadline.passed:
             break
         following = dual.better(point)
         if following is None:
             break
         point = following
     return point
+
+
+def _is_done(dual: ProximalDual, point: Point, enough: float) -> bool:
+    accuracy = dual.accuracy(point)
+    return accuracy.error <= max(_STEP_ERROR * accuracy.moved, enough)
 
 
 def _judged(problem: Problem, best: _Best, spent: float) -> Result:

@@ -23,6 +23,8 @@ units in order of cost, plus its own cost. Inside windows around the real soluti
 takes the G cheapest units of all sizes, and downward passes hand them out. The answer is optimal if and only if no
 exchange of units pays (`pgsr.nearest_tree.exchange`); until it is, windows are widened.
 
+**Bounds of cells**, of leaves or of regions above them, clip what regions take; `pgsr.nearest_tree.bounded_trees`.
+
 **Streams.** A block of sizes needs the root's price alone, and gives back gains, offsets, windows and the ends of its
 exchange test: a few numbers per size. So M_H can be solved block by block, in bounded memory or on a cluster.
 

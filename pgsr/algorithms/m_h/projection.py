@@ -43,7 +43,8 @@ class TreeProjection(GatedMethod):
 
     Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
     sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8
-    bytes per unknown for the answer, 56 more where the region has children, and the certificate's blocks.
+    bytes per unknown for the answer, 56 more where the region has children, 32 more at sizes with bounds, and the
+    certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
@@ -77,7 +78,7 @@ class TreeProjection(GatedMethod):
         return None
 
     def bytes_needed(self, problem: Problem) -> int:
-        return 48 * problem.n_unknowns
+        return (48 if problem.conditions is None else 96) * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         total = problem.root_total if problem.totals is not None else None

@@ -29,6 +29,7 @@ from pgsr.programs.names import Names
 from pgsr.programs.statement import Statement
 from pgsr.views import View
 
+
 def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
     """Write the arrays of a problem and its program. The same problem gives the same bytes."""
     with zipfile.ZipFile(file, "w") as archive:

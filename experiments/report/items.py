@@ -1,0 +1,252 @@
+"""The items of the papers: every method, table, claim, number and data set of theirs, and where each lives here.
+
+Nothing is listed by hand. Methods and definitions declare their source in docstrings ("Source: Kuo et al. 2018, section
+4.1."), experiments declare the part of a paper that they reproduce, and `published` of every paper declares claims,
+printed numbers and what is absent. Modules are read, not imported, so no solver is needed.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import pgsr
+import pgsr.models
+from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
+from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
+from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table, text
+
+ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
+TESTS = ROOTS["pgsr"].parent / "tests"
+SHOWN = 2
+"""Test files that are named for an item whose docstring names none."""
+
+
+class Kind(StrEnum):
+    """What an item is."""
+
+    METHOD = "method or definition"
+    TABLE = "table, figure or section"
+    CLAIM = "claim"
+    NUMBER = "printed numbers"
+    DATA = "data set"
+
+
+class State(StrEnum):
+    """Whether an item works here.
+
+    YES: as in the paper. OTHER_DATA: it works, on data that stand in for the paper's. NO: it is absent, or nothing
+    shows that it works; the item says why.
+    """
+
+    YES = "yes"
+    OTHER_DATA = "on other data"
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A checkable part of a paper.
+
+    Attributes:
+        paper: its name, as "Kuo et al. 2018".
+        kind: what it is.
+        source: where in the paper.
+        what: in a few words.
+        where: where it lives here: dotted names, or an experiment.
+        state: whether it works.
+        why: what shows it, or the reason why not.
+    """
+
+    paper: str
+    kind: Kind
+    source: str
+    what: str
+    where: str
+    state: State
+    why: str
+
+
+def all_items(experiments: Sequence[Experiment]) -> list[Item]:
+    """List the items of all papers behind these experiments, paper by paper."""
+    papers = list(dict.fromkeys(each.paper for each in experiments if each.paper is not None))
+    of_methods = list(_methods([paper.name for paper in papers]))
+    found: list[Item] = []
+    for paper in papers:
+        own = [each for each in experiments if each.paper == paper]
+        found += [item for item in of_methods if item.paper == paper.name]
+        found += [*_tables(paper, own), *_claims(paper, own), *_numbers(paper, own), *_data(paper, own)]
+        found += [Item(paper.name, Kind.TABLE, a.source, a.what, "", State.NO, a.why) for a in paper.absent]
+    return found
+
+
+def counted(items: Iterable[Item]) -> list[dict[str, str]]:
+    """Count items by paper and state, one row per paper."""
+    by_paper: dict[str, Counter[State]] = {}
+    for item in items:
+        by_paper.setdefault(item.paper, Counter())[item.state] += 1
+    return [
+        {"paper": paper, "items": f"{counts.total():,}"} | {state.value: f"{counts[state]:,}" for state in State}
+        for paper, counts in by_paper.items()
+    ]
+
+
+def item_blocks(items: Sequence[Item]) -> list[Block]:
+    """Compose the page."""
+    states = Counter(item.state for item in items)
+    blocks: list[Block] = [
+        Heading(1, "The items of the three papers, and where each lives"),
+        text(
+            f"{len(items):,} methods, tables, claims, numbers and data sets: {states[State.YES]:,} work, "
+            f"{states[State.OTHER_DATA]:,} work on data that stand in for the papers', {states[State.NO]:,} do not, "
+            "each with the reason. The page is made by ",
+            Code("python -m pgsr.experiments items --out docs/items.md"),
+            " from what methods, experiments and data sets declare, and no list is kept beside them. That a claim is "
+            "judged does not mean that it holds: the report of experiments says that.",
+        ),
+        Bullets(tuple(f"{row['paper']}: {row['items']} items, {_in_words(row)}" for row in counted(items))),
+    ]
+    for paper in dict.fromkeys(item.paper for item in items):
+        blocks.append(Heading(2, paper))
+        for kind in Kind:
+            own = [item for item in items if (item.paper, item.kind) == (paper, kind)]
+            if own:
+                rows = tuple((item.what, item.source, _code(item.where), str(item.state), item.why) for item in own)
+                heads = ("item", "in the paper", "here", "works", "shown by, or why not")
+                blocks.append(Table(f"{paper}: {kind} ({len(own):,})", heads, (("", rows),)))
+    return blocks
+
+
+def _in_words(row: dict[str, str]) -> str:
+    return f"{row[State.YES]} work, {row[State.OTHER_DATA]} on other data, {row[State.NO]} do not"
+
+
+def _code(where: str) -> tuple[str | Code, ...]:
+    """Write dotted names as code."""
+    return (Code(where),) if where.startswith("pgsr.") else (where,)
+
+
+def _methods(papers: Sequence[str]) -> Iterator[Item]:
+    """List what declares a paper as its source in a docstring."""
+    tests = {path.name: path.read_text("utf-8") for path in sorted(TESTS.glob("test_*.py"))}
+    for package, root in ROOTS.items():
+        for path in sorted(root.rglob("*.py")):
+            inside = path.relative_to(root).with_suffix("").parts
+            if inside[0] not in ("experiments", "models"):
+                module = ".".join((package, *inside)).removesuffix(".__init__")
+                for name, words in _docstrings(ast.parse(path.read_text("utf-8")), module):
+                    yield from _declared(papers, name, words, tests)
+
+
+def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """List the docstrings of a module, of its classes and functions, and of methods, by dotted name."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+        words = ast.get_docstring(node)
+        if words:
+            yield name, words
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | ast.FunctionDef) and not child.name.startswith("_"):
+                yield from _docstrings(child, f"{name}.{child.name}")
+
+
+def _declared(papers: Sequence[str], name: str, words: str, tests: dict[str, str]) -> Iterator[Item]:
+    for found in re.finditer(r"^Source[^:\n]*:(.*?)(?:\n\s*\n|\Z)", words, re.MULTILINE | re.DOTALL):
+        source = " ".join(found[1].split()).replace("Liu & Wu", "Liu and Wu")
+        for paper in papers:
+            parts = [part.strip() for part in re.split(r";|(?<! al)\. |\.$", source) if paper in part]
+            if parts:
+                shown = _shown(name, words, tests)
+                state = State.YES if shown else State.NO
+                part = "; ".join(parts).replace(f"{paper}, ", "")
+                what = words.partition("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".:")
+                yield Item(paper, Kind.METHOD, part, what, name, state, shown or "no test names it")
+
+
+def _shown(name: str, words: str, tests: dict[str, str]) -> str:
+    """Name the tests that the docstring names, else some that use it, or its package, or its example."""
+    named = dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words))
+    found = [*named] or [file for file, code in tests.items() if _uses(code, name)][:SHOWN]
+    package = ".".join(name.split(".")[:-2])
+    around = [f"{file}, of its package" for file, code in tests.items() if "." in package and package in code]
+    return ", ".join(found or around[:1]) or ("its example" if ">>>" in words else "")
+
+
+def _uses(code: str, name: str) -> bool:
+    """Tell whether a test file uses the object: by its class, by parent and name, or by its module and name.
+
+    Example:
+        >>> _uses("from pgsr import metrics; metrics.l1(a, b)", "pgsr.metrics.l1"), _uses("l1 = 3", "pgsr.metrics.l1")
+        (True, False)
+    """
+    *above, parent, last = name.split(".")
+    if not re.search(rf"\b{last}\b", code):
+        return False
+    modules = [".".join(name.split(".")[:n]) for n in range(2, len(above) + 2)]
+    return last[0].isupper() or f"{parent}.{last}" in code or any(f"{module} import" in code for module in modules)
+
+
+def _tables(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
+    for each in experiments:
+        why = f"profiles {', '.join(profile for profile in each.profiles if profile is not Profile.SMOKE)}"
+        state = State.OTHER_DATA if _stands_in(each) else State.YES
+        yield Item(paper.name, Kind.TABLE, each.part, each.title, f"experiment {each.id}", state, why)
+
+
+def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
+    by_id = {each.id: each for each in experiments}
+    for claim in paper.claims:
+        experiment = by_id.get(claim.experiment)
+        if experiment is None:
+            state, why = State.NO, "no experiment judges it"
+        else:
+            state = State.OTHER_DATA if _stands_in(experiment) else State.YES
+            why = "judged by its verdicts"
+        yield Item(paper.name, Kind.CLAIM, claim.source, claim.words, f"experiment {claim.experiment}", state, why)
+
+
+def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
+    """List the printed numbers, a table or data set of a table at a time."""
+    beside: dict[object, list[Beside]] = {}
+    for each in (each for experiment in experiments for each in experiment.printed):
+        beside.setdefault(each.number, []).append(each)
+    groups = dict.fromkeys((number.experiment, number.source, number.data) for number in paper.numbers)
+    for identity, source, data in groups:
+        numbers = [n for n in paper.numbers if (n.experiment, n.source, n.data) == (identity, source, data)]
+        all_of = [each for number in numbers for each in beside.get(number, ())]
+        own = [each for each in all_of if each.where is not None and not each.remark]
+        other = [each for each in all_of if each.where is not None]
+        reasons = (
+            "; ".join(dict.fromkeys(each.remark for each in all_of if each.remark)) or "nothing stands beside them"
+        )
+        state = State.YES if own else State.OTHER_DATA if other else State.NO
+        what = f"{len(numbers):,} number{'s' * (len(numbers) > 1)} of {data}"
+        why = "compared with ours on the paper's own data" if own else reasons
+        yield Item(paper.name, Kind.NUMBER, source, what, f"experiment {identity}", state, why)
+
+
+def _data(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
+    """List the paper's data sets, each with those of ours that are it or stand for it, the nearest first."""
+    found: dict[str, dict[str, StandsFor]] = {}
+    for data in (data for experiment in experiments for data in _data_sets(experiment)):
+        if data.stands_for is not None:
+            found.setdefault(data.stands_for.name, {})[data.name] = data.stands_for
+    for name, ours in found.items():
+        nearest = min(ours.values(), key=lambda of: (not of.is_the_papers, not of.by_recipe))
+        state = State.YES if nearest.is_the_papers else State.OTHER_DATA
+        why = "the paper's own" if nearest.is_the_papers else nearest.why_other
+        yield Item(paper.name, Kind.DATA, "data sets", name, ", ".join(ours), state, why)
+
+
+def _stands_in(experiment: Experiment) -> bool:
+    """Tell whether all data of an experiment stand in for the paper's, none being its own or made by its recipe."""
+    of = [data.stands_for for data in _data_sets(experiment)]
+    return bool(of) and all(each is not None and not each.is_the_papers and not each.by_recipe for each in of)
+
+
+def _data_sets(experiment: Experiment) -> list[DataSet]:
+    """List the data sets of all profiles but the smallest, which only shows that everything runs."""
+    scales = [scale for profile, scale in experiment.profiles.items() if profile is not Profile.SMOKE]
+    return list({data.name: data for scale in scales for data in scale.data}.values())

@@ -1,0 +1,95 @@
+"""The problem in OR-tools' CP-SAT, all integers."""
+
+from typing import Any
+
+import numpy as np
+
+from pgsr.errors import MethodError
+from pgsr.models.formulate import formulate
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.levels import Levels
+from pgsr.models.native.model import NativeModel, not_solved
+from pgsr.models.native.one_by_one import comparisons, unknowns
+from pgsr.models.optional import load
+from pgsr.problem import Problem
+from pgsr.solving import Stopped
+
+_MODULE = "ortools.sat.python.cp_model"
+
+
+class CpSatModel(NativeModel):
+    """A `cp_model.CpModel`; `judge` takes the `CpSolver` that solved it.
+
+    Unknowns have bounds that some optimum satisfies, as CP-SAT wants of all. Squares are products of a variable with
+    itself: easy to read, hard to prove; `CpSat()` itself takes unit steps instead.
+    """
+
+    def __init__(self, problem: Problem, solver: str, threads: int) -> None:
+        self.threads = threads
+        super().__init__(problem, problem, solver)
+
+    def build(self, levels: Levels) -> None:
+        cp_model = load(_MODULE)
+        model = self.native = cp_model.CpModel()
+        try:
+            program = formulate(self.problem)
+        except Stopped as stopped:
+            raise MethodError(stopped.reason) from None
+        least, most = (levels.split(np.rint(side + program.origin).astype(np.int64)) for side in program.reach)
+        bounds = iter([(int(a), int(b)) for l in levels for a, b in zip(least[l].flat, most[l].flat, strict=True)])
+
+        def make(name: str, lower: float, upper: float) -> Any:
+            low, high = next(bounds)
+            low, high = int(max(low, lower)), int(min(high, upper))
+            return model.new_int_var(low, max(low, high), name)
+
+        x = unknowns(levels, make)
+        for kind, name, row in comparisons(levels, x):
+            self.state(kind, name, model.add(row).with_name(name))
+        distance: Any = 0
+        for l in levels:
+            for cell, name in np.ndenumerate(levels.names("distance", l)):
+                weight, away = int(levels.w[l][cell[0], 0]), x[l][cell] - int(levels.y[l][cell])
+                if weight:
+                    far = max(abs(int(side[l][cell] - levels.y[l][cell])) for side in (least, most))
+                    size = model.new_int_var(0, far**self.problem.norm, name)
+                    if self.problem.norm == 2:
+                        model.add_multiplication_equality(size, [away, away])
+                    else:
+                        model.add_abs_equality(size, away)
+                    distance += weight * size
+        model.minimize(distance)
+        self.variables = x
+
+    def optimize(self, time_limit: float | None) -> Any:
+        solver = load(_MODULE).CpSolver()
+        solver.parameters.num_workers = self.threads
+        if time_limit is not None:
+            solver.parameters.max_time_in_seconds = time_limit
+        solver.solve(self.native)
+        return solver
+
+    def read(self, solved: Any) -> Answer:
+        if solved is None:
+            raise not_solved(self.solver)
+        status = solved.status_name(solved.response_proto.status)
+        if status == "INFEASIBLE":
+            return Answer(Claim.INFEASIBLE)
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            return Answer(Claim.STOPPED if status == "UNKNOWN" else Claim.FAILED, f"it says {status.lower()}")
+        values = [solved.value(cell) for x in self.variables for cell in x.ravel().tolist()]
+        claim = Claim.OPTIMAL if status == "OPTIMAL" else Claim.STOPPED
+        return Answer(claim, "", np.array(values, float), bound=solved.best_objective_bound)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as its text, with whatever was added; rows are named in it."""
+        kept = {key: value for key, value in vars(self).items() if key not in ("native", "constraints", "rows")}
+        places = [np.vectorize(lambda v: v.index, otypes=[np.int64])(x) for x in self.variables]
+        return kept | {"text": str(self.native.proto), "variables": places}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = self.native = load(_MODULE).CpModel()
+        model.proto.parse_text_format(state.pop("text"))
+        vars(self).update(state)
+        find = np.vectorize(model.get_int_var_from_proto_index, otypes=[object])
+        self.variables, self.constraints, self.rows = [find(places) for places in state["variables"]], {}, {}

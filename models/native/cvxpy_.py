@@ -1,0 +1,94 @@
+"""The problem in CVXPY, as the papers write it."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.levels import Levels
+from pgsr.models.native.model import NativeModel, not_solved
+from pgsr.models.optional import load
+from pgsr.problem import Problem
+
+
+class CvxpyModel(NativeModel):
+    """A `cvxpy.Problem` of the relaxation, x[level] of shape (regions of the level, K + 1)."""
+
+    def __init__(self, problem: Problem, solver: str, name: str, options: Mapping[str, object]) -> None:
+        self.name, self.options = name, dict(options)
+        super().__init__(problem, problem.relaxed(), solver)
+
+    def build(self, levels: Levels) -> None:
+        cp = load("cvxpy")
+        y, w, S, n_sizes = levels.y, levels.w, levels.S, levels.n_sizes
+
+        x = [cp.Variable((len(y[l]), n_sizes), name=f"x[{l}]") for l in levels]
+        for l in levels.inner:
+            self.state("consistency", f"consistency[{l}]", x[l] == S[l] @ x[l + 1])
+        for l, regions, G in levels.totals:
+            total = cp.sum(x[l][regions], axis=1) if not self.problem.monotone else x[l][regions, -1]
+            self.state("total", f"total[{l}]", total == G)
+        for l, regions, E in levels.entities:
+            self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(n_sizes) == E)
+        for l in levels.ordered:
+            self.state("order", f"order[{l}]", x[l][:, :-1] <= x[l][:, 1:])
+        for row in levels.stated:
+            cells = cp.hstack([cp.vec(x[l], order="C") for l in levels])[row.cells]
+            left = cells @ row.coefficients
+            if row.low == row.high:
+                self.state("stated equal", row.name, left == row.high)
+            elif np.isfinite(row.high):
+                self.state("stated above", row.name, left <= row.high)
+            if row.low != row.high and np.isfinite(row.low):
+                two = np.isfinite(row.high)
+                self.state("stated below", f"{row.name}{' (low)' if two else ''}", left >= row.low)
+        for l in levels:
+            for kind, bound in (("lower", levels.lower[l]), ("upper", levels.upper[l])):
+                at = np.isfinite(bound)
+                if at.any():
+                    everywhere = at.all() and not bound.any()
+                    side = x[l] if everywhere else x[l][at]
+                    value = 0 if everywhere else bound[at]
+                    name = f"nonnegative[{l}]" if kind == "lower" and everywhere else f"{kind}[{l}]"
+                    self.constraints[name] = side >= value if kind == "lower" else side <= value
+        size = cp.square if self.problem.norm == 2 else cp.abs
+        distance = sum(cp.sum(cp.multiply(np.broadcast_to(w[l], y[l].shape), size(x[l] - y[l]))) for l in levels)
+
+        for name, constraint in self.constraints.items():
+            constraint.set_label(name)
+        self.variables = x
+        self.native = cp.Problem(cp.Minimize(distance), list(self.constraints.values()))
+
+    def optimize(self, time_limit: float | None) -> None:
+        options = dict(self.options)
+        if time_limit is not None and self.name in _LIMITS:
+            options.setdefault(_LIMITS[self.name], time_limit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a solution may be inaccurate: it is judged
+            self.native.solve(self.name, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model without what solvers left in it, with whatever was added if `native` is another problem now."""
+        cp, native = load("cvxpy"), self.native
+        return vars(self) | {"native": cp.Problem(native.objective, native.constraints)}
+
+    def read(self, solved: Any) -> Answer:
+        status = self.native.status
+        if status is None:
+            raise not_solved(self.solver)
+        if "infeasible" in status:
+            return Answer(Claim.INFEASIBLE)
+        if any(x.value is None for x in self.variables):
+            return Answer(Claim.FAILED, f"it says {status}")
+        claim = {"optimal": Claim.OPTIMAL, "optimal_inaccurate": Claim.OPTIMAL}.get(status, Claim.STOPPED)
+        note = "" if status == "optimal" else f"it says {status}"
+        values = np.concatenate([x.value.ravel() for x in self.variables])
+        if any(row.dual_value is None for rows in self.rows.values() for row in rows):
+            return Answer(claim, note, values)
+        return Answer(claim, note, values, *self.duals(lambda row: row.dual_value))
+
+
+_LIMITS = {"CLARABEL": "time_limit", "HIGHS": "time_limit", "OSQP": "time_limit", "SCS": "time_limit_secs",
+           "GUROBI": "TimeLimit", "GLOP": "time_limit_sec", "PDLP": "time_limit_sec"}  # fmt: skip

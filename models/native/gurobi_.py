@@ -1,0 +1,158 @@
+"""The problem in gurobipy, with matrices of variables, as the papers write it."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgsr.method import Status
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.levels import Levels
+from pgsr.models.native.model import NativeModel, not_solved
+from pgsr.models.optional import load
+from pgsr.problem import Problem
+from pgsr.solving import Stopped
+
+SIZE_LIMIT_EXCEEDED = 10010
+
+
+class GurobiModel(NativeModel):
+    """A `gurobipy.Model` of the problem, integers included; x[level] is an MVar of shape (regions, K + 1)."""
+
+    def __init__(self, problem: Problem, solver: str, threads: int | None) -> None:
+        self.threads = threads
+        super().__init__(problem, problem, solver)
+
+    def build(self, levels: Levels) -> None:
+        gp = load("gurobipy")
+        y, w, S, n_sizes = levels.y, levels.w, levels.S, levels.n_sizes
+        kind = gp.GRB.INTEGER if self.problem.integer else gp.GRB.CONTINUOUS
+        model = self.native = gp.Model(self.problem.label, env=gp.Env(params={"OutputFlag": 0}))
+
+        def state(kind: str, name: str, names: Any, row: Any) -> None:
+            self.state(kind, name, model.addConstr(row))
+            model.update()
+            for one, its_name in zip(np.ravel(self.constraints[name].tolist()), np.ravel(names), strict=True):
+                one.ConstrName = its_name
+
+        x = [model.addMVar(y[l].shape, lb=levels.lower[l], ub=levels.upper[l], vtype=kind) for l in levels]
+        for l in levels.inner:
+            state("consistency", f"consistency[{l}]", levels.names("consistency", l), x[l] == S[l] @ x[l + 1])
+        for l, regions, G in levels.totals:
+            total = x[l][regions].sum(axis=1) if not self.problem.monotone else x[l][regions, -1]
+            state("total", f"total[{l}]", levels.region_names("total", l, regions), total == G)
+        for l, regions, E in levels.entities:
+            names = levels.region_names("entities", l, regions)
+            state("entities", f"entities[{l}]", names, x[l][regions] @ np.arange(n_sizes) == E)
+        for l in levels.ordered:
+            state("order", f"order[{l}]", levels.names("order", l, slice(-1)), x[l][:, :-1] <= x[l][:, 1:])
+        cells = gp.concatenate([x[l].reshape(-1) for l in levels])
+        for row in levels.stated:
+            left = row.coefficients[None, :] @ cells[row.cells]
+            if row.low == row.high:
+                state("stated equal", row.name, [row.name], left == row.high)
+            elif np.isfinite(row.high):
+                state("stated above", row.name, [row.name], left <= row.high)
+            if row.low != row.high and np.isfinite(row.low):
+                name = f"{row.name} (low)" if np.isfinite(row.high) else row.name
+                state("stated below", name, [name], left >= row.low)
+        if self.problem.norm == 2:
+            distance = sum((w[l] * (x[l] - y[l]) * (x[l] - y[l])).sum() for l in levels)
+        else:
+            up = [model.addMVar(y[l].shape) for l in levels]
+            down = [model.addMVar(y[l].shape) for l in levels]
+            for l in levels:
+                row = model.addConstr(x[l] - up[l] + down[l] == y[l])
+                model.update()
+                row.setAttr("ConstrName", levels.names("distance", l))
+                up[l].setAttr("VarName", levels.names("up", l))
+                down[l].setAttr("VarName", levels.names("down", l))
+            distance = sum((w[l] * (up[l] + down[l])).sum() for l in levels)
+        model.setObjective(distance)
+
+        model.update()
+        for l in levels:
+            x[l].setAttr("VarName", levels.names("x", l))
+        self.variables = x
+        self._set_exact()
+
+    def _set_exact(self) -> None:
+        """Ask for an exact optimum: objectives are integers, and the default gap of 1e-4 would stop short of it."""
+        self.native.Params.MIPGap = 0.0
+        if not self.problem.integer:
+            self.native.Params.BarConvTol, self.native.Params.OptimalityTol = 1e-10, 1e-9
+        self.native.update()
+
+    def optimize(self, time_limit: float | None) -> None:
+        if time_limit is not None:
+            self.native.Params.TimeLimit = time_limit
+        if self.threads is not None:
+            self.native.Params.Threads = self.threads
+        try:
+            self.native.optimize()
+        except load("gurobipy").GurobiError as error:
+            if error.errno != SIZE_LIMIT_EXCEEDED:
+                raise
+            reason = f"the model exceeds the licence that comes with gurobipy, {error}; take a full licence or another"
+            raise Stopped(Status.TOO_LARGE, f"{reason} method") from None
+
+    def read(self, solved: Any) -> Answer:
+        grb, model = load("gurobipy").GRB, self.native
+        status = model.Status
+        if status == grb.LOADED:
+            raise not_solved(self.solver)
+        if status in (grb.INFEASIBLE, grb.INF_OR_UNBD):  # distances are bounded below
+            return Answer(Claim.INFEASIBLE)
+        claims = {grb.OPTIMAL: Claim.OPTIMAL, grb.SUBOPTIMAL: Claim.OPTIMAL, grb.TIME_LIMIT: Claim.STOPPED}
+        claim, note = claims.get(status, Claim.FAILED), "" if status == grb.OPTIMAL else f"its status {status}"
+        if not model.SolCount:
+            return Answer(claim, note)
+        values = np.concatenate([x.X.ravel() for x in self.variables])
+        if model.IsMIP:
+            return Answer(claim, note, values, bound=model.ObjBound)
+        return Answer(claim, note, values, *self.prices(lambda row: row.Pi))
+
+    def infeasible_subset(self) -> list[str]:
+        """Name conditions that contradict each other, rows and bounds x[US/GA,3]; Gurobi's IIS."""
+        model = self.native
+        model.computeIIS()
+        rows = [row.ConstrName for row in model.getConstrs() if row.IISConstr]
+        bounds = [f"{v.VarName} >= {v.LB + 0.0:g}" for v in model.getVars() if v.IISLB]
+        return rows + bounds + [f"{v.VarName} <= {v.UB:g}" for v in model.getVars() if v.IISUB]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as Gurobi writes it, with whatever was added; environments do not travel to other processes."""
+        model, own = self.native, ("native", "variables", "constraints", "rows")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.rew"  # MPS with names by number: ours may have blanks
+            model.write(str(path))
+            text = path.read_bytes()
+        return {key: value for key, value in vars(self).items() if key not in own} | {
+            "text": text,
+            "names": ([v.VarName for v in model.getVars()], [row.ConstrName for row in model.getConstrs()]),
+            "variables": [_places(x) for x in self.variables],
+            "constraints": {name: _places(row) for name, row in self.constraints.items()},
+            "rows": {kind: [_places(row) for row in rows] for kind, rows in self.rows.items()},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        gp = load("gurobipy")
+        text, (names, row_names) = state.pop("text"), state.pop("names")
+        vars(self).update(state)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.rew"
+            path.write_bytes(text)
+            model = self.native = gp.read(str(path), gp.Env(params={"OutputFlag": 0}))
+        model.setAttr("VarName", model.getVars(), names)
+        model.setAttr("ConstrName", model.getConstrs(), row_names)
+        variables, rows = np.array(model.getVars(), object), np.array(model.getConstrs(), object)
+        self.variables = [gp.MVar.fromlist(variables[at].tolist()) for at in state["variables"]]
+        self.constraints = {name: gp.MConstr.fromlist(rows[at].tolist()) for name, at in state["constraints"].items()}
+        self.rows = {k: [gp.MConstr.fromlist(rows[at].tolist()) for at in parts] for k, parts in state["rows"].items()}
+        self._set_exact()
+
+
+def _places(matrix: Any) -> np.ndarray:
+    """The positions of variables or constraints in their model; shape as the matrix."""
+    return np.vectorize(lambda one: one.index, otypes=[np.int64])(np.array(matrix.tolist(), object))

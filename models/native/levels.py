@@ -1,0 +1,161 @@
+"""A problem level by level, as the papers write it: what native models are stated from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.errors import ProblemError
+from pgsr.problem import Problem
+from pgsr.programs import NamedProgram, named
+from pgsr.programs.rows import ordered_regions, regions_with_entities, regions_with_total
+from pgsr.views import View
+
+
+@dataclass(frozen=True, eq=False)
+class StatedRow:
+    """A row that `Problem.where` stated: low <= sum of coefficient x[cell] <= high, cells row by row of regions."""
+
+    name: str
+    cells: np.ndarray
+    coefficients: np.ndarray
+    low: float
+    high: float
+
+
+class Levels:
+    """The parts of a problem by level, root first; arrays of level l have shape (regions of l, K + 1).
+
+    Args:
+        problem: of counts or cumulative counts.
+
+    Raises:
+        ProblemError: sizes are ranked, so regions have vectors of different lengths.
+        TooLargeError: numbers are too large for exact arithmetic.
+
+    Example:
+        >>> from pgsr import Hierarchy
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> levels = Levels(Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=5))
+        >>> levels.y[1].tolist(), levels.S[0].toarray().tolist()
+        ([[1, 2], [0, 1]], [[1, 1]])
+        >>> levels.names("x", 1).tolist()
+        [['x[US/GA,0]', 'x[US/GA,1]'], ['x[US/MI,0]', 'x[US/MI,1]']]
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.view is View.RANKED:
+            raise ProblemError(
+                f"{problem.label} is about ranked sizes, whose regions have vectors of different lengths; native "
+                "models are of counts or cumulative counts, and problem.write(...) states this one as a file"
+            )
+        self.problem, self.tree = problem, problem.hierarchy
+        self.n_sizes = problem.max_size + 1
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.tree.n_levels))
+
+    @property
+    def inner(self) -> range:
+        """The levels that have another below them and are to be consistent with it."""
+        return range(self.tree.n_levels - 1 if self.problem.consistent else 0)
+
+    @cached_property
+    def program(self) -> NamedProgram:
+        """The same problem as one program with names."""
+        return named(self.problem, "full")
+
+    @cached_property
+    def y(self) -> list[np.ndarray]:
+        """The noisy values."""
+        return self.split(self.problem.target)
+
+    @cached_property
+    def w(self) -> list[np.ndarray]:
+        """The weights; shape (regions of l, 1)."""
+        return self.split(self.problem.w[:, None])
+
+    @cached_property
+    def S(self) -> list[sparse.csr_array]:
+        """The children of every region: S[l][r, c] = 1 where c of level l + 1 lies below r of level l."""
+        out = []
+        for level in range(self.tree.n_levels - 1):
+            above, below = self.tree.level(level), self.tree.level(level + 1)
+            rows = self.tree.parent[below] - above.start
+            shape = above.stop - above.start, len(rows)
+            out.append(sparse.csr_array((np.ones(len(rows), np.int64), (rows, np.arange(len(rows)))), shape=shape))
+        return out
+
+    @cached_property
+    def lower(self) -> list[np.ndarray]:
+        """The least values, -inf where there is none: signs and stated bounds."""
+        return self.split(self.program.lower[: self.problem.n_unknowns])
+
+    @cached_property
+    def upper(self) -> list[np.ndarray]:
+        """The largest values, inf where there is none."""
+        return self.split(self.program.upper[: self.problem.n_unknowns])
+
+    @property
+    def totals(self) -> Iterator[tuple[int, slice, np.ndarray]]:
+        """The public totals that have a row: level, regions within it, numbers of groups."""
+        totals = self.problem.stated_totals
+        return iter(()) if totals is None else self._of_regions(regions_with_total(self.problem), totals)
+
+    @property
+    def entities(self) -> Iterator[tuple[int, slice, np.ndarray]]:
+        """The numbers of entities that have a row: level, regions within it, numbers."""
+        known = self.problem.entities
+        return iter(()) if known is None else self._of_regions(regions_with_entities(self.problem), known)
+
+    @property
+    def ordered(self) -> Iterator[int]:
+        """The levels whose values do not decrease; the others follow."""
+        if self.problem.monotone:
+            stated = ordered_regions(self.problem)
+            yield from (level for level in self if self.tree.level(level).start >= stated.start)
+
+    @property
+    def stated(self) -> Iterator[StatedRow]:
+        """The rows that `Problem.where` stated."""
+        program = self.program
+        known = self.problem.conditions
+        if known is None:
+            return
+        first = (
+            program.m
+            - len(known.names)
+            - (0 if self.problem.norm == 2 else int((self.problem.w > 0).sum()) * self.n_sizes)
+        )
+        names = program.rows.texts()
+        for row in range(first, first + len(known.names)):
+            part = slice(program.matrix.indptr[row], program.matrix.indptr[row + 1])
+            cells, values = program.matrix.indices[part], program.matrix.data[part]
+            yield StatedRow(names[row], cells, values, program.row_lower[row], program.row_upper[row])
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """Cut values of all regions into levels."""
+        table = values.reshape(self.tree.n_regions, -1)
+        return [table[self.tree.level(level)] for level in self]
+
+    def names(self, kind: str, level: int, columns: slice = slice(None)) -> np.ndarray:
+        """Write the names of a level's cells, such as order[US/GA,3]; shape as the values."""
+        words = np.array([name[1:] for name in self._cell_names], object).reshape(self.tree.n_regions, -1)
+        return kind + words[self.tree.level(level)][:, columns]
+
+    def region_names(self, kind: str, level: int, regions: slice) -> list[str]:
+        """Write the names of rows of regions, such as total[US]."""
+        return [name.rsplit(",", 1)[0] + "]" for name in self.names(kind, level)[regions, 0]]
+
+    @cached_property
+    def _cell_names(self) -> list[str]:
+        return self.program.variables.texts()[: self.problem.n_unknowns]
+
+    def _of_regions(self, regions: np.ndarray, values: np.ndarray) -> Iterator[tuple[int, slice, np.ndarray]]:
+        for level in self:
+            here = self.tree.level(level)
+            inside = regions[(regions >= here.start) & (regions < here.stop)]
+            if len(inside):
+                yield level, slice(int(inside[0]) - here.start, int(inside[-1]) + 1 - here.start), values[inside]

@@ -1,0 +1,194 @@
+"""The part that all native models share: bringing a solution back, and judging it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from pgsr.certificates import certify
+from pgsr.checks import checked_limit, require_kind
+from pgsr.conditions import Conditions
+from pgsr.errors import MethodError
+from pgsr.estimate import Estimate
+from pgsr.hierarchy import Hierarchy
+from pgsr.method import Result, Seconds, Status
+from pgsr.models.formulate import formulate
+from pgsr.models.judge import Answer, judged
+from pgsr.models.native.levels import Levels
+from pgsr.problem import Problem
+from pgsr.rounding import nearest
+from pgsr.solving import Deadline, Stopped
+
+EQUALITIES = ("consistency", "total", "entities", "stated equal")
+"""The kinds of equalities, in the order in which programs have them."""
+
+INEQUALITIES = ("order", "stated above", "stated below")
+"""The same of inequalities."""
+
+
+class NativeModel(ABC):
+    """A problem as an object of a solver's own interface, which a modeller reads, changes and solves.
+
+    It is a method, too, for its own problem: `compare(problem, [TreeProjection(), model])` works. What a modeller adds
+    to `native` by hand is solved but not known to the judge, which asks for an optimum of the stated problem;
+    conditions that it should know are stated by `Problem.where` before.
+
+    Attributes:
+        problem: what was asked.
+        stated: what the model says: `problem`, or its relaxation where the solver takes no integers.
+        solver: the label of the method that made it.
+        native: the solver's own object.
+        variables: x by level, root first, in the solver's own type.
+        constraints: the rows in the solver's own type, by name and level, such as "consistency[0]".
+    """
+
+    problem: Problem
+    stated: Problem
+    solver: str
+    native: Any
+    variables: list[Any]
+    constraints: dict[str, Any]
+    rows: dict[str, list[Any]]
+    """The rows by kind, for their duals; every entry stands for rows in the order of programs."""
+
+    def __init__(self, problem: Problem, stated: Problem, solver: str) -> None:
+        self.problem, self.stated, self.solver = problem, stated, solver
+        self.variables, self.constraints = [], {}
+        self.rows = {kind: [] for kind in (*EQUALITIES, *INEQUALITIES)}
+        self.build(Levels(stated))
+
+    @abstractmethod
+    def build(self, levels: Levels) -> None:
+        """State the model; it fills `native`, `variables`, `constraints` and `rows`."""
+
+    @abstractmethod
+    def optimize(self, time_limit: float | None) -> Any:
+        """Solve the model with the solver that it was made for; return what `read` takes."""
+
+    @abstractmethod
+    def read(self, solved: Any) -> Answer:
+        """Read what the solver found: values x of all cells, duals and bound, with the solver's own word on it."""
+
+    def state(self, kind: str, name: str, row: Any) -> None:
+        """Note a constraint under its name, and its duals under its kind."""
+        self.constraints[name] = row
+        self.rows[kind].append(row)
+
+    def duals(self, dual: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Join the duals of all rows, which `dual` reads from one entry of `rows`."""
+        parts = []
+        for kinds in (EQUALITIES, INEQUALITIES):
+            found = [np.ravel(np.asarray(dual(row), float)) for kind in kinds for row in self.rows[kind]]
+            parts.append(np.concatenate([np.zeros(0), *found]))
+        return parts[0], parts[1]
+
+    def prices(self, slope: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Join the duals of solvers that give slopes of the objective in right-hand sides: negative for rows <=."""
+        below = {id(row) for row in self.rows["stated below"]}
+        return self.duals(lambda row: np.asarray(slope(row), float) * (1.0 if id(row) in below else -1.0))
+
+    def judge(self, solution: Any = None, time_limit: float | None = None) -> Result:
+        """Judge a solution by pgsr's own residuals and certificate.
+
+        Args:
+            solution: None for what `native` holds after it was solved; what the solver returned, for interfaces that
+                keep nothing (MathOpt's result, CP-SAT's solver); or any values x, shape (regions, K + 1) or by level.
+            time_limit: for the reason, where it was reached.
+
+        Raises:
+            MethodError: nothing was solved yet, or values have another shape.
+        """
+        if isinstance(solution, np.ndarray | Sequence | Mapping):
+            return self._judged_values(solution)
+        answer = self.read(solution)
+        if self.problem.contradiction is not None:
+            return Result(Status.INFEASIBLE, self.problem.contradiction)
+        try:
+            program = formulate(self.stated)
+        except Stopped as stopped:
+            return Result(stopped.status, stopped.reason)
+        if answer.values is not None:
+            answer = replace(answer, values=answer.values - program.origin)
+        return judged(self.solver, self.problem, program, answer, time_limit)
+
+    def supports(self, problem: Problem) -> str | None:
+        """Give the reason why this model does not solve this problem, or None: it solves its own alone."""
+        if same_problem(problem, self.problem):
+            return None
+        return f"this model states {self.problem!r}; make one of {problem!r} by .model(problem)"
+
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
+        """Solve and judge, as methods do; for the model's own problem."""
+        require_kind(problem, Problem, "the problem", "give the one that this model was made of")
+        deadline = Deadline(checked_limit(time_limit))
+        reason = self.supports(problem)
+        if reason is not None:
+            return Result(Status.UNSUPPORTED, reason)
+        try:
+            solved = self.optimize(deadline.left)
+            spent = deadline.spent
+            result = self.judge(solved, deadline.limit)
+        except Stopped as stopped:
+            return Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
+        except Exception as error:  # whatever a solver's interface throws; its name tells which
+            what = (str(error).splitlines() or [""])[0]
+            return Result(Status.FAILED, f"{self.solver} stopped with an error: {type(error).__name__}: {what}")
+        return replace(result, seconds=Seconds(solve=spent, round=deadline.spent - spent))
+
+    def infeasible_subset(self) -> list[str]:
+        """Name conditions that contradict each other and do not without any one of them (an IIS).
+
+        Raises:
+            MethodError: this interface finds none.
+        """
+        raise MethodError(f"{self.solver} names no contradicting conditions; Gurobi() and Scip() do")
+
+    def _judged_values(self, values: Any) -> Result:
+        """Judge values that came from anywhere: nothing but a certificate speaks for them."""
+        problem = self.problem
+        parts = list(values.values()) if isinstance(values, Mapping) else values
+        table = np.concatenate([np.atleast_2d(part) for part in parts]) if not isinstance(parts, np.ndarray) else parts
+        if table.size != problem.n_unknowns:
+            raise MethodError(
+                f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x of shape "
+                f"{problem.target.shape}, or one such array per level"
+            )
+        table = table.reshape(problem.target.shape)
+        whole = nearest(table)
+        table = whole if np.array_equal(whole, table) else table.astype(float)
+        certificate = certify(problem, Estimate(problem.hierarchy, problem.view, table))
+        estimate = Estimate(problem.hierarchy, problem.view, table)
+        if certificate.optimal:
+            return Result(Status.OPTIMAL, "", estimate, certificate)
+        if certificate.feasible:
+            return Result(Status.FEASIBLE, "values without duals; no bound proves them", estimate, certificate)
+        broken = ", ".join(f"{n:,} {kind}" for kind, n in certificate.violations.items() if n)
+        return Result(Status.RELAXED, f"the values violate {broken}", estimate, certificate)
+
+    def __repr__(self) -> str:
+        return f"{self.solver}.model({self.problem.label})"
+
+
+def same_problem(one: Problem, other: Problem) -> bool:
+    """Say whether two problems are the same to the last field, copies included."""
+    return one is other or all(_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(Problem))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Hierarchy) and isinstance(b, Hierarchy):
+        return a.paths == b.paths
+    if isinstance(a, Conditions) and isinstance(b, Conditions):
+        sides = all(np.array_equal(getattr(a, s), getattr(b, s)) for s in ("lower", "upper", "row_lower", "row_upper"))
+        return sides and a.rows.shape == b.rows.shape and abs(a.rows - b.rows).nnz == 0
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def not_solved(solver: str) -> MethodError:
+    """Make the error of a judge that was called too early."""
+    return MethodError(f"{solver}: the model was not solved yet; solve it first, or give judge(solution)")

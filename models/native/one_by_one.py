@@ -1,0 +1,53 @@
+"""The rows of a problem one by one, for interfaces that make one object per unknown and per row."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pgsr.models.native.levels import Levels
+
+
+def comparisons(levels: Levels, x: list[np.ndarray]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the kind, the name and the comparison of every row, written with the operators of the unknowns.
+
+    Args:
+        levels: the problem.
+        x: the unknowns by level, arrays of objects of shape (regions, K + 1).
+    """
+    for l in levels.inner:
+        names, S = levels.names("consistency", l), levels.S[l]
+        for r, i in np.ndindex(*x[l].shape):
+            children = S.indices[S.indptr[r] : S.indptr[r + 1]]
+            yield "consistency", str(names[r, i]), x[l][r, i] == x[l + 1][children, i].sum()
+    for l, regions, G in levels.totals:
+        for cells, name, number in zip(x[l][regions], levels.region_names("total", l, regions), G, strict=True):
+            yield "total", name, (cells[-1] if levels.problem.monotone else cells.sum()) == int(number)
+    for l, regions, E in levels.entities:
+        for cells, name, number in zip(x[l][regions], levels.region_names("entities", l, regions), E, strict=True):
+            yield "entities", name, sum(s * cell for s, cell in enumerate(cells.tolist())) == int(number)
+    for l in levels.ordered:
+        names = levels.names("order", l, slice(-1))
+        for r, i in np.ndindex(*names.shape):
+            row: Any = x[l][r, i] <= x[l][r, i + 1]
+            yield "order", str(names[r, i]), row
+    cells = np.concatenate([part.ravel() for part in x])
+    for row in levels.stated:
+        left = sum(int(a) * cell for a, cell in zip(row.coefficients, cells[row.cells].tolist(), strict=True))
+        if row.low == row.high:
+            yield "stated equal", row.name, left == int(row.high)
+        elif np.isfinite(row.high):
+            yield "stated above", row.name, left <= int(row.high)
+        if row.low != row.high and np.isfinite(row.low):
+            yield "stated below", f"{row.name} (low)" if np.isfinite(row.high) else row.name, left >= int(row.low)
+
+
+def unknowns(levels: Levels, make: Any) -> list[np.ndarray]:
+    """Make one unknown per cell by `make(name, lower, upper)`, by level."""
+    out = []
+    for l in levels:
+        x, names = np.empty(levels.y[l].shape, object), levels.names("x", l)
+        for cell in np.ndindex(*x.shape):
+            x[cell] = make(names[cell], float(levels.lower[l][cell]), float(levels.upper[l][cell]))
+        out.append(x)
+    return out

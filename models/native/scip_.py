@@ -1,0 +1,98 @@
+"""The problem in PySCIPOpt."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.native.levels import Levels
+from pgsr.models.native.model import NativeModel, not_solved
+from pgsr.models.native.one_by_one import comparisons, unknowns
+from pgsr.models.optional import load
+from pgsr.problem import Problem
+
+
+class ScipModel(NativeModel):
+    """A `pyscipopt.Model` of an integer problem.
+
+    SCIP's objectives are linear, so the sum of squares is one convex condition on the unknown `distance`.
+    """
+
+    def __init__(self, problem: Problem, solver: str) -> None:
+        super().__init__(problem, problem, solver)
+
+    def build(self, levels: Levels) -> None:
+        scip = load("pyscipopt")
+        model = self.native = scip.Model(self.problem.label)
+        model.hideOutput()
+        finite = lambda bound: None if np.isinf(bound) else bound  # noqa: E731
+        x = unknowns(levels, lambda name, low, high: model.addVar(name, "I", lb=finite(low), ub=finite(high)))
+        for kind, name, row in comparisons(levels, x):
+            self.state(kind, name, model.addCons(row, name))
+        terms = []
+        for l in levels:
+            for cell, name in np.ndenumerate(levels.names("", l)):
+                weight, y = int(levels.w[l][cell[0], 0]), int(levels.y[l][cell])
+                if weight and self.problem.norm == 2:
+                    terms.append(weight * (x[l][cell] - y) * (x[l][cell] - y))
+                elif weight:
+                    up, down = model.addVar(f"up{name}"), model.addVar(f"down{name}")
+                    model.addCons(x[l][cell] - up + down == y, f"distance{name}")
+                    terms.append(weight * (up + down))
+        distance = model.addVar("distance", lb=0.0)
+        model.addCons(scip.quicksum(terms) <= distance, "sum")
+        model.setObjective(distance)
+        model.setParam("limits/gap", 0.0)
+        self.variables = x
+
+    def optimize(self, time_limit: float | None) -> None:
+        if time_limit is not None:
+            self.native.setParam("limits/time", time_limit)
+        self.native.optimize()
+
+    def read(self, solved: Any) -> Answer:
+        status = self.native.getStatus()
+        if status == "unknown" and not self.native.getNSols():
+            raise not_solved(self.solver)
+        claims = {"optimal": Claim.OPTIMAL, "timelimit": Claim.STOPPED, "gaplimit": Claim.STOPPED,
+                  "infeasible": Claim.INFEASIBLE, "inforunbd": Claim.INFEASIBLE}  # fmt: skip
+        claim, note = claims.get(status, Claim.FAILED), "" if status == "optimal" else f"it says {status}"
+        if not self.native.getNSols():
+            return Answer(claim, note)
+        best = self.native.getBestSol()
+        values = np.array([best[cell] for x in self.variables for cell in x.ravel().tolist()])
+        return Answer(claim, note, values, bound=self.native.getDualbound())
+
+    def infeasible_subset(self) -> list[str]:
+        """Name rows that contradict each other within the unknowns' bounds; SCIP's IIS."""
+        self.native.freeTransform()
+        self.native.generateIIS()
+        return [row.name for row in self.native.getIIS().getSubscip().getConss()]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as SCIP writes it, with whatever was added; unknowns get the names x0, x1, ... in SCIP's order."""
+        place = {variable.name: i for i, variable in enumerate(self.native.getVars())}
+        places = [np.vectorize(lambda v: place[v.name], otypes=[np.int64])(x) for x in self.variables]
+        own = ("native", "variables", "constraints", "rows")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cip"
+            self.native.writeProblem(str(path), genericnames=True, verbose=False)
+            text = path.read_bytes()
+        kept = {key: value for key, value in vars(self).items() if key not in own}
+        return kept | {"text": text, "variables": places}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        text = state.pop("text")
+        vars(self).update(state)
+        model = self.native = load("pyscipopt").Model()
+        model.hideOutput()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cip"
+            path.write_bytes(text)
+            model.readProblem(str(path))
+        model.setParam("limits/gap", 0.0)
+        by_name = {variable.name: variable for variable in model.getVars()}
+        find = np.vectorize(lambda place: by_name[f"x{place}"], otypes=[object])
+        self.variables, self.constraints, self.rows = [find(places) for places in state["variables"]], {}, {}

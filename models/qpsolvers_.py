@@ -1,0 +1,153 @@
+"""The solver model of qpsolvers, for relaxed squares."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pgsr.errors import MethodError
+from pgsr.method import Result
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.judge import Answer, Claim
+from pgsr.models.optional import load, not_installed
+from pgsr.models.program import Kind, SolverProgram
+from pgsr.problem import Problem
+
+LARGEST_DENSE = 2_000
+"""Most unknowns, and most rows and bounds, of solvers that take dense matrices: at most three of 32 MB each."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    options: Mapping[str, object]
+    """The options with which most answers pass our checks; the solvers' own tolerances are 1e-3 to 1e-6."""
+    limit: str | None = None
+    """What the solver calls its time limit, None if it has none."""
+    dense: bool = False
+    strict: bool = False
+    """Whether every unknown needs a square in the objective."""
+
+
+SOLVERS: Mapping[str, _Known] = {
+    "proxqp": _Known(
+        {
+            "eps_abs": 1e-9,
+            "eps_rel": 0.0,
+            "max_iter": 100_000,
+            "check_duality_gap": True,
+            "eps_duality_gap_abs": 1e-9,
+            "eps_duality_gap_rel": 1e-9,
+        }
+    ),
+    "qpalm": _Known({"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 1_000_000}, "time_limit"),
+    "cvxopt": _Known({"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}),
+    "daqp": _Known({"primal_tol": 1e-9, "iter_limit": 1_000_000}, "time_limit", dense=True, strict=True),
+    "quadprog": _Known({}, dense=True, strict=True),
+}
+"""Solvers whose ways are known here, by their names in qpsolvers. Linear programs make all of them stumble."""
+
+PACKAGES: Mapping[str, str] = {"proxqp": "proxsuite"}
+"""What pip calls the package of a solver where it is not the solver's name."""
+
+
+@dataclass(frozen=True)
+class QpSolvers(SolverModel):
+    """Solves the relaxation with `solver` through qpsolvers; integer problems by rounding it to the nearest integers.
+
+    proxqp and qpalm are methods of multipliers, cvxopt is an interior-point method, all three on sparse matrices; daqp
+    and quadprog are active-set methods on dense ones, exact to the last digits and slow beyond a thousand unknowns.
+
+    Args:
+        solver: name as qpsolvers spells it: proxqp, qpalm, cvxopt, daqp or quadprog.
+        options: passed on to the solver, e.g. `{"eps_abs": 1e-6}`; they replace those of `SOLVERS` one by one.
+
+    Status: RELAXED for an integer problem, OPTIMAL for its relaxation; FAILED where our own residuals or the gap refute
+    the solver's "solved"; UNSUPPORTED, for example where daqp or quadprog get unknowns without weight; TOO_LARGE;
+    NOT_INSTALLED. proxqp, cvxopt and quadprog know no time limit, so that only `compare` stops them.
+
+    Example:
+        >>> QpSolvers("quadprog")
+        QpSolvers('quadprog')
+    """
+
+    solver: str = "proxqp"
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.options, Mapping):
+            raise MethodError(f"options={self.options!r}; give a mapping, such as {{'eps_abs': 1e-6}}")
+        if self.solver not in SOLVERS:
+            raise MethodError(f"QpSolvers({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}")
+
+    @property
+    def name(self) -> str:
+        return self.solver
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        return frozenset({Kind.QP})
+
+    def unavailable(self) -> Result | None:
+        qpsolvers = load("qpsolvers")
+        if qpsolvers is None:
+            return not_installed("qpsolvers")
+        if self.solver not in qpsolvers.available_solvers:
+            return not_installed(PACKAGES.get(self.solver, self.solver), self.solver)
+        return None
+
+    def supports(self, problem: Problem) -> str | None:
+        if SOLVERS[self.solver].strict and (problem.w == 0).any():
+            return f"{self.solver} needs a square of every unknown, and regions of this problem have weight 0"
+        return super().supports(problem)
+
+    def too_large(self, program: SolverProgram) -> str | None:
+        if not SOLVERS[self.solver].dense:
+            return None
+        n_bounds = int(np.isfinite(program.lower).sum() + np.isfinite(program.upper).sum())
+        if max(program.n, program.m, n_bounds) <= LARGEST_DENSE:
+            return None
+        return (
+            f"{program.n:,} unknowns and {program.m:,} rows; {self.solver} takes dense matrices, which are built up to "
+            f"{LARGEST_DENSE:,} of each"
+        )
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        qpsolvers, known = load("qpsolvers"), SOLVERS[self.solver]
+        start = time.perf_counter()
+        options = {**known.options, **self.options}
+        if time_limit is not None and known.limit is not None:
+            options.setdefault(known.limit, time_limit)
+        problem = qpsolvers.Problem(*_arrays(program, known.dense))
+        formulated = time.perf_counter()
+        solution = qpsolvers.solve_problem(problem, self.solver, **options)
+        spent = time.perf_counter() - formulated
+        out_of_time = time_limit is not None and spent >= 0.95 * time_limit
+        claim = Claim.OPTIMAL if solution.found else Claim.STOPPED if out_of_time else Claim.FAILED
+        note = "" if solution.found else "it says not found"
+        answer = Answer(claim, note, solution.x, *_duals(solution, program))
+        return Run(answer, formulated - start, spent)
+
+    def __repr__(self) -> str:
+        options = f", {dict(self.options)!r}" if self.options else ""
+        return f"QpSolvers({self.solver!r}{options})"
+
+
+def _arrays(program: SolverProgram, dense: bool) -> tuple[Any, ...]:
+    """Write the program as 1/2 x P x + q x with G x <= h, A x = b, lower <= x <= upper; None for what is not there."""
+    handed = (lambda matrix: matrix.toarray()) if dense else sparse.csc_matrix
+    squares = handed(sparse.diags_array(2.0 * program.quadratic, format="csc"))
+    above = (handed(program.order), program.order_right.astype(float)) if len(program.order_right) else (None, None)
+    rows = (handed(program.matrix), program.right.astype(float)) if len(program.right) else (None, None)
+    lower = program.lower if np.isfinite(program.lower).any() else None
+    upper = program.upper if np.isfinite(program.upper).any() else None
+    return (squares, program.linear, *above, *rows, lower, upper)
+
+
+def _duals(solution: Any, program: SolverProgram) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The duals of equalities and inequalities, whose signs in qpsolvers are ours; empty where there are none."""
+    asked = (solution.y, len(program.right)), (solution.z, len(program.order_right))
+    found = [np.zeros(0) if not n else None if dual is None else np.asarray(dual, float) for dual, n in asked]
+    return found[0], found[1]

@@ -1,0 +1,160 @@
+"""The dual of the integer M_c, smoothed, and integers from its prices."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.parallel import share
+
+_SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
+"""How stiffly nodes hold their values while leaves settle, relative to the leaves' mean weight, sweep by sweep."""
+
+_ROUNDS, _SWEEPS = 2, 4
+"""How often leaves settle at the true costs, and exchange runs after each round."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The values of all leaves at given prices, shape (leaves, cells), and what nodes take, less y; (nodes, cells)."""
+
+    x: np.ndarray
+    own: np.ndarray
+
+
+class RoundedDual:
+    """The gradient of the smoothed dual over integers, see `pgsr.algorithms.m_c.integers`, in the arrays of `dual`.
+
+    Fits start from the blocks that `dual` has, so it should have been evaluated near the relaxed optimum.
+    """
+
+    def __init__(self, dual: SquaresDual) -> None:
+        self.dual = dual
+        n_leaves, n = len(dual.y), dual.n
+        self.sums = np.zeros((n_leaves, n + 1))
+        np.cumsum(dual.y[:, :n], axis=1, out=self.sums[:, 1:])
+        self.y_of_chunk = np.array(
+            [dual.y[i:j, :n].sum(axis=0) for i, j in zip(dual.chunk_start, dual.chunk_stop, strict=True)], float
+        )
+        self.order = np.argsort(dual.leaf_node, kind="stable")
+        self.first = np.searchsorted(dual.leaf_node[self.order], np.arange(dual.shape[0] + 1))
+
+    def gradient(self, prices: np.ndarray, softness: float) -> np.ndarray:
+        """Compute what nodes take minus what those below them take, all softly rounded; shape (nodes, cells)."""
+        from pgsr.algorithms.m_c import integers_kernel as kernels
+        from pgsr.algorithms.m_c import tree_kernel
+
+        dual = self.dual
+        price_sums = np.zeros((dual.shape[0], dual.n + 1))
+        np.cumsum(prices, axis=1, out=price_sums[:, 1:])
+        leaves = (self.sums, dual.upper, dual.leaf_weight, price_sums)
+        chunks = (dual.chunk_node, dual.chunk_start, dual.chunk_stop, dual.n)
+        blocks = (dual.edges, dual.inside, dual.level, dual.change)
+        share(kernels.fit_leaves, *dual.chunk_rows, *leaves, *chunks, softness, *blocks)
+        np.subtract(dual.change, self.y_of_chunk, out=dual.change)
+        nodes = (dual.rate, dual.parent, dual.held, prices, softness, dual.own)
+        share(kernels.fit_nodes, *dual.node_rows, *nodes)
+        out, value = np.empty(dual.shape), np.empty(dual.shape[0])
+        tree = (dual.parent, dual.child_from, dual.child, dual.chunk_from)
+        fitted = (dual.residual, dual.own, *tree, dual.change)
+        share(tree_kernel.gradient, *dual.node_rows, *fitted, dual.first_free, prices, out, value)
+        return out
+
+    def leaves(self, prices: np.ndarray, softness: float) -> Leaves:
+        """Compute what everybody takes at these prices."""
+        from pgsr.algorithms.m_c import tree_kernel
+
+        dual = self.dual
+        self.gradient(prices, softness)
+        x = np.empty((len(dual.y), dual.n))
+        blocks = (dual.edges, dual.inside, dual.level)
+        share(tree_kernel.expand, range(len(x)), dual.n, *blocks, dual.upper, x)
+        return Leaves(x, dual.own.copy())
+
+    def integers(self, prices: np.ndarray, softness: float) -> np.ndarray:
+        """Find integers of all regions that satisfy all conditions, near the optimum if prices are; (regions, K + 1).
+
+        1. Leaves take what is best at these prices, in integers. Nodes would take `own`, and their leaves miss that.
+        2. Leaves settle, one after the other, while nodes hold what they would take, softly at first, then stiffer.
+        3. Where the root's total is public, the cheapest tails of leaves are moved until it is met.
+        4. Leaves settle at the true costs, and exchange runs of cells, as long as that pays.
+        """
+        dual, problem = self.dual, self.dual.problem
+        wanted = self.leaves(prices, softness).own + dual.node_y
+        x = np.empty(dual.y.shape, np.int64)
+        x[:, : dual.n] = self.leaves(prices, 0.0).x
+        if dual.everywhere:
+            x[:, -1] = problem.region_totals[problem.hierarchy.leaves]
+        excess = -wanted
+        np.add.at(excess, dual.leaf_node, x[:, : dual.n])
+        has_leaves = np.diff(self.first) > 0
+        for number, stiffness in enumerate(_SOFT_SWEEPS * float(dual.leaf_weight.mean())):
+            pull = 0.5 * prices - stiffness * excess
+            self._settle(x, stiffness * has_leaves, pull, False, number)
+            excess = (0.5 * prices - pull) / stiffness
+        off = self._off(x)
+        if dual.held:
+            self._meet_total(x, off)
+        for _ in range(_ROUNDS):
+            pull = -dual.weight[:, None] * off
+            for number in range(_SWEEPS):
+                self._settle(x, dual.weight, pull, True, number)
+            self._exchange(x)
+            off = self._off(x)
+        return self._with_sums(x)
+
+    def _settle(self, x: np.ndarray, stiff: np.ndarray, pull: np.ndarray, jointly: bool, number: int) -> None:
+        from pgsr.algorithms.m_c import integers_kernel as kernels
+
+        dual, moved = self.dual, np.empty(self.dual.shape[0], np.int64)
+        leaves = (dual.y, dual.upper, dual.leaf_weight, self.order, self.first)
+        rest = (dual.parent, stiff, pull, jointly and dual.held, number % 2 == 1, x, moved)
+        if jointly:  # all leaves move the root
+            kernels.settle(0, dual.shape[0], *leaves, *rest)
+        else:
+            share(kernels.settle, range(dual.shape[0]), dual.y.size // dual.shape[0], *leaves, *rest)
+
+    def _exchange(self, x: np.ndarray) -> None:
+        from pgsr.algorithms.m_c import integers_kernel as kernels
+
+        dual, gained = self.dual, np.empty(len(self.dual.chunk_node))
+        leaves = (dual.y, dual.upper, dual.leaf_weight, dual.chunk_start, dual.chunk_stop, dual.n)
+        share(kernels.exchange, *dual.chunk_rows, *leaves, x, gained)
+
+    def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
+        """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`."""
+        from pgsr.algorithms.m_c import integers_kernel as kernels
+
+        dual, n_leaves = self.dual, len(self.dual.y)
+        cost, where = np.empty(n_leaves), np.zeros(n_leaves, np.int64)
+        while off[0, -1] != 0:
+            sign = 1.0 if off[0, -1] < 0 else -1.0
+            path = dual.weight[:, None] * (1.0 + 2.0 * sign * off)
+            path[0, -1] = 0.0
+            for r in range(1, len(path)):
+                path[r] += path[dual.parent[r]]
+            leaves = (dual.y, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
+            share(kernels.tail_costs, range(n_leaves), dual.n, *leaves)
+            best = int(np.argmin(cost))
+            x[best, where[best] :] += int(sign)
+            node = dual.leaf_node[best]
+            while node >= 0:
+                off[node, where[best] :] += int(sign)
+                node = dual.parent[node]
+
+    def _off(self, x: np.ndarray) -> np.ndarray:
+        """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""
+        dual = self.dual
+        off = np.zeros(dual.shape, np.int64)
+        np.add.at(off, dual.leaf_node, x[:, : dual.n])
+        for r in range(dual.shape[0] - 1, 0, -1):
+            off[dual.parent[r]] += off[r]
+        return off - dual.node_y
+
+    def _with_sums(self, leaves: np.ndarray) -> np.ndarray:
+        tree = self.dual.problem.hierarchy
+        x = np.empty(self.dual.problem.target.shape, np.int64)
+        x[tree.leaves] = leaves
+        for level in range(tree.n_levels - 2, -1, -1):
+            x[tree.level(level)] = tree.sum_children(x, level)
+        return x

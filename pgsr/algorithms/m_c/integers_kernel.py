@@ -1,0 +1,228 @@
+"""The loops of integers: takings that are softly rounded, leaves that settle, exchanges between leaves; see `integers`.
+
+Arrays and ranges as in `tree_kernel`, unless stated otherwise.
+"""
+
+import math
+
+import numpy as np
+
+from pgsr.algorithms.m_c.squares_kernel import push
+from pgsr.compilation import compiled, inlined
+
+
+@inlined
+def softly_rounded(value, softness):
+    """`value` pulled towards integers: a slope of 1 / softness around every half, level elsewhere; 0 rounds."""
+    whole = math.floor(value)
+    rest = value - whole
+    if softness == 0.0:
+        return whole + (rest > 0.5)
+    return whole + min(1.0, max(0.0, (rest - 0.5) / softness + 0.5))
+
+
+@compiled
+def fit_leaves(
+    start, stop, sums, upper, weight, price_sums, chunk_node, chunk_start, chunk_stop, n, softness,
+    edges, inside, level, taken,
+):  # fmt: skip
+    """Isotonic regressions of y + price / 2 weight, softly rounded, of the leaves in chunks start .. stop - 1.
+
+    sums[l, i] is the sum of y[l] before cell i, price_sums[r, i] that of the prices of node r. taken[k] becomes the sum
+    over the leaves of chunk k. Starts from the blocks given: one whose first parts all have means of at least the
+    whole's is still a block. With prefix sums that is a comparison per cell, independent of the one before.
+    """
+    total, begin = np.empty(n), np.empty(n + 1, np.int64)
+    for k in range(start, stop):
+        steps, prices = taken[k], price_sums[chunk_node[k]]
+        for i in range(n):
+            steps[i] = 0.0
+        for l in range(chunk_start[k], chunk_stop[k]):
+            row = sums[l]
+            rate = 0.5 / weight[l]
+            blocks = 0
+            for b in range(inside[l, 2]):
+                first, last = edges[l, b], edges[l, b + 1]
+                base = row[first] + rate * prices[first]
+                s = row[last] + rate * prices[last] - base
+                mean = s / (last - first)
+                broken = 0
+                for i in range(first + 1, last):
+                    broken += row[i] + rate * prices[i] - base < mean * (i - first)
+                if broken == 0:
+                    blocks = push(s, first, last, blocks, total, begin)
+                else:
+                    for i in range(first, last):
+                        s = row[i + 1] - row[i] + rate * (prices[i + 1] - prices[i])
+                        blocks = push(s, i, i + 1, blocks, total, begin)
+            begin[blocks] = n
+            before = 0.0
+            for b in range(blocks):
+                first = begin[b]
+                value = softly_rounded(total[b] / (begin[b + 1] - first), softness)
+                value = min(max(value, 0.0), upper[l])
+                edges[l, b], level[l, b] = first, value
+                steps[first] += value - before
+                before = value
+            edges[l, blocks] = n
+            inside[l, 2] = blocks
+        value = 0.0
+        for i in range(n):
+            value += steps[i]
+            steps[i] = value
+
+
+@compiled
+def fit_nodes(start, stop, rate, parent, held, prices, softness, own):
+    """own[r] = c[r] - y[r], softly rounded; 0 where held or without weight."""
+    n = prices.shape[1]
+    for r in range(start, stop):
+        for i in range(n):
+            above = prices[parent[r], i] if r > 0 else 0.0
+            d = 0.0 if r == 0 and held and i == n - 1 else rate[r, i] * (above - prices[r, i])
+            own[r, i] = softly_rounded(d, softness)
+
+
+@compiled
+def settle(start, stop, y, upper, weight, order, first, parent, stiff, pull, fixed, backwards, x, moved):
+    """Leaf by leaf the best integers while all others stay: those of node r are order[first[r] : first[r + 1]].
+
+    Moving a cell of a leaf by d costs the leaf weight ((x + d - y)^2 - (x - y)^2), and every node on its way up
+    stiff d^2 - 2 pull d, pull being what the node wants there; it falls by stiff d then. All that is one square per
+    cell, so the leaf's best integers are the isotonic regression of its target, rounded. Nodes of stiffness 0 do not
+    take part. With `fixed` the last cell stays. moved[r] = number of leaves of node r that moved.
+    """
+    n = pull.shape[1] - fixed
+    target, total = np.empty(n), np.empty(n)
+    begin, best = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    for r in range(start, stop):
+        moved[r] = 0
+        for at in range(first[r], first[r + 1]):
+            l = order[first[r] + first[r + 1] - 1 - at if backwards else at]
+            w = weight[l]
+            mass = w
+            for i in range(n):
+                target[i] = w * (y[l, i] - x[l, i])
+            a = r
+            while a >= 0:
+                if stiff[a] > 0.0:
+                    mass += stiff[a]
+                    for i in range(n):
+                        target[i] += pull[a, i]
+                a = parent[a]
+            blocks = 0
+            for i in range(n):
+                target[i] = target[i] / mass + x[l, i]
+                blocks = push(target[i], i, i + 1, blocks, total, begin)
+            begin[blocks] = n
+            top = float(x[l, n]) if fixed else upper[l]
+            gain = 0.0
+            for b in range(blocks):
+                value = min(max(np.rint(total[b] / (begin[b + 1] - begin[b])), 0.0), top)
+                for i in range(begin[b], begin[b + 1]):
+                    best[i] = np.int64(value)
+                    d, wish = value - x[l, i], target[i] - x[l, i]
+                    gain += d * (2.0 * wish - d)
+            if gain * mass < 1e-6:
+                continue
+            moved[r] += 1
+            a = r
+            while a >= 0:
+                if stiff[a] > 0.0:
+                    for i in range(n):
+                        pull[a, i] -= stiff[a] * (best[i] - x[l, i])
+                a = parent[a]
+            for i in range(n):
+                x[l, i] = best[i]
+
+
+@compiled
+def tail_costs(start, stop, y, weight, leaf_node, path, sign, x, cost, where):
+    """cost[l] = the least that it costs to move the cells from where[l] to the last one of leaf l by `sign`.
+
+    path[r, i] is what that costs the nodes from r up, at cell i.
+    """
+    n = path.shape[1]
+    for l in range(start, stop):
+        r, w = leaf_node[l], weight[l]
+        total, cost[l] = 0.0, np.inf
+        for i in range(n - 1, -1, -1):
+            total += w * (1.0 + 2.0 * sign * (x[l, i] - y[l, i])) + path[r, i]
+            below = x[l, i - 1] if i > 0 else 0
+            if total < cost[l] and (sign > 0 or x[l, i] > below):
+                cost[l], where[l] = total, i
+
+
+@compiled
+def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gained):
+    """Move runs of cells of one leaf up and of another one down, both of the same chunk, as long as that pays.
+
+    Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
+    sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
+    """
+    for k in range(start, stop):
+        first, m = chunk_start[k], chunk_stop[k] - chunk_start[k]
+        up, down = np.empty((m, n + 1)), np.empty((m, n + 1))
+        rises, count = np.empty((m, n), np.int64), np.empty(m, np.int64)
+        seen, changed = np.full((m, m), -1), np.zeros(m, np.int64)
+        for a in range(m):
+            count[a] = describe(y[first + a], weight[first + a], x[first + a], n, up[a], down[a], rises[a])
+        gained[k] = 0.0
+        tick, again = 0, True
+        while again:
+            again = False
+            for a in range(m):
+                for b in range(m):
+                    if a == b or seen[a, b] >= max(changed[a], changed[b]):
+                        continue
+                    may_end = x[first + a, n - 1] < upper[first + a]
+                    cost, i, j = best_run(up[a], rises[a], count[a], down[b], rises[b], count[b], n, may_end)
+                    if cost < 0.0:
+                        for s in range(i, j):
+                            x[first + a, s] += 1
+                            x[first + b, s] -= 1
+                        for l in (a, b):
+                            count[l] = describe(
+                                y[first + l], weight[first + l], x[first + l], n, up[l], down[l], rises[l]
+                            )
+                        tick += 1
+                        changed[a], changed[b] = tick, tick
+                        gained[k] -= cost
+                        again = True
+                    else:
+                        seen[a, b] = tick
+
+
+@compiled
+def describe(y, weight, x, n, up, down, rises):
+    """Prefix sums of what a step up and a step down cost at every cell, and where x rises; how often."""
+    count, before = 0, 0
+    up[0], down[0] = 0.0, 0.0
+    for i in range(n):
+        off = 2.0 * (x[i] - y[i])
+        up[i + 1] = up[i] + weight * (1.0 + off)
+        down[i + 1] = down[i] + weight * (1.0 - off)
+        if x[i] > before:
+            rises[count] = i
+            count += 1
+            before = x[i]
+    return count
+
+
+@inlined
+def best_run(up, ends, n_ends, down, starts, n_starts, n, may_end):
+    """(cost, i, j) of the run of cells i .. j - 1 that is cheapest to move up in one leaf and down in the other."""
+    best, i, j = 0.0, 0, 0
+    b, found, most, place = 0, False, 0.0, 0
+    for a in range(n_ends + 1):
+        if a == n_ends and not may_end:
+            break
+        end = ends[a] if a < n_ends else n
+        while b < n_starts and starts[b] < end:
+            so_far = up[starts[b]] + down[starts[b]]
+            if not found or so_far > most:
+                found, most, place = True, so_far, starts[b]
+            b += 1
+        if found and up[end] + down[end] - most < best:
+            best, i, j = up[end] + down[end] - most, place, end
+    return best, i, j

@@ -1,0 +1,324 @@
+"""Problems with conditions: every solver against exhaustive search, bounds, proofs and contradictions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from condition_checks import (
+    KINDS,
+    best_integer,
+    best_real,
+    feasible_points,
+    random_conditions,
+    random_problems,
+    satisfying,
+)
+from instances import scale
+
+from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
+from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
+from pgsr.conditions import cells, groups, total
+from pgsr.experiments.benchmarks.agreement import METHODS
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.formulate import formulate
+from pgsr.models.judge import Answer, Claim, judged
+from pgsr.models.program import Kind
+
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
+REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), Cvxpy("OSQP"), MathOpt("PDLP"), Scipy())
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
+
+
+def conditioned(rng, kind, n):
+    """Problems of a kind with one to three random conditions, these as dense rows, and the free problem."""
+    for problem, point in random_problems(rng, kind, n):
+        written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 4)))
+        yield (problem.where(*written), dense, problem)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_integer_solvers_find_the_best_of_all_points(kind):
+    rng = np.random.default_rng(1)
+    for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
+        if problem.totals is None:  # then points are not finitely many; leaves up to 4 hold optima near the noise
+            problem = problem.where(cells(level=problem.hierarchy.n_levels - 1) <= 4)  # noqa: PLW2901
+            if not problem.consistent:
+                problem = problem.where(cells() <= 4)  # noqa: PLW2901
+        best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
+        for method in INTEGER:
+            if method.supports(problem) is not None:
+                continue
+            result = method.solve(problem)
+            if best is None:
+                assert result.status is Status.INFEASIBLE, (method, result, problem.conditions.stated)
+                continue
+            assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
+            assert result.certificate.objective == best, (method, problem.conditions.stated)
+            assert result.certificate.violations["conditions"] == 0
+            assert result.certificate.bound <= best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
+    rng = np.random.default_rng(2)
+    for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
+        best, whole = best_real(problem, dense), best_integer(problem, satisfying(feasible_points(free, 4), dense))
+        for method in REAL:
+            if method.supports(problem.relaxed()) is not None:
+                continue
+            result = method.solve(problem.relaxed())
+            if best is None:
+                assert result.status is Status.INFEASIBLE, (method, result, problem.conditions.stated)
+                continue
+            assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
+            assert result.certificate.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
+            rounded = method.solve(problem)
+            if rounded.status is Status.RELAXED:
+                x = rounded.estimate.values[None]
+                broken = sum(not len(satisfying(x, [row])) for row in dense)
+                assert (rounded.certificate.violations["conditions"] > 0) == (broken > 0)
+                if whole is not None and problem.totals is not None:
+                    assert rounded.certificate.bound <= whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
+def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
+    """Without the program's bound to fall back on, which regions without weight that stand alone need."""
+    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    rng = np.random.default_rng(6)
+    solved = 0
+    for problem, _, _ in conditioned(rng, kind, scale(5, 60)):
+        for method in (Cvxpy("CLARABEL"), Gurobi()):
+            result = method.solve(problem.relaxed())
+            if result.status is not Status.INFEASIBLE:
+                assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
+                assert result.certificate.bound_by == MULTIPLIERS
+                assert result.certificate.bound >= result.certificate.objective * (1 - 1e-6) - 1e-6
+                solved += 1
+    assert solved > 0
+
+
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_rows_of_every_relation_are_priced(view, monkeypatch):
+    monkeypatch.setattr("pgsr.models.judge._with_rows_of_unmeasured", lambda program, answer, certificate: certificate)
+    y = COUNTS.target if view is View.COUNTS else COUNTS.target.cumsum(axis=1)
+    problem = Problem.of(y, TREE, view, groups=10, label="M").relaxed()
+    few = groups(("US", "GA"), size=1) + groups(("US", "GA"), size=3)
+    for condition in (few <= 1, few >= 8, few == 7, -few >= -1, -few <= -8):
+        free, result = Cvxpy("CLARABEL").solve(problem), Cvxpy("CLARABEL").solve(problem.where(condition))
+        assert result.status is Status.OPTIMAL, condition
+        assert result.certificate.objective > free.certificate.objective + 1, "the row matters"
+        assert result.certificate.bound == pytest.approx(result.certificate.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_wild_prices_give_a_bound(kind):
+    """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
+    rng = np.random.default_rng(3)
+    seen = 0
+    for problem, dense, free in conditioned(rng, kind, scale(10, 800)):
+        best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
+        if best is None:
+            continue
+        tree, shape = problem.hierarchy, problem.target.shape
+        n_totals = {None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals]
+        for spread in (0.3, 3.0, 100.0):
+            prices = Multipliers(
+                rng.normal(0, spread, (tree.n_inner, shape[1])),
+                rng.normal(0, spread, n_totals),
+                None,
+                rng.normal(0, spread, len(problem.conditions.names)),
+                rng.normal(0, spread, shape),
+            )
+            freer = replace(problem, nonnegative=False), replace(problem, monotone=False)
+            for stated in (problem, problem.relaxed(), *freer):
+                bound = lagrangian_bound(stated, prices)
+                seen += np.isfinite(bound)
+                assert bound <= best, (problem.conditions.stated, spread)
+    assert seen > 0
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
+    rng = np.random.default_rng(4)
+    found = 0
+    for problem, point in random_problems(rng, kind, scale(30, 2_000)):
+        written, dense = random_conditions(rng, problem, point + rng.integers(-2, 3, point.shape), 3)
+        if not written:
+            continue
+        stated = problem.where(*written)
+        points = satisfying(feasible_points(problem, 5), dense)
+        if stated.contradiction is not None:
+            assert not len(points), (stated.contradiction, stated.conditions.stated)
+            found += 1
+        elif stated.contradiction_is_complete and problem.totals is not None:
+            assert len(points), stated.conditions.stated
+    assert found > 0
+
+
+def test_a_contradiction_names_what_was_written():
+    clash = COUNTS.where(cells(("US", "GA"), size=1) >= 4, cells(("US",), size=1) <= 3)
+    assert "cells(US, 1) would have to be at least 4 and at most 3" in clash.contradiction
+    assert "cells(US/GA, 1) >= 4; cells(US, 1) <= 3" in clash.contradiction
+    for method in (Cvxpy("CLARABEL"), CpSat()):
+        assert method.solve(clash).status is Status.INFEASIBLE
+        assert method.solve(clash).reason == clash.contradiction
+    crowded = COUNTS.where(cells(level=1, size=slice(1, 3)) >= 3)
+    assert "the cells of US would add up to at least 12, not to its 10 groups" in crowded.contradiction
+    many = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
+    assert many.contradiction is None or "total" in many.contradiction
+    assert Cvxpy("CLARABEL").solve(many.relaxed()).status is Status.INFEASIBLE
+
+
+def test_claims_of_infeasibility_are_checked():
+    """Proved by a weighted sum, refuted by a point, and never believed where our own test is complete."""
+
+    def verdict(problem):
+        return judged("X", problem, formulate(problem), Answer(Claim.INFEASIBLE))
+
+    contradictory = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
+    assert verdict(contradictory).status is Status.INFEASIBLE
+    assert "recomputed" in verdict(contradictory).reason
+    possible = COUNTS.where(total(("US", "GA")) >= 6)
+    assert verdict(possible).status is Status.FAILED
+    assert "HiGHS finds one" in verdict(possible).reason
+    assert verdict(COUNTS.where(cells(size=0) == 0)).status is Status.FAILED
+    odd = COUNTS.where(2 * cells(("US", "GA"), size=1) - 4 * cells(("US", "GA"), size=2) == 3)
+    assert verdict(odd).status is Status.INFEASIBLE, "no integers do, but real numbers"
+    assert "no proof of our own" in verdict(odd).reason
+    assert verdict(odd.relaxed()).status is Status.FAILED
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_far_points_without_totals_or_signs(norm, view):
+    """The box that integers are searched in holds optima that conditions drive far from the noise."""
+    free = replace(Problem.of(COUNTS.target, TREE, view, norm=norm), nonnegative=False, monotone=False)
+    far = free.where(
+        cells(("US", "GA"), size=1) - cells(("US", "MI"), size=1) == 5_000,
+        cells(("US",), size=2).sum() <= -300,
+    )
+    best = best_real(far, [(_row({(1, 1): 1, (2, 1): -1}), "==", 5_000), (_row({(0, 2): 1}), "<=", -300)])
+    objectives = {method.solve(far).certificate.objective for method in (Scip(), CpSat(), Scipy())}
+    assert len(objectives) == 1
+    assert best - 1e-3 <= objectives.pop() <= best + 3 * norm
+    assert Cvxpy("CLARABEL").solve(far.relaxed()).certificate.objective == pytest.approx(best, rel=1e-6)
+
+
+def _row(entries):
+    row = np.zeros((3, 4), np.int64)
+    for place, coefficient in entries.items():
+        row[place] = coefficient
+    return row
+
+
+def test_entities_and_conditions_hold_together():
+    """Numbers of entities besides, whose rows come before the stated ones: all points again."""
+    rng = np.random.default_rng(5)
+    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(6, 200)):
+        people = point @ np.arange(point.shape[1])
+        written, dense = random_conditions(rng, problem, point, 2)
+        asked = replace(problem, entities=people).where(*written)
+        points = feasible_points(problem, 4)
+        points = points[(points @ np.arange(point.shape[1]) == people).all(axis=1)]
+        best = best_integer(problem, satisfying(points, dense))
+        result, relaxed = Scip().solve(asked), Cvxpy("CLARABEL").solve(asked.relaxed())
+        if best is None:
+            assert result.status is Status.INFEASIBLE
+            continue
+        assert (result.status, result.certificate.objective) == (Status.OPTIMAL, best)
+        assert relaxed.status is Status.OPTIMAL
+        assert relaxed.certificate.bound_by == MULTIPLIERS
+        assert relaxed.certificate.objective <= best + 1e-6 * (1 + best)
+
+
+def test_a_bound_without_prices_says_that_it_ignores_conditions():
+    naive = replace(COUNTS, consistent=False, totals=Totals.REGIONS, groups=np.array([10, 5, 5]))
+    free = certify(naive, Estimate(TREE, View.COUNTS, naive.target))
+    stated = naive.where(cells(("US",), size=1) <= 3, cells(("US",), size=2) >= cells(("US",), size=3))
+    estimate = Estimate(TREE, View.COUNTS, np.array([[2, 3, 3, 2], [1, 2, 0, 2], [1, 2, 1, 1]]))
+    certificate = certify(stated, estimate)
+    assert certificate.bound_by == IGNORING
+    assert certificate.bound <= certificate.objective
+    assert not certificate.optimal
+    assert free.bound_by == MULTIPLIERS
+    assert violations(stated, estimate)["conditions"] == 0
+    worse = Estimate(TREE, View.COUNTS, np.array([[0, 7, 1, 2], [1, 2, 0, 2], [1, 2, 1, 1]]))
+    assert violations(stated, worse)["conditions"] == 2
+    assert violations(stated.relaxed(), Estimate(TREE, View.COUNTS, worse.values + 0.5))["conditions"] == 2
+
+
+def test_no_exact_proof_passes_over_conditions():
+    """The free optimum violates nothing but the condition, and is not called optimal."""
+    from pgsr.algorithms import TreeProjection
+
+    best = TreeProjection().solve(COUNTS).estimate
+    stated = COUNTS.where(cells(("US", "GA"), size=2) >= int(best.values[1, 2]) + 1)
+    assert certify(COUNTS, best).optimal
+    certificate = certify(stated, best)
+    assert not certificate.optimal
+    assert certificate.violations["conditions"] == 1
+    loose = COUNTS.where(total() <= 1_000)
+    assert not certify(loose, best).optimal, "feasible and optimal, but nobody proves it"
+    bounded = COUNTS.where(cells() <= 1_000)
+    assert certify(bounded, best).optimal, "the exchange test knows bounds of cells"
+
+
+def test_every_method_takes_conditions_or_says_no():
+    for problem in (COUNTS.where(cells(size=0) <= 1), COUNTS.where(total(("US", "MI")) >= 3).relaxed()):
+        for method in METHODS:
+            if method.supports(replace(problem, conditions=None)) is not None:
+                continue
+            reason = method.supports(problem)
+            if isinstance(method, SolverModel):
+                assert reason is None, method
+            elif reason is None:  # an algorithm that says so
+                assert method.conditions_taken.name in ("BOUNDS", "ALL")
+                assert method.solve(problem).certificate.violations["conditions"] == 0
+            else:
+                assert problem.conditions.stated[0] in reason or problem.conditions.names[0] in reason
+                assert method.solve(problem).status is Status.UNSUPPORTED
+
+
+class Careless(SolverModel):
+    """A solver that answers as if nothing were stated."""
+
+    def __repr__(self):
+        return "Careless()"
+
+    takes = frozenset({Kind.MIQP})
+
+    def unavailable(self):
+        return None
+
+    def run(self, program, time_limit):
+        del time_limit
+        from pgsr.algorithms import TreeProjection
+
+        z = TreeProjection().solve(COUNTS).estimate.values.ravel() - COUNTS.target.ravel()
+        return Run(Answer(Claim.OPTIMAL, "", z.astype(float), bound=0.0), 0.0, 0.0)
+
+
+@pytest.mark.slow
+def test_compare_judges_conditions():
+    stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
+    assert Careless().solve(stated).status is Status.FAILED
+    rows = compare(stated, [Scip(), Cvxpy("CLARABEL"), METHODS[0]], time_limit=120, progress=False).rows
+    assert rows[0].result.status is Status.OPTIMAL
+    assert rows[1].result.status in (Status.RELAXED, Status.OPTIMAL)
+    assert rows[0].result.certificate.problem == "M_H with 2 conditions"
+    assert rows[0].result.facts()["violations_conditions"] == 0
+    assert rows[2].result.status in (Status.UNSUPPORTED, Status.OPTIMAL)
+
+
+def test_notebooks_and_papers_show_conditions():
+    from pgsr.models.latex import latex
+
+    stated = COUNTS.where(cells(("US", "GA"), size=2) == 4)
+    assert "cells(US/GA, 2) == 4" in stated._repr_html_()
+    assert r"\text{cells(US/GA, 2) == 4}" in latex(stated)

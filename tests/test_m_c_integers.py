@@ -1,0 +1,262 @@
+"""The integer M_c: every loop against a slow twin, answers against branch and bound, and the method's own claims."""
+
+import math
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import naive
+import numpy as np
+import pytest
+from instances import random_truth, scale
+from test_m_c_projection import TOTALS
+from test_m_c_projection import random_problem as random_relaxed
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
+from pgsr.algorithms import CumulativeIntegers
+from pgsr.algorithms.m_c import integers_kernel as kernels
+from pgsr.algorithms.m_c.ascent import maximise
+from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.algorithms.m_c.integers_dual import RoundedDual
+from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
+from pgsr.certificates import lagrangian_bound, objective
+from pgsr.errors import MethodError
+from pgsr.models import Scipy
+from pgsr.solving import Deadline
+
+
+def softly(value, softness):
+    """Soft rounding as its docstring says it, at one number."""
+    whole = math.floor(value)
+    if softness == 0.0:
+        return float(whole + (value - whole > 0.5))
+    return whole + min(1.0, max(0.0, (value - whole - 0.5) / softness + 0.5))
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_the_gradient_is_what_regions_take_softly_rounded(totals):
+    rng = np.random.default_rng(501)
+    for _ in range(scale(10, 200)):
+        problem, rounded = random_dual(rng, totals)
+        dual, tree = rounded.dual, problem.hierarchy
+        w = np.repeat(problem.w[:, None].astype(float), problem.target.shape[1], axis=1)
+        for spread, softness in ((0.3, 1.0), (3.0, 0.3), (3.0, 0.0), (20.0, 0.05)):
+            prices = rng.normal(0, spread, dual.shape)
+            prices[0, : dual.first_free] = 0.0
+            everywhere = np.zeros((tree.n_inner, dual.n)) if tree.n_levels == 1 else prices[dual.node_of]
+            held = float(problem.root_total) if dual.held else None
+            costs = naive.CellCosts(w, problem.target)
+            _, x = naive.cumulative_dual(tree, costs, everywhere, np.full(len(dual.y), np.inf), held)
+            x = np.vectorize(softly, otypes=[float])(x, softness)  # rounding half down and half up cost the same
+            leaves = np.clip(x[tree.leaves], 0, dual.upper[:, None])
+            taken = np.zeros(dual.shape)
+            np.add.at(taken, dual.leaf_node, leaves)
+            nodes = np.zeros(dual.shape) if tree.n_levels == 1 else x[dual.kept]
+            for r, above in enumerate(dual.parent):
+                if r:
+                    taken[above] += nodes[r]
+            expected = nodes - taken
+            expected[0, : dual.first_free] = 0.0
+            close = np.abs(rounded.gradient(prices, softness) - expected) < 1e-6
+            assert close.all() or (softness == 0.0 and close.mean() > 0.9)  # means may lie on a half but for rounding
+            np.testing.assert_allclose(rounded.leaves(prices, softness).x, leaves, atol=1e-6 if softness else 1.0)
+
+
+def test_soft_rounding_is_the_minimum_of_a_mixture_of_squares_and_lines():
+    """At softness t the costs are t x^2 + (1 - t) (x^2 + f (1 - f)) with f the fraction of x."""
+    grid = np.linspace(-2, 3, 50_001)
+    fraction = grid - np.floor(grid)
+    for softness in (1.0, 0.6, 0.2, 0.05):
+        costs = grid**2 + (1 - softness) * fraction * (1 - fraction)
+        for value in (-1.3, -0.5, 0.2, 0.49, 0.5, 0.51, 0.9, 1.6):
+            best = costs - 2 * value * grid
+            at = softly(value, softness)
+            f = at - math.floor(at)
+            assert at**2 + (1 - softness) * f * (1 - f) - 2 * value * at <= best.min() + 1e-6
+
+
+def test_a_leaf_settles_where_all_vectors_say():
+    """One leaf, two levels above it, against all monotone vectors; soft (one level) and at true costs (two)."""
+    rng = np.random.default_rng(502)
+    for _ in range(scale(60, 1000)):
+        n, fixed = int(rng.integers(1, 5)), bool(rng.random() < 0.4)
+        top = int(rng.integers(0, 6))
+        y = rng.integers(-3, 8, (1, n))
+        x = np.sort(rng.integers(0, top + 1, (1, n)), axis=1)
+        weight, stiff = rng.integers(1, 4, 1).astype(float), rng.integers(0, 3, 2).astype(float)
+        pull = rng.normal(0, 4, (2, n))
+        order, first, parent = np.zeros(1, np.int64), np.array([0, 0, 1]), np.array([-1, 0])
+        start, wanted, moved = x.copy(), pull.copy(), np.zeros(2, np.int64)
+        leaf = (y, np.array([float(top)]), weight, order, first)
+        kernels.settle(0, 2, *leaf, parent, stiff, pull, fixed, False, x, moved)
+
+        def cost(v, y=y, start=start, wanted=wanted, stiff=stiff, weight=weight):
+            d = v - start[0]
+            nodes = sum(s * d * d - 2 * p * d for s, p in zip(stiff, wanted, strict=True) if s > 0)
+            return float((weight * (v - y[0]) ** 2 + nodes).sum())
+
+        choices = naive.monotone_vectors(n, np.arange(top + 1))
+        if fixed:
+            choices = choices[choices[:, -1] == start[0, -1]]
+        assert cost(x[0]) == pytest.approx(min(map(cost, choices)), abs=1e-6)
+        np.testing.assert_allclose(pull, wanted - stiff[:, None] * (x - start), atol=1e-9)
+        assert moved[1] == (x != start).any()
+
+
+def test_tails_against_every_start():
+    rng = np.random.default_rng(503)
+    for _ in range(scale(50, 500)):
+        n = int(rng.integers(1, 7))
+        x, y = np.sort(rng.integers(0, 4, (1, n)), axis=1), rng.integers(-3, 8, (1, n))
+        w, path, node = np.array([2.0]), rng.normal(0, 3, (1, n)), np.zeros(1, np.int64)
+        for sign in (1.0, -1.0):
+            cost, where = np.empty(1), np.zeros(1, np.int64)
+            kernels.tail_costs(0, 1, y, w, node, path, sign, x, cost, where)
+            found = {}
+            for i in range(n):
+                moved = x[0].copy()
+                moved[i:] += int(sign)
+                if moved[0] >= 0 and (np.diff(moved) >= 0).all():
+                    found[i] = (w * ((moved - y[0]) ** 2 - (x[0] - y[0]) ** 2)).sum() + path[0, i:].sum()
+            assert cost[0] == pytest.approx(min(found.values(), default=np.inf))
+            assert not found or cost[0] == pytest.approx(found[int(where[0])])
+
+
+def test_no_run_is_worth_an_exchange_after_all():
+    """What is left against every pair of leaves and every run, tried out; sums stay and the cost falls as said."""
+    rng = np.random.default_rng(504)
+    for _ in range(scale(40, 400)):
+        m, n = int(rng.integers(2, 6)), int(rng.integers(1, 7))
+        upper = np.full(m, 6.0) if rng.random() < 0.5 else np.full(m, np.inf)
+        y = rng.integers(-3, 9, (m, n))
+        x = np.sort(rng.integers(0, 7, (m, n)), axis=1)
+        weight, gained = rng.integers(1, 3, m).astype(float), np.zeros(1)
+
+        def cost(x, y=y, weight=weight):
+            return float((weight[:, None] * (x - y) ** 2).sum())
+
+        before = x.copy()
+        kernels.exchange(0, 1, y, upper, weight, np.zeros(1, np.int64), np.array([m]), n, x, gained)
+        assert (x.sum(axis=0) == before.sum(axis=0)).all()
+        assert is_feasible(x, upper)
+        assert cost(before) - cost(x) == pytest.approx(gained[0])
+        for a, b in permutations(range(m), 2):
+            for i, j in combinations(range(n + 1), 2):
+                moved = x.copy()
+                moved[a, i:j] += 1
+                moved[b, i:j] -= 1
+                assert not is_feasible(moved, upper) or cost(moved) >= cost(x)
+
+
+def test_the_ascent_finds_the_maximum_of_a_quadratic_in_as_many_steps_as_it_has_curvatures():
+    rng = np.random.default_rng(505)
+    for _ in range(scale(5, 50)):
+        n = int(rng.integers(1, 15))
+        root = rng.normal(0, 1, (n, n))
+        matrix, best = root @ root.T + np.eye(n), rng.normal(0, 1, (1, n))
+        ascent = QuasiNewton(Plain(n))
+        reached = ascent.ascend(lambda p, m=matrix, b=best: (b - p) @ m, np.zeros((1, n)), 40 * n, lambda: False)
+        np.testing.assert_allclose(reached, best, atol=1e-4)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_answers_are_feasible_and_not_below_the_bound(totals):
+    rng = np.random.default_rng(506)
+    for _ in range(scale(60, 3000)):
+        problem = random_problem(rng, totals)
+        result = CumulativeIntegers().solve(problem)
+        assert result.status in (Status.OPTIMAL, Status.FEASIBLE), result
+        certificate = certify(problem, result.estimate, result.multipliers)
+        assert certificate.feasible, certificate
+        assert certificate.bound <= certificate.objective
+        assert (result.status is Status.OPTIMAL) == (certificate.bound == certificate.objective)
+        assert result.certificate == certificate
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_three_levels_against_branch_and_bound(totals):
+    """On average within a percent of the optimum, which lies between bound and objective, and mostly at it."""
+    rng = np.random.default_rng(507)
+    tree = Hierarchy.from_paths([("US", f"S{i // 2}", f"C{i}") for i in range(6)])
+    excess = []
+    for _ in range(scale(25, 150)):
+        truth = random_truth(rng, tree, max_size=4, max_count=3, name="tiny")
+        noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(str(rng.integers(10**9))))
+        problem = Problem.m_c(noisy, totals=totals)
+        result, best = CumulativeIntegers().solve(problem), Scipy().solve(problem)
+        assert best.status is Status.OPTIMAL
+        optimum = best.certificate.objective
+        assert result.certificate.bound <= optimum <= result.certificate.objective
+        excess.append((result.certificate.objective - optimum) / max(1, optimum))
+    assert np.mean(excess) < 0.01, np.mean(excess)
+    assert np.mean(np.array(excess) == 0) > 0.5, np.mean(np.array(excess) == 0)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/10"])
+def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
+    """A thousandth of what the same bound at the relaxed optimum's prices proves of its roundings, and less."""
+    rng = np.random.default_rng(508)
+    tree = Hierarchy.from_paths([("US", f"S{i // 20}", f"C{i}") for i in range(300)])
+    truth = CountOfCounts(tree, rng.poisson(3.0 * np.exp(-np.arange(120) / 20), (300, 120)), name="hundreds")
+    problem = Problem.m_c(Geometric(View.CUMULATIVE, epsilon).measure(truth, Seeded("hundreds")))
+    result = CumulativeIntegers(gap=1e-4).solve(problem)
+    assert result.certificate.gap <= 1e-4, result.certificate
+    dual = SquaresDual(problem.relaxed())
+    start = dual.multipliers(maximise(dual, 1e-9, Deadline()).point)
+    assert lagrangian_bound(problem, result.multipliers) > lagrangian_bound(problem, start)
+    assert objective(problem, result.estimate) == result.certificate.objective
+
+
+def test_the_truth_is_its_own_optimum():
+    rng = np.random.default_rng(509)
+    tree = Hierarchy.from_paths([("US", f"S{i // 3}", f"C{i}") for i in range(9)])
+    for _ in range(scale(5, 50)):
+        truth = random_truth(rng, tree, max_size=9, max_count=50, name="exact")
+        noisy = Geometric(View.CUMULATIVE, 10**6).measure(truth, Seeded("exact"))
+        result = CumulativeIntegers().solve(Problem.m_c(noisy))
+        assert result.status is Status.OPTIMAL
+        assert (result.estimate.counts().counts == truth.counts).all()
+
+
+def test_a_spent_time_limit_still_gives_feasible_integers():
+    problem = random_problem(np.random.default_rng(510), "root")
+    result = CumulativeIntegers().solve(problem, time_limit=1e-9)
+    assert result.certificate.feasible
+
+
+def test_what_it_does_not_solve_is_said():
+    problem = random_problem(np.random.default_rng(511), "root")
+    relaxed = CumulativeIntegers().solve(problem.relaxed())
+    assert relaxed.status is Status.UNSUPPORTED
+    assert "CumulativeProjection" in relaxed.reason
+    for gap in (0, -1e-3, math.inf, True, "small"):
+        with pytest.raises(MethodError, match="positive number"):
+            CumulativeIntegers(gap=gap)
+
+
+def is_feasible(x, upper):
+    return bool((x >= 0).all() and (np.diff(x, axis=1) >= 0).all() and (x[:, -1] <= upper).all())
+
+
+def random_problem(rng, totals):
+    """The integer version of a random problem, weights and unmeasured levels included."""
+    return replace(random_relaxed(rng, totals), integer=True)
+
+
+def random_dual(rng, totals):
+    """A problem, and its dual near the relaxed optimum."""
+    problem = random_problem(rng, totals)
+    dual = SquaresDual(problem.relaxed())
+    maximise(dual, 1e-3, Deadline())
+    return problem, RoundedDual(dual)
+
+
+class Plain:
+    """A Hessian of one node that is a diagonal of halves, for a metric that knows nothing."""
+
+    def __init__(self, n):
+        self.shape, self.levels = (1, n), [range(1)]
+        self.child_from, self.child, self.parent = np.zeros(2, np.int64), np.zeros(0, np.int64), np.array([-1])
+        self.edges, self.inside = np.zeros((1, n + 1), np.int32), np.zeros((1, 3), np.int32)
+        self.gain, self.rate = np.zeros((1, n)), np.full((1, n), 0.5)
+        self.chunk_from, self.chunk_start, self.chunk_stop = (np.zeros(k, np.int64) for k in (2, 0, 0))
+        self.first_free, self.held, self.largest, self.least = 0, False, 0.0, 0.0

@@ -1,0 +1,381 @@
+"""Problems in the solvers' own interfaces: the same programs as the matrix path states, row by row and dual by dual."""
+
+import cloudpickle
+import numpy as np
+import pytest
+from instances import random_tree, scale
+
+from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View, compare
+from pgsr.algorithms import TreeProjection
+from pgsr.conditions import cells, total
+from pgsr.datasets import census_like
+from pgsr.errors import ArgumentError, MethodError, ProblemError
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
+from pgsr.models.adapter import Route
+from pgsr.models.formulate import formulate
+from pgsr.models.native import Levels
+from pgsr.models.program import quadratic
+from pgsr.models.unit_steps import absolute_values
+from pgsr.programs import named
+
+METHODS = (Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), CpSat(), Scip())
+
+COUNTS, STEPS = View.COUNTS, View.CUMULATIVE
+
+
+def variants(rng, n_sizes=4):
+    """Every variant of the papers on one small random tree, with what a modeller may state besides."""
+    tree = random_tree(rng, max_regions=6)
+    truth = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, n_sizes)))
+    noise = rng.integers(-5, 6, truth.shape)
+    totals, sizes = truth.sum(axis=1), np.arange(n_sizes)
+    counts, steps = truth + noise, np.cumsum(truth, axis=1) + noise
+    leaf = tree.paths[-1]
+    make = {
+        "naive": Problem.of(counts, tree, groups=totals, consistent=False),
+        "isotonic": Problem.of(steps, tree, STEPS, groups=totals, consistent=False),
+        "isotonic L1": Problem.of(steps, tree, STEPS, groups=totals, consistent=False, norm=1),
+        "M_H": Problem.of(counts, tree, groups=int(totals[0])),
+        "M_H weighted": Problem.of(counts, tree, groups=int(totals[0]), weights=rng.integers(1, 4, tree.n_regions)),
+        "M_H regions": Problem.of(counts, tree, groups=totals),
+        "M_H L1": Problem.of(counts, tree, groups=int(totals[0]), norm=1),
+        "entities of root": Problem.of(counts, tree, groups=int(totals[0]), entities=(truth @ sizes)[:1]),
+        "entities": Problem.of(counts, tree, groups=totals, entities=truth @ sizes),
+        "M_c": Problem.of(steps, tree, STEPS, groups=int(totals[0])),
+        "M_c regions": Problem.of(steps, tree, STEPS, groups=totals),
+        "M_c L1": Problem.of(steps, tree, STEPS, groups=int(totals[0]), norm=1),
+        "no total": Problem.of(counts, tree),
+    }
+    make["conditions"] = make["M_H"].where(
+        cells(leaf, size=0) == int(truth[-1, 0]),
+        cells(size=1) <= int(truth[:, 1].max()),
+        total(leaf) >= int(totals[-1]),
+        cells(leaf, size=1) + 2 * cells(leaf, size=2) <= int(truth[-1, 1] + 2 * truth[-1, 2]),
+        cells(leaf, size=2) - cells(leaf, size=3) == int(truth[-1, 2] - truth[-1, 3]),
+    )
+    make["few conditions"] = make["no total"].where(
+        total(leaf) <= int(totals[-1]) // 2, cells(leaf, size=1) - cells(leaf, size=2) >= 1
+    )
+    return make
+
+
+NAMES = list(variants(np.random.default_rng(0)))
+
+
+def problem_of(name, seed, relaxed=False):
+    problem = variants(np.random.default_rng([seed, len(name)]))[name]
+    return problem.relaxed() if relaxed else problem
+
+
+def objective(result):
+    assert result.certificate is not None, result
+    return float(result.certificate.objective)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("name", NAMES)
+def test_both_paths_have_the_same_optimum(name, method):
+    asked = 0
+    for seed in range(scale(1, 20)):
+        for problem in (problem_of(name, seed), problem_of(name, seed, relaxed=True)):
+            if method.supports(problem) is not None:
+                continue
+            fast, native = method.solve(problem, 3), method.model(problem).solve(problem, 3)
+            if Status.TIMED_OUT in (fast.status, native.status):
+                continue
+            asked += 1
+            unproved = {fast.status, native.status} == {Status.OPTIMAL, Status.FEASIBLE}
+            assert native.status is fast.status or unproved, (fast, native)
+            if method.route(problem) is Route.RELAXED:  # rounded: compare what was solved
+                assert native.certificate.bound == pytest.approx(fast.certificate.bound, rel=1e-5, abs=1e-4)
+            elif unproved:  # stopped by the clock
+                assert objective(native) >= objective(fast) - 1e-4 or fast.status is Status.FEASIBLE
+            else:
+                assert objective(native) == pytest.approx(objective(fast), rel=1e-5, abs=1e-4)
+    assert asked
+
+
+def rows_of_gurobi(model):
+    native = model.native
+    names = [v.VarName for v in native.getVars()]
+    matrix = native.getA().tocsr()
+    for row, constraint in enumerate(native.getConstrs()):
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        entries = zip(matrix.indices[part], matrix.data[part], strict=True)
+        yield constraint.ConstrName, {names[j]: a for j, a in entries}, constraint.Sense, constraint.RHS
+
+
+def rows_of_mathopt(model):
+    for row in model.native.linear_constraints():
+        entries = {term.variable.name: term.coefficient for term in row.terms()}
+        sense = "=" if row.lower_bound == row.upper_bound else "<" if np.isfinite(row.upper_bound) else ">"
+        yield row.name, entries, sense, row.lower_bound if sense == ">" else row.upper_bound
+
+
+def normal(name, entries, sense, right):
+    """One spelling of a row: entries that are 0 left out, all on the left, >= as it is."""
+    return name, {key: float(value) for key, value in entries.items() if value}, sense, float(right)
+
+
+def rows_of_named(program):
+    variables = program.variables.texts()
+    for row, name in enumerate(program.rows.texts()):
+        part = slice(program.matrix.indptr[row], program.matrix.indptr[row + 1])
+        entries = zip(program.matrix.indices[part], program.matrix.data[part], strict=True)
+        low, high = program.row_lower[row], program.row_upper[row]
+        sense = "=" if low == high else "<" if np.isfinite(high) else ">"
+        yield name, {variables[j]: a for j, a in entries}, sense, low if sense == ">" else high
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_the_same_by_name(name):
+    for seed in range(scale(2, 20)):
+        for relaxed in (False, True):
+            problem = problem_of(name, seed, relaxed)
+            expected = sorted((normal(*row) for row in rows_of_named(named(problem))), key=lambda row: row[0])
+            models = [(Gurobi().model(problem), rows_of_gurobi)]
+            if not relaxed:
+                models.append((MathOpt().model(problem), rows_of_mathopt))
+            for model, rows in models:
+                found = sorted((normal(*row) for row in rows(model)), key=lambda row: row[0])
+                assert found == expected
+            gurobi = models[0][0].native
+            program = named(problem)
+            bounds = dict(zip(program.variables.texts(), zip(program.lower, program.upper, strict=True), strict=True))
+            inf = lambda bound: np.sign(bound) * np.inf if abs(bound) >= 1e100 else bound  # noqa: E731
+            assert {v.VarName: (inf(v.LB), inf(v.UB)) for v in gurobi.getVars()} == bounds
+            integer = dict(zip(program.variables.texts(), program.integer.tolist(), strict=True))
+            assert {v.VarName: v.VType == "I" for v in gurobi.getVars()} == integer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_duals_are_the_same(name):
+    """An interior-point method ends in the middle of all optimal duals on either path, row by row, with our sign."""
+    method = Cvxpy("CLARABEL")
+    for seed in range(scale(3, 20)):
+        problem = problem_of(name, seed, relaxed=True)
+        program = formulate(problem)
+        handed = absolute_values(program) if program.norm == 1 else quadratic(program)
+        fast = method.run(handed, None).answer.of_cells(program)
+        model = method.model(problem)
+        model.optimize(None)
+        native = model.read(None)
+        assert native.duals.shape == fast.duals.shape == program.right.shape
+        assert native.order_duals.shape == fast.order_duals.shape == program.order_right.shape
+        if are_unique(program, fast):
+            np.testing.assert_allclose(native.duals, fast.duals, atol=2e-3)
+            np.testing.assert_allclose(native.order_duals, fast.order_duals, atol=2e-3)
+
+
+def are_unique(program, answer):
+    """Whether the gradients of all conditions that hold with equality are independent: then duals are unique."""
+    if program.norm == 1:
+        return False
+    z, n = answer.values, program.n
+    active = (program.order @ z - program.order_right) > -1e-4
+    bounds = (z - program.lower < 1e-4) | (program.upper - z < 1e-4)
+    gradients = np.concatenate([program.matrix.toarray(), program.order.toarray()[active], np.eye(n)[bounds]])
+    return np.linalg.matrix_rank(gradients) == len(gradients)
+
+
+def test_duals_are_unique_somewhere():
+    """The comparison above compares something, for equalities and inequalities."""
+    method, unique = Cvxpy("CLARABEL"), {}
+    for name in NAMES:
+        for seed in range(3):
+            program = formulate(problem_of(name, seed, relaxed=True))
+            if program.norm == 2 and are_unique(program, method.run(quadratic(program), None).answer):
+                unique[name] = unique.get(name, 0) + 1
+    assert {"M_H", "M_c", "few conditions", "naive", "entities of root"} <= set(unique), unique
+
+
+def demo(**options):
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    return Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H", **options)
+
+
+def test_cvxpy_has_names_by_level():
+    model = Cvxpy("CLARABEL").model(demo().where(total(("US", "MI")) >= 2))
+    assert [x.name() for x in model.variables] == ["x[0]", "x[1]"]
+    assert [x.shape for x in model.variables] == [(1, 3), (2, 3)]
+    assert list(model.constraints) == ["consistency[0]", "total[0]", "total(US/MI) >= 2", "nonnegative[0]",
+                                       "nonnegative[1]"]  # fmt: skip
+    assert [constraint.label for constraint in model.native.constraints] == list(model.constraints)
+
+
+@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), Scip()], ids=repr)
+def test_a_model_solved_natively_is_judged(method):
+    problem = demo()
+    model = method.model(problem)
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    model.native.solve("CLARABEL") if isinstance(method, Cvxpy) else model.native.optimize()
+    best = TreeProjection().solve(problem)
+    result = model.judge()
+    if isinstance(method, Cvxpy):
+        assert result.status is Status.RELAXED
+        assert (
+            objective(TreeProjection().solve(problem.relaxed())) - 1e-5 <= result.certificate.bound <= objective(best)
+        )
+    else:
+        assert result.status is Status.OPTIMAL
+        assert objective(result) == objective(best)
+
+
+def test_what_solvers_return_is_judged():
+    problem = demo()
+    best = objective(TreeProjection().solve(problem))
+    from ortools.math_opt.python import mathopt
+    from ortools.sat.python import cp_model
+
+    model = MathOpt("GSCIP").model(problem)
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    assert objective(model.judge(mathopt.solve(model.native, mathopt.SolverType.GSCIP))) == best
+    model, solver = CpSat().model(problem), cp_model.CpSolver()
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    solver.solve(model.native)
+    assert objective(model.judge(solver)) == best
+
+
+def test_any_values_are_judged():
+    problem = demo()
+    best = TreeProjection().solve(problem).estimate.values
+    model = Gurobi().model(problem)
+    levels = [best[:1], best[1:]]
+    for values in (best, best.ravel(), levels, {"nation": best[:1], "states": best[1:]}, best.astype(float)):
+        result = model.judge(values)
+        assert result.status is Status.OPTIMAL
+        assert (result.estimate.values == best).all()
+    far = best.copy()
+    far[0], far[1] = far[0] + [1, -1, 0], far[1] + [1, -1, 0]
+    assert model.judge(far).status in (Status.FEASIBLE, Status.RELAXED)
+    broken = model.judge(best + np.eye(3, dtype=int))
+    assert broken.status is Status.RELAXED
+    assert "consistency" in broken.reason
+    with pytest.raises(MethodError, match="shape"):
+        model.judge(np.zeros(4))
+
+
+def test_a_wrong_answer_is_refused():
+    """A condition that was added by hand is solved, but the judge knows that the answer is no optimum."""
+    problem = demo().relaxed()
+    model = Gurobi().model(problem)
+    assert model.solve(problem).status is Status.OPTIMAL
+    model.native.addConstr(model.variables[1][0, 1] >= 4)
+    model.native.optimize()
+    result = model.judge()
+    assert result.status is Status.FAILED
+    assert result.answer is None
+    stated = demo().where(cells(("US", "GA"), size=1) >= 4)
+    assert Gurobi().model(stated).solve(stated).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_models_travel_with_what_was_added(method):
+    """To the process in which `compare` runs them."""
+    problem = demo()
+    model = method.model(problem)
+    x = model.variables[1][0, 1]
+    native = model.native
+    if isinstance(method, Cvxpy):
+        import cvxpy
+
+        model.native = cvxpy.Problem(native.objective, [*native.constraints, x >= 4])
+    elif isinstance(method, Gurobi):
+        native.addConstr(x >= 4)
+        native.update()
+    elif isinstance(method, MathOpt):
+        native.add_linear_constraint(x >= 4)
+    elif isinstance(method, CpSat):
+        native.add(x >= 4)
+    else:
+        native.addCons(x >= 4)
+    again = cloudpickle.loads(cloudpickle.dumps(model))
+    assert again.supports(problem) is None
+    solved = again.optimize(None)
+    values = again.read(solved).values
+    assert values[problem.target.shape[1] + 1] == pytest.approx(4, abs=1e-5)
+    assert repr(again) == repr(model)
+
+
+@pytest.mark.slow
+def test_models_compare_with_methods():
+    truth = census_like(regions="divisions", max_size=2, groups=1_000)
+    problem = Problem.m_h(Geometric(COUNTS, 1).measure(truth, Seeded(0)))
+    arms = [TreeProjection(), Cvxpy("CLARABEL").model(problem), Gurobi().model(problem)]
+    table = compare(problem, arms, time_limit=5, progress=False)
+    assert [row.result.status for row in table.rows] == [Status.OPTIMAL, Status.RELAXED, Status.OPTIMAL]
+    assert [row.method for row in table.rows][1:] == ["Cvxpy('CLARABEL').model(M_H)", "Gurobi().model(M_H)"]
+
+
+def test_a_model_is_of_its_own_problem():
+    problem = demo()
+    model = Gurobi().model(problem)
+    again = demo()
+    assert model.supports(again) is None
+    for other in (demo(integer=False), demo(weights=np.array([1, 2, 1])), problem.where(cells(size=0) == 0)):
+        assert "make one" in model.supports(other)
+        assert model.solve(other).status is Status.UNSUPPORTED
+
+
+def test_a_contradiction_is_named():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=5).where(
+        total(("US", "GA")) >= 4, cells(("US", "MI"), size=0) >= 2
+    )
+    model = Gurobi().model(problem)
+    assert model.solve(problem).status is Status.INFEASIBLE
+    found = model.infeasible_subset()
+    assert {"total(US/GA) >= 4", "total[US]", "consistency[US,0]"} <= set(Scip().model(problem).infeasible_subset())
+    assert {"total(US/GA) >= 4", "total[US]", "consistency[US,0]", "x[US/MI,0] >= 2"} <= set(found)
+    with pytest.raises(MethodError, match="names no contradicting"):
+        CpSat().model(problem).infeasible_subset()
+
+
+def test_totals_that_do_not_add_up_are_in_the_program():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=np.array([5, 3, 1]))
+    model = Gurobi().model(problem)
+    result = model.solve(problem)
+    assert result.status is Status.INFEASIBLE
+    assert "add up to 4" in result.reason
+    assert {"total[US]", "total[US/GA]", "total[US/MI]"} <= set(model.infeasible_subset())
+
+
+def test_what_has_no_model_is_a_sentence():
+    truth = census_like(regions="divisions", max_size=4, groups=100)
+    ranked = Problem.isotonic(Geometric(View.RANKED, 1).measure(truth, Seeded(0)))
+    with pytest.raises(ProblemError, match="ranked sizes"):
+        Gurobi().model(ranked)
+    with pytest.raises(ProblemError, match="GSCIP"):
+        MathOpt("HIGHS").model(demo())
+    with pytest.raises(ProblemError, match="CLARABEL"):
+        Cvxpy("GLOP").model(demo())
+    with pytest.raises(ProblemError, match="takes MILP"):
+        CpSat().model(demo().relaxed())
+    with pytest.raises(ArgumentError, match="problem"):
+        Gurobi().model("M_H")
+    assert not hasattr(Flow(), "model")
+
+
+def test_the_licence_is_a_status():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of(np.ones((3, 800), int), tree, groups=9)
+    result = Gurobi().model(problem).solve(problem)
+    assert result.status in (Status.TOO_LARGE, Status.OPTIMAL, Status.RELAXED)  # with a full licence it is solved
+    assert result.status is not Status.TOO_LARGE or "licence" in result.reason
+
+
+def test_levels_are_the_tree():
+    rng = np.random.default_rng(5)
+    for _ in range(scale(20, 200)):
+        tree = random_tree(rng)
+        problem = Problem.of(rng.integers(0, 9, (tree.n_regions, 3)), tree, groups=9)
+        levels = Levels(problem)
+        for l in levels.inner:
+            np.testing.assert_array_equal(levels.S[l] @ levels.y[l + 1], tree.sum_children(problem.target, l))
+        assert sum(len(y) for y in levels.y) == tree.n_regions
