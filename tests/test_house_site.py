@@ -98,7 +98,11 @@ def test_every_export_is_explained(site):
         text = (site / "reference" / f"{package.__name__}.html").read_text("utf-8")
         for name in package.__all__:
             if not name.startswith("__"):
-                assert re.search(rf'id="{package.__name__}\.(?:{name}\.)?{name}"', text), f"{package.__name__}.{name}"
+                own, elsewhere = (
+                    rf'id="{package.__name__}\.(?:{name}\.)?{name}"',
+                    rf'href="pgsr[\w.]*\.html#pgsr[\w.]*\.{name}"',
+                )
+                assert re.search(f"{own}|{elsewhere}", text), f"{package.__name__}.{name}"
         assert "<blockquote>" not in text, f"{package.__name__}: an example is not read as one"
 
 

@@ -41,8 +41,8 @@ FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 TEXT = re.compile(r"\\text\{(?:[^{}]|\{\})*\}")
-LONG = re.compile(r"<code>([^<>\s]{25,})</code>")
-"""Names in running text that may be broken into lines inside."""
+LONG = re.compile(r"(<code>|<td>|, )((?<=<code>)[^<>\s]{25,}(?=</code>)|(?<!<code>)test_[\w.:]{20,})")
+"""Names in running text that may be broken into lines inside: in code, and those of tests in tables."""
 NAME = re.compile(r'(?<!">)<code>(pgsr(?:\.\w+)+)</code>(?!</a>)')
 
 
@@ -95,7 +95,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Draw formulas as MathML, and lead names of pgsr in code to the reference, where it has them."""
     html = FORMULA.sub(lambda formula: mathml(unescape(formula[3]).strip(), formula[2] == "["), html)
     html = NAME.sub(r'<autoref identifier="\1" optional><code>\1</code></autoref>', html)
-    return LONG.sub(lambda code: "<code>" + re.sub(r"([/._]|::)", r"\1<wbr>", code[1]) + "</code>", html)
+    return LONG.sub(lambda name: name[1] + re.sub(r"([/._]|::)", r"\1<wbr>", name[2]), html)
 
 
 def mathml(latex: str, block: bool) -> str:

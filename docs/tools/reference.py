@@ -5,6 +5,7 @@ Docstrings state formulas as indented text, which Markdown shows as it stands, l
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -30,11 +31,18 @@ EXAMPLE = re.compile(r"(?m)((?:^ {4}>>>.*\n(?:^ {4}.*\n|^\n(?= {4}))*)+)")
 
 
 def reference_page(package: str) -> str:
-    """Write the page of a package, in the syntax of mkdocstrings."""
-    folder = ROOT / package.replace(".", "/")
-    tree = _parsed(folder)
-    entries = (_entry(path) for path in exported(tree, package, folder))
-    return "\n\n".join([f"# {package} {{ #{package} }}", _own_words(tree), *entries]) + "\n"
+    """Write the page of a package, in the syntax of mkdocstrings. What two packages export is on the first's page."""
+    explained = {_source(first, name): first for first in reversed(PACKAGES) for name in exported(first)}
+    parts, elsewhere = [f"# {package} {{ #{package} }}", _own_words(_parsed(package))], []
+    for name in exported(package):
+        first = explained[_source(package, name)]
+        if first == package:
+            parts.append(_entry(package, name))
+        else:
+            elsewhere.append(f"[`{name}`][{first}.{name}]")
+    if elsewhere:
+        parts.insert(2, f"Exported from here, too, and explained elsewhere: {', '.join(elsewhere)}.")
+    return "\n\n".join(parts) + "\n"
 
 
 def rooms_page() -> str:
@@ -44,12 +52,20 @@ def rooms_page() -> str:
         "Every room of the algorithms states its problem and derives what it computes.",
     ]
     for path in sorted((ROOT / "pgsr" / "algorithms").glob("*/__init__.py")):
-        parts += [f"## {path.parent.name} {{ #pgsr.algorithms.{path.parent.name} }}", _own_words(_parsed(path.parent))]
+        parts += [
+            f"## {path.parent.name} {{ #pgsr.algorithms.{path.parent.name} }}",
+            _own_words(_parsed(f"pgsr.algorithms.{path.parent.name}")),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
-def _parsed(folder: Path) -> ast.Module:
-    return ast.parse((folder / "__init__.py").read_text("utf-8"))
+@cache
+def _parsed(package: str) -> ast.Module:
+    return ast.parse((_folder(package) / "__init__.py").read_text("utf-8"))
+
+
+def _folder(package: str) -> Path:
+    return ROOT / package.replace(".", "/")
 
 
 def _own_words(tree: ast.Module) -> str:
@@ -59,19 +75,28 @@ def _own_words(tree: ast.Module) -> str:
     )
 
 
-def exported(tree: ast.Module, package: str, folder: Path) -> list[str]:
-    """The paths of what `__all__` names. A function that is called like its file is found in that file."""
-    sources, names = {}, None
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom):
-            sources |= {alias.name: statement.module for alias in statement.names}
-        elif isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "__all__":
-            names = ast.literal_eval(statement.value)
-    if names is None:
-        raise ValueError(f"{package} of the reference needs __all__; add it")
-    hidden = {name for name in names if (folder / f"{name}.py").exists() and sources.get(name) != package}
-    return [f"{sources[name] if name in hidden else package}.{name}" for name in names if not name.startswith("__")]
+@cache
+def exported(package: str) -> tuple[str, ...]:
+    """The names of `__all__`."""
+    for statement in _parsed(package).body:
+        if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "__all__":
+            return tuple(name for name in ast.literal_eval(statement.value) if not name.startswith("__"))
+    raise ValueError(f"{package} of the reference needs __all__; add it")
 
 
-def _entry(path: str) -> str:
+def _source(package: str, name: str) -> str:
+    """The path of an exported thing in the file that defines it."""
+    for statement in _parsed(package).body:
+        if isinstance(statement, ast.ImportFrom) and name in {alias.name for alias in statement.names}:
+            module = str(statement.module)
+            is_package = module != package and (_folder(module) / "__init__.py").exists()
+            return _source(module, name) if is_package else f"{module}.{name}"
+    return f"{package}.{name}"
+
+
+def _entry(package: str, name: str) -> str:
+    """Ask for an entry. A function that is called like its file is asked for in that file."""
+    path = f"{package}.{name}"
+    if (_folder(package) / f"{name}.py").exists() and _source(package, name) == f"{path}.{name}":
+        path += f".{name}"
     return f"::: {path}" + ("\n    options:\n      show_attribute_values: false" if path in LONG else "")
