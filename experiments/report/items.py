@@ -164,7 +164,7 @@ def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]
 
 
 def _shown(name: str, words: str, tests: Sequence[str]) -> str:
-    """Name the tests that the docstring names; or else say that tests use it, or its package, or that it has an example.
+    """Name the tests that the docstring names; or else say whether tests use it or its package.
 
     Which files use it is not told: the page would change with every new test.
     """
