@@ -120,9 +120,7 @@ class Cvxpy(SolverModel):
     def native_model(self, problem: Problem) -> CvxpyModel:
         route = self.route(problem)
         if route is Route.STEPS:
-            raise ProblemError(
-                f"{self.solver} takes no squares of integers; take Cvxpy('CLARABEL').model(problem)"
-            )
+            raise ProblemError(f"{self.solver} takes no squares of integers; take Cvxpy('CLARABEL').model(problem)")
         stated = problem if route is Route.DIRECT else problem.relaxed()
         return CvxpyModel(problem, stated, repr(self), self.solver, self.solver_options)
 
