@@ -7,7 +7,7 @@ from pgsr.experiments.benchmarks.agreement import PROBLEMS, agreement, table
 
 pytestmark = pytest.mark.slow
 
-UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')", "QpSolvers('cvxopt')")
+UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')", "QpSolvers('cvxopt')", "QpSolvers('proxqp')")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -45,12 +45,12 @@ class Resolved:
     Attributes:
         matrix: integers, shape (n, regions * (K + 1)).
         constant: int64, shape (n,).
-        name: writes entry i as it stands in sentences; only some of many are ever asked for.
+        names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
     """
 
     matrix: sparse.csr_array
     constant: np.ndarray
-    name: Callable[[int], str]
+    names: Callable[[np.ndarray], list[str]]
 
 
 class Expression(ABC):
@@ -251,12 +251,13 @@ class _Selection(Expression):
 
         written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
 
-        def name(i: int) -> str:
+        def names(entries: np.ndarray) -> list[str]:
             if self.kind == "total":
-                return f"total({written(int(regions[i]))})"
-            return f"{self.kind}({written(int(regions[i // len(sizes)]))}, {sizes[i % len(sizes)]})"
+                return [f"total({written(r)})" for r in regions[entries].tolist()]
+            where = regions[entries // len(sizes)].tolist(), sizes[entries % len(sizes)].tolist()
+            return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
-        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), name)
+        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names)
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
@@ -295,7 +296,7 @@ class _Number(Expression):
     def resolve(self, place: Cells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
         nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
-        return Resolved(nothing, self.values, lambda i: f"{int(self.values[i]):,}")
+        return Resolved(nothing, self.values, lambda entries: [f"{value:,}" for value in self.values[entries].tolist()])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,14 +317,17 @@ class _Plus(Expression):
         matrix = left.matrix + right.matrix if self.sign > 0 else left.matrix - right.matrix
         added = self.sign * right.constant
 
-        def name(i: int) -> str:
+        def names(entries: np.ndarray) -> list[str]:
+            first = left.names(entries)
             if isinstance(self.right, _Number):
-                return f"{left.name(i)} {_sign(added[i])} {abs(int(added[i])):,}"
-            second = right.name(i)
-            brackets = self.sign < 0 and isinstance(self.right, _Plus)
-            return f"{left.name(i)} {_sign(self.sign)} " + (f"({second})" if brackets else second)
+                pairs = zip(first, added[entries].tolist(), strict=True)
+                return [f"{name} {_sign(number)} {abs(number):,}" for name, number in pairs]
+            second = right.names(entries)
+            if self.sign < 0 and isinstance(self.right, _Plus):
+                second = [f"({name})" for name in second]
+            return [f"{a} {_sign(self.sign)} {b}" for a, b in zip(first, second, strict=True)]
 
-        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, name)
+        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -341,11 +345,11 @@ class _Times(Expression):
         inner = self.inner.resolve(place)
         matrix = _without_zeros(sparse.csr_array(inner.matrix * self.factor))
 
-        def name(i: int) -> str:
-            text = inner.name(i)
-            return _times(self.factor, f"({text})" if isinstance(self.inner, _Plus) else text)
+        def names(entries: np.ndarray) -> list[str]:
+            brackets = isinstance(self.inner, _Plus)
+            return [_times(self.factor, f"({name})" if brackets else name) for name in inner.names(entries)]
 
-        return Resolved(matrix, inner.constant * self.factor, name)
+        return Resolved(matrix, inner.constant * self.factor, names)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -362,7 +366,7 @@ class _Sum(Expression):
         inner = self.inner.resolve(place)
         ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
         matrix = _without_zeros(sparse.csr_array(ones @ inner.matrix))
-        return Resolved(matrix, inner.constant.sum(keepdims=True), lambda _: self.name)
+        return Resolved(matrix, inner.constant.sum(keepdims=True), lambda entries: [self.name] * len(entries))
 
 
 def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
@@ -383,7 +387,11 @@ def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resol
 
 def _repeated(one: Resolved, n: int) -> Resolved:
     ones = sparse.csr_array(np.ones((n, 1), np.int64))
-    return Resolved(sparse.csr_array(ones @ one.matrix), np.repeat(one.constant, n), lambda _: one.name(0))
+    return Resolved(
+        sparse.csr_array(ones @ one.matrix),
+        np.repeat(one.constant, n),
+        lambda entries: one.names(np.zeros(1, int)) * len(entries),
+    )
 
 
 def _rows(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:

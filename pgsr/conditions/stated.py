@@ -164,7 +164,7 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
         blocks.append(sparse.csr_array(matrix[kept]))
         lows.append(low[kept])
         highs.append(high[kept])
-        names += [f"{left.name(row)} {condition.relation} {right.name(row)}" for row in kept.tolist()]
+        names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
     return Conditions(
         lower.reshape(place.shape),
         upper.reshape(place.shape),
