@@ -127,7 +127,7 @@ class RoundedDual:
 
         dual, n_leaves = self.dual, len(self.dual.y)
         cost, where = np.empty(n_leaves), np.zeros(n_leaves, np.int64)
-        while off[0, -1] != 0:
+        while True:  # tried even where nothing is missing, so that no later solve compiles
             sign = 1.0 if off[0, -1] < 0 else -1.0
             path = dual.weight[:, None] * (1.0 + 2.0 * sign * off)
             path[0, -1] = 0.0
@@ -135,6 +135,8 @@ class RoundedDual:
                 path[r] += path[dual.parent[r]]
             leaves = (dual.y, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
             share(kernels.tail_costs, range(n_leaves), dual.n, *leaves)
+            if off[0, -1] == 0:
+                return
             best = int(np.argmin(cost))
             x[best, where[best] :] += int(sign)
             node = dual.leaf_node[best]
