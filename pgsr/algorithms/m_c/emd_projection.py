@@ -71,8 +71,8 @@ class EmdProjection(GatedMethod):
     An integer problem gets its relaxation rounded to the nearest integers: RELAXED, regions may then not add up.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, a logarithm of the sizes
-    more where the blocks of a leaf change; 500 to 600 evaluations of the dual at
-    national scale. Memory: about 90 bytes per cell.
+    more where the blocks of a leaf change; 500 to 600 evaluations of the dual at national scale. Memory: about 90 bytes
+    per cell.
 
     Status: OPTIMAL if the proven gap is at most 1e-6; else FEASIBLE, and the reason says the proven gap; RELAXED for an
     integer problem. When time is up (checked between Newton steps) the best point so far is the answer.
