@@ -153,29 +153,29 @@ class _Best:
 def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
     """Run both stages until the gap is proved or time is up."""
     problem = best.problem
-    x, prices, squares = _reweighted(best, deadline)
-    dual, ascent, share = ProximalDual(problem), QuasiNewton(squares), 0.1
-    unit = float(problem.w.sum()) * problem.target.shape[1] / max(1.0, best.objective)
-    slower = 1.0
+    x, prices, ascent = _reweighted(best, deadline)
+    dual, share = ProximalDual(problem), 0.1
+    unit = float(problem.w.sum()) * problem.target.shape[1] / max(1.0, best.objective)  # one over the mean of |x - y|
+    weaker = 1.0  # halved where steps end as they should and the gap stays
     for step in range(rounds):
         before = best.gap
         if before <= gap or deadline.passed:
             return
-        late = min(step, len(_RHO) - 1)
-        dual.towards(x, max(_LEAST_RHO, unit * slower * _RHO[late]), _RIDGE[late])
+        stage = min(step, len(_RHO) - 1)
+        dual.towards(x, max(_LEAST_RHO, unit * weaker * _RHO[stage]), _RIDGE[stage])
         enough = share * gap * max(1.0, best.objective)
         point = _proximal_step(dual, prices, enough, deadline, ascent if step < _SMOOTH else None)
         x, prices = best.offer(dual, point), point.prices
         if best.gap > before / 2 and step >= len(_RHO):
             share /= 2
             if _is_done(dual, point, enough):
-                slower /= 2
+                weaker /= 2
 
 
-def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, SquaresDual]:
+def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, QuasiNewton]:
     """Run the first stage, reweighted least squares.
 
-    Returns a feasible point, prices of shape (nodes, cells), and the last round's dual at its optimum.
+    Returns a feasible point, prices of shape (nodes, cells), and an ascent in the metric of the last round.
     """
     problem = best.problem
     y, w = problem.target, problem.w[:, None].astype(float)
@@ -192,7 +192,7 @@ def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray
             break
     assert x is not None
     assert prices is not None
-    return x, _within_weights(dual, prices), dual
+    return x, _within_weights(dual, prices), QuasiNewton(dual)
 
 
 def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:
