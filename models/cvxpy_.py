@@ -12,8 +12,6 @@ from scipy import sparse
 from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result, Status
 from pgsr.models.adapter import Route, Run, SolverModel
-from pgsr.models.gurobi_ import REMEDY, Gurobi
-from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
@@ -120,15 +118,14 @@ class Cvxpy(SolverModel):
         return Gurobi().too_large(program) if self.solver == "GUROBI" else None
 
     def native_model(self, problem: Problem) -> CvxpyModel:
-        if self.route(problem) is Route.STEPS:
-            raise ProblemError(f"{self.solver} takes linear programs; give Cvxpy('CLARABEL').model(problem) squares")
-        options = {**({} if self.own_tolerances or self.solver != "OSQP" else OSQP_TOLERANCES), **self.options}
-        return CvxpyModel(problem, repr(self), self.solver, options)
+        route = self.route(problem)
+        if route is Route.STEPS:
+            raise ProblemError(f"{self.solver} takes no squares of integers; take Cvxpy('CLARABEL').model(problem)")
+        stated = problem if route is Route.DIRECT else problem.relaxed()
+        return CvxpyModel(problem, stated, repr(self), self.solver, self.solver_options)
 
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        cvxpy = load("cvxpy")
-        start = time.perf_counter()
-        model, v, rows, order = _model(cvxpy, program)
+    def solver_options(self, time_limit: float | None, integer: bool) -> dict[str, Any]:
+        """Collect what the solver is told: the user's options, and ours where these say nothing."""
         options = dict(self.options)
         if self.solver == "OSQP":
             options.setdefault("polishing", False)  # its own default; with it OSQP prints lines that nobody asked for
@@ -137,8 +134,13 @@ class Cvxpy(SolverModel):
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None:
             options.setdefault(limit, {"limits/time": time_limit} if self.solver == "SCIP" else time_limit)
-        if program.is_integer:
-            options |= {name: value for name, value in _EXACT.get(self.solver, {}).items() if name not in options}
+        return {**(_EXACT.get(self.solver, {}) if integer else {}), **options}
+
+    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
+        cvxpy = load("cvxpy")
+        start = time.perf_counter()
+        model, v, rows, order = _model(cvxpy, program)
+        options = self.solver_options(time_limit, program.is_integer)
         data, chain, inverse = model.get_problem_data(self.solver, solver_opts=options)
         formulated = time.perf_counter()
         try:

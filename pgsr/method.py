@@ -206,6 +206,10 @@ class Uncertain(Protocol):
         """Give an interval for every cell of the estimate."""
         ...
 
+    def centres(self, view: View) -> "np.ndarray":
+        """Give the real values that intervals lie around, shape (regions, K + 1)."""
+        ...
+
     def deviations(self, view: View) -> "np.ndarray":
         """Give the standard deviation of every cell's error, shape (regions, K + 1)."""
         ...

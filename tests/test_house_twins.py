@@ -44,8 +44,8 @@ TWINS = {
         "node_costs": ("naive.CellCosts", M_C_SUMS),
     },
     "algorithms.m_c.integers_kernel": {
-        "fit_leaves": ("naive.cumulative_dual, rounded one by one", ROUNDED),
-        "fit_nodes": ("naive.cumulative_dual, rounded one by one", ROUNDED),
+        "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
+        "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
         "exchange": (
@@ -56,6 +56,7 @@ TWINS = {
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "push": ("all monotone vectors, settled by it", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
         "node_costs": ("naive.CellCosts", M_C_SUMS),
     },

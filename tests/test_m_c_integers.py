@@ -223,6 +223,23 @@ def test_a_spent_time_limit_still_gives_feasible_integers():
     assert result.certificate.feasible
 
 
+@pytest.mark.parametrize("missing", [-100_000, -900, -1, 0, 3, 5_000])
+def test_any_total_is_met(missing):
+    """However far leaves are from the public total: they stay monotone, and `off` says what their sums are."""
+    rng = np.random.default_rng(512)
+    tree = Hierarchy.from_paths([("US", f"S{i // 4}", f"C{i}") for i in range(12)])
+    truth = CountOfCounts(tree, rng.integers(0, 2_000, (12, 6)))
+    problem = Problem.m_c(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("total")))
+    rounded = RoundedDual(SquaresDual(problem.relaxed()))
+    x = np.cumsum(truth.counts[tree.leaves], axis=1)
+    x = np.maximum(x - missing // len(x), 0)
+    off = rounded._off(x)
+    rounded._meet_total(x, off)
+    assert x[:, -1].sum() == problem.root_total
+    assert (off == rounded._off(x)).all()
+    assert is_feasible(x, np.inf)
+
+
 def test_what_it_does_not_solve_is_said():
     problem = random_problem(np.random.default_rng(511), "root")
     relaxed = CumulativeIntegers().solve(problem.relaxed())

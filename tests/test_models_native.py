@@ -18,7 +18,7 @@ from pgsr.models.program import quadratic
 from pgsr.models.unit_steps import absolute_values
 from pgsr.programs import named
 
-METHODS = (Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), CpSat(), Scip())
+METHODS = (Cvxpy("CLARABEL"), Cvxpy("GUROBI"), Gurobi(), MathOpt("GSCIP"), MathOpt("PDLP"), CpSat(), Scip())
 
 COUNTS, STEPS = View.COUNTS, View.CUMULATIVE
 

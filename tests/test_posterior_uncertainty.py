@@ -133,3 +133,23 @@ def test_weights_of_unmeasured_regions_are_zero() -> None:
     assert precision_weights(noisy).min() > 0
     found = Posterior().apply(noisy).uncertainty.cumulative
     assert np.array_equal(found[tree.find(("r", "a"))], found[tree.leaves][0])
+
+
+@pytest.mark.slow
+def test_a_group_that_rounding_put_somewhere_is_not_taken_for_certain() -> None:
+    """Many leaves with a few groups of unknown large sizes: integers lie anywhere, intervals say that it may be none."""
+    tree = Hierarchy.from_paths([("r", f"{leaf}") for leaf in range(30)])
+    sizes = np.random.default_rng(1).integers(20, 200, (30, 3))
+    truth = CountOfCounts(tree, np.stack([np.bincount(row, minlength=201) for row in sizes]))
+    inside, n = 0, 0
+    for seed in range(3):
+        result = Posterior().apply(Geometric(View.CUMULATIVE, "1/2", shares=(0, 1)).measure(truth, Seeded(f"{seed}")))
+        found = result.intervals(0.9)
+        placed = (found.estimate > 0) & (found.estimate < 3)
+        placed[0] = False
+        inside += int(((found.lower <= truth.counts) & (truth.counts <= found.upper))[placed].sum())
+        n += int(placed.sum())
+        assert (found.lower <= found.estimate).all()
+        assert (found.estimate <= found.upper).all()
+    assert n > 100
+    assert inside / n > 0.85

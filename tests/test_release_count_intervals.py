@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, config, write_config, write_tables
-from release_checks import files_follow_from_noisy_values
+from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
 from pgsr.intervals import band
@@ -124,7 +124,7 @@ def test_the_outline_says_so(tmp_path):
 
 
 def test_they_follow_from_the_noisy_values_alone():
-    files_follow_from_noisy_values("posterior", intervals='"9/10"')
+    assert_files_follow_from_noisy_values("posterior", intervals='"9/10"')
 
 
 def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_path, monkeypatch):
@@ -334,7 +334,7 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
         other = off.intervals(Estimate(TREE, View.COUNTS, result.answer.as_counts), 0.9, View.COUNTS)
         assert not found.refuted(Ends(other.lower, other.upper), everywhere).any()
     loose = (found.widest.lower != found.narrowest.lower) | (found.widest.upper != found.narrowest.upper)
-    assert loose.mean() < 1e-3, "hardly any end is next to the middle between two integers"
+    assert loose.mean() < 0.02, "few ends are next to the middle between two integers"
     for by in (-1, 1):
         for moved in (
             Ends(found.ends.lower + by, found.ends.upper),
@@ -354,7 +354,9 @@ def test_an_end_next_to_the_middle_may_be_either():
     table = result.answer.as_counts.copy()
     table[3, 5] = 30
     released = Estimate(TREE, View.COUNTS, table)
-    about = replace(result, uncertainty=replace(result.uncertainty, counts=exact))
+    centre = result.uncertainty.centre.copy()
+    centre[3, 5:] += 30 - (centre[3, 5] - centre[3, 4])
+    about = replace(result, uncertainty=replace(result.uncertainty, counts=exact, centre=centre))
     found = CountIntervals.of(terms, measurement, about, released)
     allowed = []
     for end in range(25, 31):

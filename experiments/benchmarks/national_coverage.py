@@ -41,7 +41,7 @@ class NationalCoverage:
     what a reader of a release sees: level, size, released value, and the standard deviation that the method states.
 
     The randomised probability integral transform of a cell of a `posterior` release is F(x - 1/2) + U (F(x + 1/2) -
-    F(x - 1/2)), with x the truth, F the normal law around the released value with its standard deviation, and U
+    F(x - 1/2)), with x the truth, F the normal law around the real answer with its standard deviation, and U
     uniform. It is uniform where F is right, whatever the rounding of interval ends does; columns `pit_p` count how
     often it lies in the middle part p.
 
@@ -98,7 +98,8 @@ class NationalCoverage:
                 found = released.intervals(LEVEL, view)
                 sd = released.uncertainty.deviations(view)
                 draw = np.random.default_rng(place).random(sd.shape)
-                rows += _strata(truth, released, view, found.estimate, found.lower, found.upper, sd, draw)
+                centre = released.uncertainty.centres(view)
+                rows += _strata(truth, released, view, centre, found.lower, found.upper, sd, draw)
         else:
             estimate = released.estimate.counts().counts
             half, sd = self._bootstrap(mechanism, released, place)

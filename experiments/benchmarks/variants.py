@@ -9,6 +9,7 @@ from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View
 from pgsr.algorithms import (
     BottomUp,
     CostTables,
+    CumulativeIntegers,
     CumulativeProjection,
     EmdProjection,
     EntityTotalsProjection,
@@ -192,7 +193,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("m_h_entities", "M_H with every region's total and number of entities",
             _solved(_m_h_entities, EntityTotalsProjection())),
     Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers",
-            _solved(_m_c, CumulativeProjection())),
+            _solved(_m_c, CumulativeIntegers(), CumulativeProjection())),
     Variant("m_c", "M_c^r: the same in real numbers", _solved(_relaxed(_m_c), CumulativeProjection())),
     Variant("m_c_l1", "M_c L1^r: cumulative counts, consistent, non-decreasing, absolute values, real",
             _solved(_relaxed(_m_c_l1), EmdProjection(), CumulativeFlow())),

@@ -21,8 +21,6 @@ from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, Table,
 
 ROOTS = {"pgsr": Path(pgsr.__file__).resolve().parent, "pgsr.models": Path(pgsr.models.__file__).resolve().parent}
 TESTS = ROOTS["pgsr"].parent / "tests"
-SHOWN = 2
-"""Test files that are named for an item whose docstring names none."""
 
 
 class Kind(StrEnum):
@@ -131,7 +129,7 @@ def _code(where: str) -> tuple[str | Code, ...]:
 
 def _methods(papers: Sequence[str]) -> Iterator[Item]:
     """List what declares a paper as its source in a docstring."""
-    tests = {path.name: path.read_text("utf-8") for path in sorted(TESTS.glob("test_*.py"))}
+    tests = [path.read_text("utf-8") for path in TESTS.glob("test_*.py")]
     for package, root in ROOTS.items():
         for path in sorted(root.rglob("*.py")):
             inside = path.relative_to(root).with_suffix("").parts
@@ -152,7 +150,7 @@ def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
                 yield from _docstrings(child, f"{name}.{child.name}")
 
 
-def _declared(papers: Sequence[str], name: str, words: str, tests: dict[str, str]) -> Iterator[Item]:
+def _declared(papers: Sequence[str], name: str, words: str, tests: Sequence[str]) -> Iterator[Item]:
     for found in re.finditer(r"^Source[^:\n]*:(.*?)(?:\n\s*\n|\Z)", words, re.MULTILINE | re.DOTALL):
         source = " ".join(found[1].split()).replace("Liu & Wu", "Liu and Wu")
         for paper in papers:
@@ -165,13 +163,20 @@ def _declared(papers: Sequence[str], name: str, words: str, tests: dict[str, str
                 yield Item(paper, Kind.METHOD, part, what, name, state, shown or "no test names it")
 
 
-def _shown(name: str, words: str, tests: dict[str, str]) -> str:
-    """Name the tests that the docstring names, else some that use it, or its package, or its example."""
+def _shown(name: str, words: str, tests: Sequence[str]) -> str:
+    """Name the tests that the docstring names; or else say whether tests use it or its package.
+
+    Which files use it is not told: the page would change with every new test.
+    """
     named = dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words))
-    found = [*named] or [file for file, code in tests.items() if _uses(code, name)][:SHOWN]
+    if named:
+        return ", ".join(named)
+    if any(_uses(code, name) for code in tests):
+        return "tests that use it"
     package = ".".join(name.split(".")[:-2])
-    around = [f"{file}, of its package" for file, code in tests.items() if "." in package and package in code]
-    return ", ".join(found or around[:1]) or ("its example" if ">>>" in words else "")
+    if "." in package and any(package in code for code in tests):
+        return "tests that use its package"
+    return "its example" if ">>>" in words else ""
 
 
 def _uses(code: str, name: str) -> bool:

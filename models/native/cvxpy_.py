@@ -1,7 +1,7 @@
 """The problem in CVXPY, as the papers write it."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,25 @@ from pgsr.problem import Problem
 
 
 class CvxpyModel(NativeModel):
-    """A `cvxpy.Problem` of the relaxation, x[level] of shape (regions of the level, K + 1)."""
+    """A `cvxpy.Problem`, x[level] of shape (regions of the level, K + 1); relaxed for solvers without integers."""
 
-    def __init__(self, problem: Problem, solver: str, name: str, options: Mapping[str, object]) -> None:
-        self.name, self.options = name, dict(options)
-        super().__init__(problem, problem.relaxed(), solver)
+    def __init__(
+        self,
+        problem: Problem,
+        stated: Problem,
+        solver: str,
+        name: str,
+        options: Callable[[float | None, bool], Mapping[str, Any]],
+    ) -> None:
+        self.name, self.options = name, options
+        super().__init__(problem, stated, solver)
 
     def build(self, levels: Levels) -> None:
         cp = load("cvxpy")
         y, w, S, n_sizes = levels.y, levels.w, levels.S, levels.n_sizes
 
-        x = [cp.Variable((len(y[l]), n_sizes), name=f"x[{l}]") for l in levels]
+        integer = self.stated.integer
+        x = [cp.Variable((len(y[l]), n_sizes), name=f"x[{l}]", integer=integer) for l in levels]
         for l in levels.inner:
             self.state("consistency", f"consistency[{l}]", x[l] == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
@@ -62,12 +70,9 @@ class CvxpyModel(NativeModel):
         self.native = cp.Problem(cp.Minimize(distance), list(self.constraints.values()))
 
     def optimize(self, time_limit: float | None) -> None:
-        options = dict(self.options)
-        if time_limit is not None and self.name in _LIMITS:
-            options.setdefault(_LIMITS[self.name], time_limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a solution may be inaccurate: it is judged
-            self.native.solve(self.name, **options)
+            self.native.solve(self.name, **self.options(time_limit, self.stated.integer))
 
     def __getstate__(self) -> dict[str, Any]:
         """The model without what solvers left in it, with whatever was added if `native` is another problem now."""
@@ -85,10 +90,6 @@ class CvxpyModel(NativeModel):
         claim = {"optimal": Claim.OPTIMAL, "optimal_inaccurate": Claim.OPTIMAL}.get(status, Claim.STOPPED)
         note = "" if status == "optimal" else f"it says {status}"
         values = np.concatenate([x.value.ravel() for x in self.variables])
-        if any(row.dual_value is None for rows in self.rows.values() for row in rows):
+        if self.stated.integer or any(row.dual_value is None for rows in self.rows.values() for row in rows):
             return Answer(claim, note, values)
         return Answer(claim, note, values, *self.duals(lambda row: row.dual_value))
-
-
-_LIMITS = {"CLARABEL": "time_limit", "HIGHS": "time_limit", "OSQP": "time_limit", "SCS": "time_limit_secs",
-           "GUROBI": "TimeLimit", "GLOP": "time_limit_sec", "PDLP": "time_limit_sec"}  # fmt: skip

@@ -55,9 +55,11 @@ class EmdProjection(GatedMethod):
     1. Squares with weights w / 2 max(|x - y|, delta) per cell at the last x, delta halved from round to round, by
        `SquaresDual`. A few rounds, because delta keeps them from the optimum; the first proves about 2e-2.
     2. The proximal point method: from a centre x', minimise the objective plus w rho / 2 |x - x'|^2 over the same
-       conditions, and take the minimiser as the next centre. Every step's dual is smooth in the prices of consistency
-       and is maximised by Newton's method, see `ProximalDual`. Steps lower rho; as the problem is a linear program, a
-       step with a small one ends at an optimum, and its prices are optimal prices.
+       conditions, and take the minimiser as the next centre. Every step's dual is smooth in the prices of consistency,
+       see `ProximalDual`. The first two, with a strong rho, are maximised by gradients (`QuasiNewton`), the others by
+       Newton's method. Steps lower rho; as the problem is a linear program, a step with a small one ends at an optimum,
+       and its prices are optimal prices. But the smaller rho, the harder the step: below a hundredth of the first ones
+       it stays, and the centre moves on. rho is relative to the mean of |x - y|, which grows with the noise.
 
     After each step the Lagrangian bound of the prices is computed (any prices give one), once they are brought to
     within the weights of those above, as optimal ones are; the best point and the best bound are kept.
@@ -69,7 +71,8 @@ class EmdProjection(GatedMethod):
     An integer problem gets its relaxation rounded to the nearest integers: RELAXED, regions may then not add up.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, a logarithm of the sizes
-    more where the blocks of a leaf change; a hundred steps or so. Memory: about 90 bytes per cell.
+    more where the blocks of a leaf change; 500 to 600 evaluations of the dual at national scale. Memory: about 90 bytes
+    per cell.
 
     Status: OPTIMAL if the proven gap is at most 1e-6; else FEASIBLE, and the reason says the proven gap; RELAXED for an
     integer problem. When time is up (checked between Newton steps) the best point so far is the answer.
@@ -150,29 +153,29 @@ class _Best:
 def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
     """Run both stages until the gap is proved or time is up."""
     problem = best.problem
-    x, prices, squares = _reweighted(best, deadline)
-    dual, ascent, share = ProximalDual(problem), QuasiNewton(squares), 0.1
-    unit = float(problem.w.sum()) * problem.target.shape[1] / max(1.0, best.objective)
-    slower = 1.0
+    x, prices, ascent = _reweighted(best, deadline)
+    dual, share = ProximalDual(problem), 0.1
+    unit = float(problem.w.sum()) * problem.target.shape[1] / max(1.0, best.objective)  # one over the mean of |x - y|
+    weaker = 1.0  # halved where steps end as they should and the gap stays
     for step in range(rounds):
         before = best.gap
         if before <= gap or deadline.passed:
             return
-        late = min(step, len(_RHO) - 1)
-        dual.towards(x, max(_LEAST_RHO, unit * slower * _RHO[late]), _RIDGE[late])
+        stage = min(step, len(_RHO) - 1)
+        dual.towards(x, max(_LEAST_RHO, unit * weaker * _RHO[stage]), _RIDGE[stage])
         enough = share * gap * max(1.0, best.objective)
         point = _proximal_step(dual, prices, enough, deadline, ascent if step < _SMOOTH else None)
         x, prices = best.offer(dual, point), point.prices
         if best.gap > before / 2 and step >= len(_RHO):
             share /= 2
             if _is_done(dual, point, enough):
-                slower /= 2
+                weaker /= 2
 
 
-def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, SquaresDual]:
+def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray, QuasiNewton]:
     """Run the first stage, reweighted least squares.
 
-    Returns a feasible point, prices of shape (nodes, cells), and the last round's dual at its optimum.
+    Returns a feasible point, prices of shape (nodes, cells), and an ascent in the metric of the last round.
     """
     problem = best.problem
     y, w = problem.target, problem.w[:, None].astype(float)
@@ -189,7 +192,7 @@ def _reweighted(best: _Best, deadline: Deadline) -> tuple[np.ndarray, np.ndarray
             break
     assert x is not None
     assert prices is not None
-    return x, _within_weights(dual, prices), dual
+    return x, _within_weights(dual, prices), QuasiNewton(dual)
 
 
 def _within_weights(dual: TreeDual, prices: np.ndarray) -> np.ndarray:

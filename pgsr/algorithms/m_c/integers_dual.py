@@ -1,5 +1,6 @@
 """The dual of the integer M_c, smoothed, and integers from its prices."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,12 +123,15 @@ class RoundedDual:
         share(kernels.exchange, *dual.chunk_rows, *leaves, x, gained)
 
     def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
-        """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`."""
+        """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`.
+
+        One by one at the end, and an eighth of what is missing at once where that is much.
+        """
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
         dual, n_leaves = self.dual, len(self.dual.y)
         cost, where = np.empty(n_leaves), np.zeros(n_leaves, np.int64)
-        while off[0, -1] != 0:
+        while True:  # tried even where nothing is missing, so that no later solve compiles
             sign = 1.0 if off[0, -1] < 0 else -1.0
             path = dual.weight[:, None] * (1.0 + 2.0 * sign * off)
             path[0, -1] = 0.0
@@ -135,12 +139,21 @@ class RoundedDual:
                 path[r] += path[dual.parent[r]]
             leaves = (dual.y, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
             share(kernels.tail_costs, range(n_leaves), dual.n, *leaves)
-            best = int(np.argmin(cost))
-            x[best, where[best] :] += int(sign)
-            node = dual.leaf_node[best]
-            while node >= 0:
-                off[node, where[best] :] += int(sign)
-                node = dual.parent[node]
+            if off[0, -1] == 0:
+                return
+            missing = int(abs(off[0, -1]))
+            step, batch = max(1, missing // (8 * n_leaves)), max(1, missing // 8)
+            for leaf in np.argsort(cost, kind="stable")[:batch]:
+                if not math.isfinite(cost[leaf]):
+                    break
+                start, amount = where[leaf], step
+                if sign < 0:
+                    amount = min(step, int(x[leaf, start] - (x[leaf, start - 1] if start else 0)))
+                x[leaf, start:] += int(sign) * amount
+                node = dual.leaf_node[leaf]
+                while node >= 0:
+                    off[node, start:] += int(sign) * amount
+                    node = dual.parent[node]
 
     def _off(self, x: np.ndarray) -> np.ndarray:
         """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""

@@ -10,6 +10,9 @@ import numpy as np
 from pgsr.algorithms.m_c.squares_kernel import push
 from pgsr.compilation import compiled, inlined
 
+MOST_MOVES = 200
+"""Exchanges per leaf of a chunk after which it is left as it is; rounding might otherwise let it go on for ever."""
+
 
 @inlined
 def softly_rounded(value, softness):
@@ -155,7 +158,7 @@ def tail_costs(start, stop, y, weight, leaf_node, path, sign, x, cost, where):
 
 @compiled
 def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gained):
-    """Move runs of cells of one leaf up and of another one down, both of the same chunk, as long as that pays.
+    """Move runs of cells of one leaf up and of another one down by 1, both of the same chunk, as long as that pays.
 
     Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
     sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
@@ -169,7 +172,7 @@ def exchange(start, stop, y, upper, weight, chunk_start, chunk_stop, n, x, gaine
             count[a] = describe(y[first + a], weight[first + a], x[first + a], n, up[a], down[a], rises[a])
         gained[k] = 0.0
         tick, again = 0, True
-        while again:
+        while again and tick < MOST_MOVES * m:
             again = False
             for a in range(m):
                 for b in range(m):

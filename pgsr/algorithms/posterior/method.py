@@ -11,7 +11,7 @@ from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, M
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
-from pgsr.algorithms.tree_rounding import integers_near
+from pgsr.algorithms.tree_rounding import integers_near, on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import MemoryNeededError, MethodError, ProblemError
 from pgsr.estimate import Estimate
@@ -113,13 +113,14 @@ class Posterior:
         found = self.marginals(measurement, deadline)
         values, solved = self.together(measurement, found.mean, deadline), deadline.spent
         seconds = Seconds(solve=solved)
+        centre = on_grid(values)
         if self.integer:
             totals = None if measurement.public is Totals.ROOT else measurement.region_totals
             values = integers_near(measurement.hierarchy, values, measurement.root_total, totals, deadline)
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         estimate = Estimate(measurement.hierarchy, View.CUMULATIVE, values)
         result = judged_release(measurement, estimate, seconds)
-        return replace(result, uncertainty=Uncertainty.of(measurement, found, self.prior))
+        return replace(result, uncertainty=Uncertainty.of(measurement, found, self.prior, centre))
 
     def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
         """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).

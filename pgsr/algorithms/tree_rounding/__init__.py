@@ -40,6 +40,6 @@ Complexity: O(cells), and O(children log children) where a parent gains groups.
 Files: `rounding` is `integers_near`, `kernel` the loop over the sizes of one parent.
 """
 
-from pgsr.algorithms.tree_rounding.rounding import integers_near
+from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near, on_grid
 
-__all__ = ["integers_near"]
+__all__ = ["GRID", "integers_near", "on_grid"]

@@ -50,7 +50,7 @@ def integers_near(
     """
     from pgsr.algorithms.tree_rounding.kernel import share
 
-    values = np.floor(values * GRID + UP) / GRID
+    values = on_grid(values)
     out = np.empty(values.shape, np.int64)
     out[0] = np.clip(np.maximum.accumulate(nearest(values[0])), 0, root_total)
     out[0, -1] = root_total
@@ -64,3 +64,13 @@ def integers_near(
             rising[:, -1] = totals[children]
         share(out[region], rising, totals is not None, unknown if totals is None else totals[children], out[children])
     return out
+
+
+def on_grid(values: np.ndarray) -> np.ndarray:
+    """Read real values in multiples of 1 / GRID, as `integers_near` does.
+
+    Example:
+        >>> 1024 * on_grid(np.array([2.0, 2.0004, 2.0006]))
+        array([2048., 2048., 2049.])
+    """
+    return np.floor(values * GRID + UP) / GRID

@@ -30,7 +30,7 @@ def write(program: NamedProgram) -> Iterator[bytes]:
     yield b"Minimize\n distance:\n"
     for run in runs(program.n):  # coefficients of 0, too, so that readers keep the order of the unknowns
         yield lines(b" ", *_signed(program.linear[run]), *program.variables.parts(run), b"\n")
-    yield f" {program.constant:+} {CONSTANT}\n".encode()
+    yield f" {'-' if program.constant < 0 else '+'} {abs(program.constant)} {CONSTANT}\n".encode()
     if program.is_quadratic:
         yield b" + [\n"
         squares = np.flatnonzero(program.quadratic)
