@@ -118,13 +118,15 @@ def test_a_broken_link_stops_the_build_and_a_page_without_a_place_gets_one(tmp_p
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("pgsr", "models", "experiments"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("mkdocs.yml", "CONTRIBUTING.md", "CHANGELOG.md", "README.md"):
+    for name in ("mkdocs.yml", "CONTRIBUTING.md", "CHANGELOG.md", "README.md", "CITATION.cff"):
         shutil.copy(ROOT / name, tmp_path)
     page = tmp_path / "docs" / "start.md"
     page.write_text(page.read_text("utf-8") + "\n[nowhere](no_such_page.md)\n", "utf-8")
     (tmp_path / "docs" / "one_more.md").write_text("# One page more\n", "utf-8")
+    shutil.copy(ROOT / "notebooks" / "01_one_region.ipynb", tmp_path / "notebooks" / "99_one_more.ipynb")
     done = built(tmp_path, tmp_path / "site")
     assert done.returncode != 0
     assert [line for line in done.stderr.splitlines() if "WARNING" in line and "no_such_page.md" not in line] == []
     assert "no_such_page.md" in done.stderr
-    assert 'href="one_more.html"' in (tmp_path / "site" / "index.html").read_text("utf-8")
+    for link in ('href="one_more.html"', 'href="tutorials/99_one_more.html"'):
+        assert link in (tmp_path / "site" / "index.html").read_text("utf-8")

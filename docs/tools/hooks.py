@@ -47,9 +47,11 @@ NAME = re.compile(r'(?<!">)<code>(pgsr(?:\.\w+)+)</code>(?!</a>)')
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of docs/ that the navigation leaves out under "More"."""
+    """Put the pages of docs/ and the notebooks that the navigation leaves out under "More"."""
     named = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
-    left = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in named)
+    pages = [path.name for path in (ROOT / "docs").glob("*.md")]
+    pages += [f"tutorials/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    left = sorted(page for page in pages if page not in named)
     if left and config.nav is not None:
         config.nav.append({"More": left})
     return config
