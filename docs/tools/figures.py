@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
+    CumulativeIntegers,
     CumulativeProjection,
     IsotonicTreeProjection,
     Matching,
@@ -38,7 +39,6 @@ from pgsr.drawing import (
     log_labels,
     new_figure,
 )
-from pgsr.models import CumulativeFlow
 from pgsr.views import cumulative, ranked
 
 WIDTH = 8.6
@@ -152,15 +152,15 @@ def judged() -> Figure:
     measured = noisy(View.CUMULATIVE)
     problem = Problem.m_c(measured)
     dp = IsotonicTreeProjection().apply(measured).certificate
-    flow, rounded = (method.solve(problem).certificate for method in (CumulativeFlow(), CumulativeProjection()))
+    integers, rounded = (method.solve(problem).certificate for method in (CumulativeIntegers(), CumulativeProjection()))
     answers = (
         ("M_c^dp: regions alone, then M_H", dp, BLUE, "o"),
-        ("flows in windows around the relaxation", flow, BLUE, "o"),
+        ("M_c in integers (CumulativeIntegers)", integers, BLUE, "o"),
         ("the relaxation rounded, cell by cell", rounded, VERMILION, "X"),
     )
     figure = new_figure(WIDTH, 2.7)
     axes = figure.subplots()
-    axes.axvline(flow.bound, color=BLACK, lw=1.2, label="bound: no valid table is to its left")
+    axes.axvline(integers.bound, color=BLACK, lw=1.2, label="bound: no valid table is to its left")
     for place, (words, certificate, colour, marker) in enumerate(answers):
         off = sum(certificate.violations.values())
         axes.plot(certificate.objective, place, marker, color=colour, markersize=8)
