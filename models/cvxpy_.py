@@ -12,8 +12,6 @@ from scipy import sparse
 from pgsr.errors import MethodError, ProblemError
 from pgsr.method import Result, Status
 from pgsr.models.adapter import Route, Run, SolverModel
-from pgsr.models.gurobi_ import REMEDY, Gurobi
-from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
