@@ -23,6 +23,9 @@ import psutil
 START_LIMIT = 60.0
 """Seconds a child may take to import what it needs and to warm up."""
 
+END_LIMIT = 10.0
+"""Seconds in which the end of a process is seen."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -78,12 +81,14 @@ def run_isolated(
             outcome = messages.get(timeout=time_limit)
     except queue.Empty:
         peak = 0 if pid is None else peak_memory(pid)
-        outcome = Outcome(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
         template.kill(pid)
+        return Outcome(timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
     if isinstance(outcome, Outcome):
+        template.wait()
         return outcome
     error = f"the process died with exit code {template.exit_code(outcome)}{template.last_words()}"
-    template.kill(None)
+    if outcome is None:
+        template.close()
     return Outcome(error=error)
 
 
@@ -92,8 +97,8 @@ class Template:
 
     On Linux a task's process is forked from the template, which does nothing but imports, and so runs no threads that
     a fork would lose. What one task imported, the template imports before it starts the next: a second solve with
-    CVXPY waits for no import. Elsewhere every task has a new interpreter. A template whose task was killed or died is
-    replaced by a new one.
+    CVXPY waits for no import. The template passes on what a task has said in full, so a task that is killed while it
+    speaks does no harm. Elsewhere every task has a new interpreter.
 
     Example:
         >>> with Template() as template:
@@ -112,7 +117,7 @@ class Template:
     def start(self, warm_up: Callable[[], Any] | None, task: Callable[[], Any]) -> "queue.Queue[Any]":
         """Start a process; the queue gets a `_Born`, a `_Ready`, an `Outcome`; an `_Ended` or None if it dies."""
         if self._process is None or self._process.poll() is not None or not _FORKS:
-            self.kill(None)
+            self.close()
             self._spawn()
         process, log = self._process, self._log
         assert process is not None
@@ -139,11 +144,27 @@ class Template:
             return ended.code
         return None if self._process is None else self._process.wait()
 
+    def wait(self) -> None:
+        """Wait until the task's process is gone; a template that does not see it go is ended."""
+        try:
+            while _FORKS and not isinstance(message := self._messages.get(timeout=END_LIMIT), _Ended):
+                if message is None:
+                    self.close()
+                    return
+        except queue.Empty:
+            self.close()
+
     def kill(self, pid: int | None) -> None:
-        """End the template, and the task's process of this number if there is one."""
-        if pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """Kill the task's process of this number; the template, too, where it has none of its own."""
+        if pid is None or not _FORKS:
+            self.close()
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        self.wait()
+
+    def close(self) -> None:
+        """End the template."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -155,7 +176,7 @@ class Template:
     def _spawn(self) -> None:
         command = [sys.executable, "-c", "from pgsr.isolation import _serve; _serve()"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
-        self._log, self._messages = tempfile.TemporaryFile(), queue.Queue()  # noqa: SIM115 - closed by `kill`
+        self._log, self._messages = tempfile.TemporaryFile(), queue.Queue()  # noqa: SIM115 - `close` does
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
         )
@@ -164,7 +185,7 @@ class Template:
     def _listen(self, pipe: IO[bytes], messages: queue.Queue) -> None:
         """Put every message of the process on the queue, and None when it ends; learn what tasks import."""
         while True:
-            with contextlib.suppress(ValueError):  # the pipe was closed by `kill`
+            with contextlib.suppress(ValueError):  # the pipe was closed by `close`
                 message = _received(pipe)
                 if isinstance(message, _Imported):
                     self._imports |= dict.fromkeys(message.names)
@@ -178,7 +199,7 @@ class Template:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.kill(None)
+        self.close()
 
 
 def peak_memory(pid: int | None = None) -> int:
@@ -230,7 +251,7 @@ class _Imported:
 
 @dataclass(frozen=True)
 class _Ended:
-    """The message that a task's process died before it gave an outcome."""
+    """The last message about a task: its process is gone, with this exit code."""
 
     code: int
 
@@ -258,13 +279,17 @@ def _serve() -> None:
         for name in imports:
             with contextlib.suppress(Exception):  # the task meets it again, and reports it
                 importlib.import_module(name)
+        said, says = os.pipe()
         pid = os.fork()
         if pid == 0:
-            _work(pipe, payload)
+            os.close(said)
+            _work(os.fdopen(says, "wb"), payload)
             os._exit(0)
-        status = os.waitpid(pid, 0)[1]
-        if status:
-            _send(pipe, _Ended(os.waitstatus_to_exitcode(status)))
+        os.close(says)
+        with os.fdopen(said, "rb") as task:
+            while (message := _read(task)) is not None:
+                _pass_on(pipe, message)
+        _send(pipe, _Ended(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
 
 
 def _work(pipe: IO[bytes], payload: bytes) -> None:
@@ -289,7 +314,10 @@ def _work(pipe: IO[bytes], payload: bytes) -> None:
 
 
 def _send(pipe: IO[bytes], message: Any) -> None:
-    data = cloudpickle.dumps(message)
+    _pass_on(pipe, cloudpickle.dumps(message))
+
+
+def _pass_on(pipe: IO[bytes], data: bytes) -> None:
     pipe.write(struct.pack(">Q", len(data)) + data)
     pipe.flush()
 
@@ -301,7 +329,10 @@ def _received(pipe: IO[bytes]) -> Any:
 
 
 def _read(pipe: IO[bytes]) -> bytes | None:
+    """Read one message, None at the end and of one that breaks off."""
     head = pipe.read(8)
     if len(head) < 8:
         return None
-    return pipe.read(struct.unpack(">Q", head)[0])
+    n = struct.unpack(">Q", head)[0]
+    data = pipe.read(n)
+    return data if len(data) == n else None

@@ -300,6 +300,7 @@ def test_methods_take_what_they_solve_as_stated(built):
 def test_scores_count_what_is_not_taken_as_the_limit():
     assert shifted_geometric_mean([60.0, 60.0]) == pytest.approx(60.0)
     row = {"kind": "QP", "limit": 60.0, "violated": 5, "primal": 1e-8, "error": 1e-7, "said_solved": True, "seconds": 0}
+    row |= {"status": "OPTIMAL"}
     rows = pd.DataFrame(
         [
             row | {"instance": "a", "method": "fast"},

@@ -137,7 +137,7 @@ def test_weights_of_unmeasured_regions_are_zero() -> None:
 
 @pytest.mark.slow
 def test_a_group_that_rounding_put_somewhere_is_not_taken_for_certain() -> None:
-    """Many leaves with a few groups of unknown large sizes: integers lie anywhere, intervals say that it may be none."""
+    """Leaves with a few groups of unknown large sizes: integers lie anywhere, intervals say that it may be none."""
     tree = Hierarchy.from_paths([("r", f"{leaf}") for leaf in range(30)])
     sizes = np.random.default_rng(1).integers(20, 200, (30, 3))
     truth = CountOfCounts(tree, np.stack([np.bincount(row, minlength=201) for row in sizes]))

@@ -9,8 +9,9 @@ from pgsr.measurement import Totals
 def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     """Round the leaves, or all regions that stand alone, to multiples of 1 / unit, and repair what has to add up.
 
-    The nearest multiples keep order and signs. What a total, or a number of entities, then misses is given to the
-    largest cells: a few units, millionths of a group. Regions above are sums, so consistency holds exactly.
+    The nearest multiples keep order and signs. What a total of counts then misses is spread over its cells, a unit each
+    at most as a rule; what a number of entities misses, or the root's total of cumulative counts, goes to one pair of
+    cells, or one cell. Regions above are sums, so consistency holds exactly.
 
     Args:
         problem: in reals.
@@ -39,10 +40,12 @@ def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
         if problem.entities is not None:
             _repair_entities(problem, grid, groups, rows, unit)
         elif groups is not None and problem.totals is Totals.REGIONS:
-            most = np.argmax(grid, axis=1)
-            grid[np.arange(len(grid)), most] += groups[rows] - grid.sum(axis=1)
+            for row, missing in zip(grid, (groups[rows] - grid.sum(axis=1)).tolist(), strict=True):
+                _spread(row, missing)
         elif groups is not None and problem.view is View.COUNTS:
-            grid[np.unravel_index(np.argmax(grid), grid.shape)] += groups[0] - grid.sum()
+            flat = grid.ravel()
+            _spread(flat, int(groups[0] - flat.sum()))
+            grid = flat.reshape(grid.shape)
     if not problem.consistent:
         return grid
     full = np.zeros(x.shape, np.int64)
@@ -50,6 +53,16 @@ def on_grid(problem: Problem, x: np.ndarray, unit: int) -> np.ndarray:
     for level in range(tree.n_levels - 2, -1, -1):
         full[tree.level(level)] = tree.sum_children(full, level)
     return full
+
+
+def _spread(cells: np.ndarray, missing: int) -> None:
+    """Add up to `missing` more or less, evenly over the cells that are large enough for their part of it."""
+    part = -(-abs(missing) // len(cells))
+    able = np.flatnonzero(cells > part * len(cells))
+    able = able if len(able) else np.array([np.argmax(cells)])
+    each, rest = divmod(missing, len(able))
+    cells[able] += each
+    cells[able[:rest]] += 1
 
 
 def _repair_entities(

@@ -121,8 +121,7 @@ def _proved(problem: Problem, result: Result, multipliers: Any) -> tuple[np.ndar
         cells = on_grid(problem, x, unit)
         if problem.norm == 1 and problem.consistent:
             return cells.ravel(), _solver_prices(problem), "duals of HiGHS"
-        near = x if problem.monotone else cells / unit
-        return cells.ravel(), closing_prices(problem, near, multipliers).stacked(), _argument(problem)
+        return cells.ravel(), closing_prices(problem, x, multipliers).stacked(), _argument(problem)
     cells = x.astype(np.int64)
     if problem.norm == 1 and problem.consistent:
         return cells.ravel(), _solver_prices(problem.relaxed()), "duals of HiGHS"

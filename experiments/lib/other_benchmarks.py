@@ -89,7 +89,7 @@ def qpbenchmark_test_set(folder: str | Path, largest: float = 1e5) -> Any:
 
 
 def benchopt_dataset(folder: str | Path, largest: float = 1e5) -> Any:
-    """Make the class that datasets/pgsr_lib.py of a benchopt benchmark calls `Dataset`.
+    """Make the class that a file among the data sets of a benchopt benchmark calls `Dataset`.
 
     Raises:
         ArgumentError: benchopt is not installed, or nothing is built there.

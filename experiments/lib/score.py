@@ -15,6 +15,9 @@ TOLERANCES = (1e-3, 1e-6, 1e-9)
 SHIFT = 10.0
 """Seconds added to every time before the geometric mean, and taken off again, so that milliseconds do not decide."""
 
+REFUSED = ("NOT_INSTALLED", "UNLICENSED", "TOO_LARGE")
+"""The statuses of instances that a solver did not take: for want of a licence, or because they are too large for it."""
+
 JUDGED_AT = 1e-6
 """The tolerance at which a solver's "solved" is called wrong."""
 
@@ -50,11 +53,12 @@ def scores(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
             if "said_solved" in own
             else np.zeros(len(own), bool)
         )
+        taken = sum(status not in REFUSED for status in own["status"])
         optimal = {tolerance: is_optimal(own, tolerance) for tolerance in TOLERANCES}
         seconds = np.where(optimal[JUDGED_AT], np.minimum(_numbers(own, "seconds"), limit), limit)
         seconds = np.concatenate([seconds, np.full(everything - len(own), limit)])
         records.append(
-            {"method": method, "taken": f"{len(own)} of {everything}", "said": int(said.sum())}
+            {"method": method, "taken": f"{taken} of {everything}", "said": int(said.sum())}
             | {f"{tolerance:g}": int(found.sum()) for tolerance, found in optimal.items()}
             | {"wrong": int((said & ~optimal[JUDGED_AT]).sum()), "time": shifted_geometric_mean(seconds)}
         )
