@@ -12,6 +12,8 @@ ROWS ?= 100000000
 # The build without CUDA; its local version keeps pip from taking the other one.
 TORCH ?= torch==2.13.0+cpu
 
+LOCKED := solvers scip solvers-more cluster experiments notebooks synthesis docs dev
+
 .PHONY: compare reproduce test test-fast test-full assure lint bench bench-release lock agreement notebook docs docs-serve wheel clean help
 
 help:  ## this list
@@ -69,8 +71,9 @@ docs-serve: .venv/ready  ## show the documentation at http://127.0.0.1:8000, and
 notebook: .venv/ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
 
+# Commercial solvers and other benchmarks stay out: who wants them installs their extras.
 lock:  ## resolve requirements.lock anew; needs uv. torch is left out: it is installed by itself, see TORCH
-	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	uv pip compile pyproject.toml $(addprefix --extra ,$(LOCKED)) --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-emit-find-links --no-header --no-annotate --quiet -o requirements.lock
 	@awk '/^[a-z]/ {skip = /^(torch|triton|cuda-|nvidia-)/} !skip' requirements.lock > requirements.new
 	@mv requirements.new requirements.lock
