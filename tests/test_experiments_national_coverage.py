@@ -57,3 +57,20 @@ def test_the_transform_is_uniform_where_the_law_is_right() -> None:
     away = national_coverage._transform(truth, np.full(len(sd), 7.0), sd, draw.random(len(sd)))
     for chance in national_coverage.CHANCES:
         assert np.mean(away <= chance) == pytest.approx(chance, abs=0.01)
+
+
+def test_other_settings_have_other_files() -> None:
+    asked = NationalCoverage("taxi", Kind.KUO, "1", releases=1, replicates=20)
+    others = [
+        NationalCoverage("taxi", Kind.KUO, "1", releases=1, replicates=60),
+        NationalCoverage("taxi", Kind.KUO, "1", releases=1, replicates=20, shares=("1/12", "0", "11/12")),
+        NationalCoverage("census", Kind.KUO, "1", releases=1, replicates=20),
+        NationalCoverage("taxi", Kind.KUO, "1/2", releases=1, replicates=20),
+    ]
+    assert len({asked.name, *(other.name for other in others)}) == 5
+    assert "/" not in others[1].name
+
+
+def test_a_level_may_have_no_share(small: CountOfCounts, tmp_path: Path) -> None:
+    found = NationalCoverage("small", Kind.POSTERIOR, "1", releases=1, shares=("1/12", "0", "11/12")).measure(tmp_path)
+    assert len(found)

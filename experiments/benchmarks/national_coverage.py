@@ -83,12 +83,15 @@ class NationalCoverage:
         return together.assign(**{name: together[name] / together["n"] for name in SUMS[1:]})
 
     def _shares(self):
-        return None if self.shares is None else tuple(exact(share) for share in self.shares)
+        return None if self.shares is None else tuple(exact(share, "share", zero=True) for share in self.shares)
 
     @property
     def name(self) -> str:
-        shares = "" if self.shares is None else "_" + "-".join(self.shares).replace("/", ":")
-        return f"{self.data}_{self.kind}_{self.epsilon}{shares}".replace("/", ":")
+        """What the files of this measurement are called; everything that changes a row is in it."""
+        parts = [self.data, str(self.kind), self.epsilon, *(self.shares or ())]
+        if self.kind is not Kind.POSTERIOR:
+            parts.append(f"{self.replicates}_replicates")
+        return "_".join(parts).replace("/", ":")
 
     def _of_a_release(self, mechanism: Mechanism, truth: CountOfCounts, place: int) -> pd.DataFrame:
         released = mechanism.release(truth, Seeded(f"outer {self.data}", place))

@@ -24,8 +24,8 @@ COLUMNS = (("method", 46), ("status", 11), ("objective", 12), ("gap", 7), ("time
 ERROR_WIDTH = 9
 
 KEY = (
-    "status: OPTIMAL proved, FEASIBLE valid but not proved, RELAXED breaks a condition (which is why its objective can "
-    "be below the optimum). error: EMD, or the same sum where totals are off, mean per region of a level, in members. "
+    "status: OPTIMAL proved, FEASIBLE valid but not proved, RELAXED a relaxation that was rounded, so it may break "
+    "conditions (then its objective can be below the optimum). error: EMD, or the same sum where totals are off, mean per region of a level, in members. "
     "Compare objectives within one problem."
 )
 
