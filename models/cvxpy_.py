@@ -167,7 +167,8 @@ class Cvxpy(SolverModel):
         above = _dual(order)  # of the order of cells first, then of the bounds
         above = None if above is None else above[: len(program.order_right)]
         if program.is_integer:
-            return Run(Answer(claim, note, v.value, bound=_bound(self.solver, raw)), formulated - start, spent)
+            values = v.value if _has_point(self.solver, raw) else None
+            return Run(Answer(claim, note, values, bound=_bound(self.solver, raw)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 
@@ -183,6 +184,11 @@ _EXACT: Mapping[str, Mapping[str, object]] = {
     "SCIPY": {"scipy_options": {"mip_rel_gap": 0.0}},
 }
 """What makes a solver go on until nothing is left between answer and bound; SCIP does so by itself."""
+
+
+def _has_point(solver: str, raw: Any) -> bool:
+    """Say whether there is a point; HiGHS stopped before it had one gives zeros, and says so elsewhere."""
+    return solver != "HIGHS" or raw["info"].primal_solution_status == 2
 
 
 def _bound(solver: str, raw: Any) -> float | None:

@@ -238,3 +238,33 @@ def test_cpsat_reaches_every_optimum():
                                           np.array([[1, 1], [0, 2], [3, 4]]), 3),
                      public=Totals.REGIONS, totals=np.array([3, 2, 9]))  # fmt: skip
     assert CpSat().solve(Problem.naive(totals)).certificate.objective == 3
+
+
+def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
+    """Stopped before it has a point, HiGHS hands on zeros, which are none of its answers."""
+    from pgsr.models import cvxpy_
+
+    monkeypatch.setattr(cvxpy_, "_has_point", lambda solver, raw: False)
+    problem = random_problem(np.random.default_rng(3))
+    result = Cvxpy("HIGHS").solve(problem, 20)
+    assert result.status in (Status.FAILED, Status.TIMED_OUT)
+    assert "no answer" in result.reason
+    monkeypatch.undo()
+
+    class Info:
+        primal_solution_status = 0
+
+    assert not cvxpy_._has_point("HIGHS", {"info": Info})
+    assert cvxpy_._has_point("SCIP", {})
+
+
+@pytest.mark.parametrize("solver", ["GUROBI", "SCIP", "HIGHS", "SCIPY"])
+def test_cvxpy_solves_integers_where_its_solver_does(solver):
+    rng = np.random.default_rng(41)
+    for _ in range(scale(4, 40)):
+        problem = random_problem(rng)
+        result = Cvxpy(solver).solve(problem, 60)
+        if result.status is Status.TOO_LARGE:
+            continue
+        assert result.status is Status.OPTIMAL, result.reason
+        assert result.certificate.objective == TreeProjection().solve(problem).certificate.objective

@@ -25,8 +25,8 @@ ERROR_WIDTH = 9
 
 KEY = (
     "status: OPTIMAL proved, FEASIBLE valid but not proved, RELAXED a relaxation that was rounded, so it may break "
-    "conditions (then its objective can be below the optimum). error: EMD, or the same sum where totals are off, mean per region of a level, in members. "
-    "Compare objectives within one problem."
+    "conditions (then its objective can be below the optimum). error: EMD, or the same sum where totals are off, mean "
+    "per region of a level, in members. Compare objectives within one problem."
 )
 
 
