@@ -15,7 +15,7 @@ from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.cvxpy_ import CvxpyModel
+from pgsr.models.native.cvxpy_ import CvxpyModel, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
 from pgsr.problem import Problem
@@ -167,7 +167,7 @@ class Cvxpy(SolverModel):
         above = _dual(order)  # of the order of cells first, then of the bounds
         above = None if above is None else above[: len(program.order_right)]
         if program.is_integer:
-            return Run(Answer(claim, note, v.value, bound=_bound(self.solver, raw)), formulated - start, spent)
+            return Run(Answer(claim, note, v.value, bound=own_bound(self.solver, model)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 
@@ -183,20 +183,6 @@ _EXACT: Mapping[str, Mapping[str, object]] = {
     "SCIPY": {"scipy_options": {"mip_rel_gap": 0.0}},
 }
 """What makes a solver go on until nothing is left between answer and bound; SCIP does so by itself."""
-
-
-def _bound(solver: str, raw: Any) -> float | None:
-    """Read the solver's own bound on an integer program, where its interface hands it on."""
-    try:
-        if solver == "HIGHS":
-            return float(raw["info"].mip_dual_bound)
-        if solver == "SCIP":
-            return float(raw["model"].getDualbound())
-        if solver == "GUROBI":
-            return float(raw["model"].ObjBound)
-        return float(raw["mip_dual_bound"])
-    except (KeyError, AttributeError, TypeError):  # another version of the interface
-        return None
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:
