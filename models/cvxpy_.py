@@ -15,7 +15,7 @@ from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.cvxpy_ import CvxpyModel
+from pgsr.models.native.cvxpy_ import CvxpyModel, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
 from pgsr.problem import Problem
@@ -168,7 +168,7 @@ class Cvxpy(SolverModel):
         above = None if above is None else above[: len(program.order_right)]
         if program.is_integer:
             values = v.value if _has_point(self.solver, raw) else None
-            return Run(Answer(claim, note, values, bound=_bound(self.solver, raw)), formulated - start, spent)
+            return Run(Answer(claim, note, values, bound=own_bound(self.solver, model)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
 
@@ -189,20 +189,6 @@ _EXACT: Mapping[str, Mapping[str, object]] = {
 def _has_point(solver: str, raw: Any) -> bool:
     """Say whether there is a point; HiGHS stopped before it had one gives zeros, and says so elsewhere."""
     return solver != "HIGHS" or raw["info"].primal_solution_status == 2
-
-
-def _bound(solver: str, raw: Any) -> float | None:
-    """Read the solver's own bound on an integer program, where its interface hands it on."""
-    try:
-        if solver == "HIGHS":
-            return float(raw["info"].mip_dual_bound)
-        if solver == "SCIP":
-            return float(raw["model"].getDualbound())
-        if solver == "GUROBI":
-            return float(raw["model"].ObjBound)
-        return float(raw["mip_dual_bound"])
-    except (KeyError, AttributeError, TypeError):  # another version of the interface
-        return None
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:

@@ -1,5 +1,6 @@
 """The problem in OR-tools' CP-SAT, all integers."""
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,12 @@ class CpSatModel(NativeModel):
         values = [solved.value(cell) for x in self.variables for cell in x.ravel().tolist()]
         claim = Claim.OPTIMAL if status == "OPTIMAL" else Claim.STOPPED
         return Answer(claim, "", np.array(values, float), bound=solved.best_objective_bound)
+
+    def fingerprint(self) -> str:
+        """The hash of the model as text, without hints."""
+        model = self.native.clone()
+        model.clear_hints()
+        return sha256(str(model.proto).encode()).hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
         """The model as its text, with whatever was added; rows are named in it."""

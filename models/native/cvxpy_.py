@@ -2,9 +2,11 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
@@ -74,6 +76,16 @@ class CvxpyModel(NativeModel):
             warnings.simplefilter("ignore")  # that a solution may be inaccurate: it is judged
             self.native.solve(self.name, **self.options(time_limit, self.stated.integer))
 
+    def fingerprint(self) -> str:
+        """The hash of what is stated: operators as text, unknowns by identity, and all numbers, which texts shorten."""
+        found = sha256()
+        for one in (self.native.objective, *self.native.constraints):
+            found.update(repr((str(one), [x.id for x in one.variables()])).encode())
+            for leaf in (*one.parameters(), *one.constants()):
+                number = leaf.value.toarray() if sparse.issparse(leaf.value) else np.asarray(leaf.value, float)
+                found.update(repr(number.shape).encode() + number.tobytes())
+        return found.hexdigest()
+
     def __getstate__(self) -> dict[str, Any]:
         """The model without what solvers left in it, with whatever was added if `native` is another problem now."""
         cp, native = load("cvxpy"), self.native
@@ -90,6 +102,28 @@ class CvxpyModel(NativeModel):
         claim = {"optimal": Claim.OPTIMAL, "optimal_inaccurate": Claim.OPTIMAL}.get(status, Claim.STOPPED)
         note = "" if status == "optimal" else f"it says {status}"
         values = np.concatenate([x.value.ravel() for x in self.variables])
-        if self.stated.integer or any(row.dual_value is None for rows in self.rows.values() for row in rows):
+        if self.stated.integer:
+            return Answer(claim, note, values, bound=own_bound(self.name, self.native))
+        if any(row.dual_value is None for rows in self.rows.values() for row in rows):
             return Answer(claim, note, values)
         return Answer(claim, note, values, *self.duals(lambda row: row.dual_value))
+
+
+def own_bound(solver: str, solved: Any) -> float | None:
+    """Read the solver's own bound on a `cvxpy.Problem` in integers, where CVXPY hands it on.
+
+    It counts only where the solver's objective is ours: a constant that CVXPY kept from it would be an integer.
+    """
+    told: Any = getattr(solved.solver_stats, "extra_stats", None)
+    try:
+        if solver == "HIGHS":
+            value, bound = told.objective_function_value, told.mip_dual_bound
+        elif solver == "SCIP":
+            value, bound = told["model"].getObjVal(), told["model"].getDualbound()
+        elif solver == "GUROBI":
+            value, bound = told.ObjVal, told.ObjBound
+        else:
+            value, bound = solved.value, told["mip_dual_bound"]
+    except (KeyError, AttributeError, TypeError):  # another version of the interface, or a solver that gives none
+        return None
+    return float(bound) if abs(value - solved.value) < 0.5 else None

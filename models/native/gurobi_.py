@@ -1,11 +1,13 @@
 """The problem in gurobipy, with matrices of variables, as the papers write it."""
 
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pgsr.errors import MethodError
 from pgsr.method import Status
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
@@ -114,20 +116,39 @@ class GurobiModel(NativeModel):
         return Answer(claim, note, values, *self.prices(lambda row: row.Pi))
 
     def infeasible_subset(self) -> list[str]:
-        """Name conditions that contradict each other, rows and bounds x[US/GA,3]; Gurobi's IIS."""
-        model = self.native
-        model.computeIIS()
+        """Name conditions that contradict each other, rows and bounds x[US/GA,3]; Gurobi's IIS.
+
+        Raises:
+            MethodError: the model has a solution.
+        """
+        gp, model = load("gurobipy"), self.native
+        try:
+            model.computeIIS()
+        except gp.GurobiError as error:
+            if error.errno != gp.GRB.Error.IIS_NOT_INFEASIBLE:
+                raise
+            raise MethodError("the model has a solution, so nothing contradicts") from None
         rows = [row.ConstrName for row in model.getConstrs() if row.IISConstr]
         bounds = [f"{v.VarName} >= {v.LB + 0.0:g}" for v in model.getVars() if v.IISLB]
         return rows + bounds + [f"{v.VarName} <= {v.UB:g}" for v in model.getVars() if v.IISUB]
 
+    def fingerprint(self) -> str:
+        """The hash of the model as text; Gurobi's own `Fingerprint` takes starts for changes, too."""
+        lines = self._text().splitlines()
+        return sha256(b"\n".join(line for line in lines if not line.startswith(b"*"))).hexdigest()
+
+    def _text(self) -> bytes:
+        """The model as MPS with names by number: ours may have blanks."""
+        self.native.update()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.rew"
+            self.native.write(str(path))
+            return path.read_bytes()
+
     def __getstate__(self) -> dict[str, Any]:
         """The model as Gurobi writes it, with whatever was added; environments do not travel to other processes."""
         model, own = self.native, ("native", "variables", "constraints", "rows")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.rew"  # MPS with names by number: ours may have blanks
-            model.write(str(path))
-            text = path.read_bytes()
+        text = self._text()
         return {key: value for key, value in vars(self).items() if key not in own} | {
             "text": text,
             "names": ([v.VarName for v in model.getVars()], [row.ConstrName for row in model.getConstrs()]),

@@ -1,6 +1,7 @@
 """The problem in OR-tools' MathOpt."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class MathOptModel(NativeModel):
             return Answer(claim, note, values)
         slopes = solved.dual_values()
         return Answer(claim, note, values, *self.prices(lambda row: slopes[row]))
+
+    def fingerprint(self) -> str:
+        return sha256(self.native.export_model().SerializeToString(deterministic=True)).hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
         """The model as its proto, with whatever was added."""

@@ -15,9 +15,10 @@ from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import Answer, judged
+from pgsr.models.judge import Answer, Claim, judged
 from pgsr.models.native.levels import Levels
 from pgsr.problem import Problem
+from pgsr.region_ids import region_id
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline, Stopped
 
@@ -28,12 +29,22 @@ INEQUALITIES = ("order", "stated above", "stated below")
 """The same of inequalities."""
 
 
+TOO_LARGE = 2.0**53
+"""From here on floats do not tell neighbouring integers apart."""
+
+CHANGED = (
+    "the model was changed after it was made, so its solver's word is about another problem; state conditions that the "
+    "judge shall know by Problem.where"
+)
+
+
 class NativeModel(ABC):
     """A problem as an object of a solver's own interface, which a modeller reads, changes and solves.
 
-    It is a method, too, for its own problem: `compare(problem, [TreeProjection(), model])` works. What a modeller adds
-    to `native` by hand is solved but not known to the judge, which asks for an optimum of the stated problem;
-    conditions that it should know are stated by `Problem.where` before.
+    It is a method, too, for its own problem: `compare(problem, [TreeProjection(), model])` works. What a modeller
+    changes in `native` by hand is solved, but the judge asks for an optimum of the stated problem: it notes by
+    `fingerprint` that the model was changed and takes the values alone, neither the solver's word nor its bound.
+    Conditions that it should know are stated by `Problem.where` before.
 
     Attributes:
         problem: what was asked.
@@ -52,16 +63,31 @@ class NativeModel(ABC):
     constraints: dict[str, Any]
     rows: dict[str, list[Any]]
     """The rows by kind, for their duals; every entry stands for rows in the order of programs."""
+    made: str
+    """The fingerprint of the model as it was made."""
 
     def __init__(self, problem: Problem, stated: Problem, solver: str) -> None:
         self.problem, self.stated, self.solver = problem, stated, solver
         self.variables, self.constraints = [], {}
         self.rows = {kind: [] for kind in (*EQUALITIES, *INEQUALITIES)}
         self.build(Levels(stated))
+        self.made = self.fingerprint()
 
     @abstractmethod
     def build(self, levels: Levels) -> None:
         """State the model; it fills `native`, `variables`, `constraints` and `rows`."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Give a text that tells `native` from a model with another objective, condition, bound or kind of unknown.
+
+        To solve the model does not change it, nor do hints and starts that a modeller gives to the solver.
+        """
+
+    @property
+    def changed(self) -> bool:
+        """Whether `native` states something else than when it was made."""
+        return self.fingerprint() != self.made
 
     @abstractmethod
     def optimize(self, time_limit: float | None) -> Any:
@@ -76,15 +102,17 @@ class NativeModel(ABC):
         self.constraints[name] = row
         self.rows[kind].append(row)
 
-    def duals(self, dual: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Join the duals of all rows, which `dual` reads from one entry of `rows`."""
+    def duals(self, dual: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Join the duals of all rows, which `dual` reads from one entry of `rows`; a changed model has none of them."""
+        if self.changed:
+            return None, None
         parts = []
         for kinds in (EQUALITIES, INEQUALITIES):
             found = [np.ravel(np.asarray(dual(row), float)) for kind in kinds for row in self.rows[kind]]
             parts.append(np.concatenate([np.zeros(0), *found]))
         return parts[0], parts[1]
 
-    def prices(self, slope: Any) -> tuple[np.ndarray, np.ndarray]:
+    def prices(self, slope: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Join the duals of solvers that give slopes of the objective in right-hand sides: negative for rows <=."""
         below = {id(row) for row in self.rows["stated below"]}
         return self.duals(lambda row: np.asarray(slope(row), float) * (1.0 if id(row) in below else -1.0))
@@ -92,19 +120,29 @@ class NativeModel(ABC):
     def judge(self, solution: Any = None, time_limit: float | None = None) -> Result:
         """Judge a solution by pgsr's own residuals and certificate.
 
+        Where `native` was changed after it was made, its answer is judged like any values: OPTIMAL by an exact test
+        alone, else FEASIBLE or RELAXED; that the changed model has no solution is FAILED, since it says nothing of the
+        problem.
+
         Args:
             solution: None for what `native` holds after it was solved; what the solver returned, for interfaces that
                 keep nothing (MathOpt's result, CP-SAT's solver); or any values x, shape (regions, K + 1) or by level.
             time_limit: for the reason, where it was reached.
 
         Raises:
-            MethodError: nothing was solved yet, or values have another shape.
+            MethodError: nothing was solved yet; or values have another shape, are not finite, or 2^53 or more.
         """
         if isinstance(solution, np.ndarray | Sequence | Mapping):
             return self._judged_values(solution)
+        changed = self.changed
         answer = self.read(solution)
         if self.problem.contradiction is not None:
             return Result(Status.INFEASIBLE, self.problem.contradiction)
+        if changed and answer.claim is Claim.INFEASIBLE:
+            return Result(Status.FAILED, f"{self.solver} says that no point satisfies the conditions, but {CHANGED}")
+        if changed and answer.values is not None and np.isfinite(answer.values).all():
+            result = self._judged_values(_without_tolerance(answer.values) if self.problem.integer else answer.values)
+            return result if result.status is Status.OPTIMAL else replace(result, reason=f"{result.reason}; {CHANGED}")
         try:
             program = formulate(self.stated)
         except Stopped as stopped:
@@ -141,9 +179,9 @@ class NativeModel(ABC):
         """Name conditions that contradict each other and do not without any one of them (an IIS).
 
         Raises:
-            MethodError: this interface finds none.
+            MethodError: this interface finds none, or the model has a solution.
         """
-        raise MethodError(f"{self.solver} names no contradicting conditions; Gurobi() and Scip() do")
+        raise MethodError(f"{self.solver} names no contradicting conditions; Gurobi() does")
 
     def _judged_values(self, values: Any) -> Result:
         """Judge values that came from anywhere: nothing but a certificate speaks for them."""
@@ -155,9 +193,9 @@ class NativeModel(ABC):
                 f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x of shape "
                 f"{problem.target.shape}, or one such array per level"
             )
-        table = table.reshape(problem.target.shape)
+        table = self._numbers(table.reshape(problem.target.shape))
         whole = nearest(table)
-        table = whole if np.array_equal(whole, table) else table.astype(float)
+        table = whole if np.array_equal(whole, table) else table
         certificate = certify(problem, Estimate(problem.hierarchy, problem.view, table))
         estimate = Estimate(problem.hierarchy, problem.view, table)
         if certificate.optimal:
@@ -167,8 +205,35 @@ class NativeModel(ABC):
         broken = ", ".join(f"{n:,} {kind}" for kind, n in certificate.violations.items() if n)
         return Result(Status.RELAXED, f"the values violate {broken}", estimate, certificate)
 
+    def _numbers(self, table: np.ndarray) -> np.ndarray:
+        """Take values as floats, all finite and so small that these are exact for integers.
+
+        Raises:
+            MethodError: names the first such cell.
+        """
+        try:
+            numbers = table.astype(float)
+        except (TypeError, ValueError):
+            raise MethodError(
+                f"a solution of type {table.dtype} is not one of numbers; give integers or floats"
+            ) from None
+        bad = np.argwhere(~(np.abs(numbers) < TOO_LARGE))  # NaN is below nothing
+        if len(bad):
+            region, size = bad[0].tolist()
+            cell = f"{region_id(self.problem.hierarchy.paths[region])}, size {size}"
+            raise MethodError(
+                f"the solution's cell {cell} is {numbers[region, size]:g}; give finite numbers below 2^53"
+            )
+        return numbers
+
     def __repr__(self) -> str:
         return f"{self.solver}.model({self.problem.label})"
+
+
+def _without_tolerance(values: np.ndarray) -> np.ndarray:
+    """Take the integers that a solver's answer means, if all of its numbers are integers up to its tolerance."""
+    whole = np.rint(values)
+    return whole if (np.abs(values - whole) <= 1e-4).all() else values
 
 
 def same_problem(one: Problem, other: Problem) -> bool:

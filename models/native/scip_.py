@@ -1,6 +1,7 @@
 """The problem in PySCIPOpt."""
 
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -65,23 +66,25 @@ class ScipModel(NativeModel):
         values = np.array([best[cell] for x in self.variables for cell in x.ravel().tolist()])
         return Answer(claim, note, values, bound=self.native.getDualbound())
 
-    def infeasible_subset(self) -> list[str]:
-        """Name rows that contradict each other within the unknowns' bounds; SCIP's IIS."""
-        self.native.freeTransform()
-        self.native.generateIIS()
-        return [row.name for row in self.native.getIIS().getSubscip().getConss()]
+    def fingerprint(self) -> str:
+        """The hash of the model as text, without the head, in which the solver counts; some zeros SCIP writes as -0."""
+        text = self._text().partition(b"OBJECTIVE")[2].replace(b"[-0,", b"[0,").replace(b",-0]", b",0]")
+        return sha256(text).hexdigest()
+
+    def _text(self) -> bytes:
+        """The problem as it was before SCIP's presolve, with names by number."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.cip"
+            self.native.writeProblem(str(path), genericnames=True, verbose=False)
+            return path.read_bytes()
 
     def __getstate__(self) -> dict[str, Any]:
         """The model as SCIP writes it, with whatever was added; unknowns get the names x0, x1, ... in SCIP's order."""
         place = {variable.name: i for i, variable in enumerate(self.native.getVars())}
         places = [np.vectorize(lambda v: place[v.name], otypes=[np.int64])(x) for x in self.variables]
         own = ("native", "variables", "constraints", "rows")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.cip"
-            self.native.writeProblem(str(path), genericnames=True, verbose=False)
-            text = path.read_bytes()
         kept = {key: value for key, value in vars(self).items() if key not in own}
-        return kept | {"text": text, "variables": places}
+        return kept | {"text": self._text(), "variables": places}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         text = state.pop("text")
