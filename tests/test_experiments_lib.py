@@ -30,7 +30,7 @@ from pgsr.experiments.lib.other_benchmarks import (
     real_instances,
 )
 from pgsr.experiments.lib.run import chosen, run, takes
-from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
+from pgsr.experiments.lib.score import duration, is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
 from pgsr.models.adapter import Run
 from pgsr.models.judge import Answer, Claim
@@ -504,3 +504,23 @@ def test_programs_for_other_benchmarks_are_those_of_the_files(built):
 def test_nothing_in_reals_is_a_sentence(tmp_path):
     with pytest.raises(PgsrError, match="lib build"):
         real_instances(tmp_path)
+
+
+def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
+    command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "give --largest 1e7" in " ".join((done.stdout + done.stderr).split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_build_tells_what_it_keeps(built):
+    done = CliRunner().invoke(app, ["build", REAL, "--out", str(built)])
+    assert done.exit_code == 0
+    assert "1 built before" in done.output
+
+
+def test_times_have_three_digits_and_a_unit():
+    assert [duration(s) for s in (0.01694665800459738, 0.5, 9.996, 20.0, 0.0)] == [
+        "16.9 ms", "500 ms", "10.0 s", "20.0 s", "0.00 ms"
+    ]  # fmt: skip
