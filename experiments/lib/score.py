@@ -1,5 +1,6 @@
 """The scores of a run: how many instances are solved at which tolerance, who said so and was wrong, and how fast."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -91,12 +92,12 @@ def duration(seconds: float) -> str:
     """Write a time with three significant digits and its unit.
 
     Example:
-        >>> duration(0.016946), duration(5.6912), duration(1234.5)
-        ('16.9 ms', '5.69 s', '1,230 s')
+        >>> duration(0.000199), duration(0.016946), duration(5.6912), duration(1234.5)
+        ('0.199 ms', '16.9 ms', '5.69 s', '1,230 s')
     """
     value, unit = (seconds, "s") if seconds >= 1 else (1000 * max(0.0, seconds), "ms")
     value = float(f"{value:.3g}")
-    decimals = next((places for places, limit in ((2, 10), (1, 100)) if value < limit), 0)
+    decimals = max(0, 2 - math.floor(math.log10(value))) if value else 0
     return f"{value:,.{decimals}f} {unit}"
 
 
