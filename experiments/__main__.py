@@ -16,7 +16,7 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
-from pgsr.experiments.benchmarks.national_coverage import DATA, NationalCoverage, judged
+from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
 from pgsr.experiments.benchmarks.variants import KEYS, chosen
 from pgsr.experiments.engine import from_file, runner
 from pgsr.experiments.engine.causes import Cause
@@ -208,7 +208,13 @@ def national_coverage(
         task = bar.add_task("releasing")
         found = asked.measure(out, lambda done, total: bar.update(task, completed=done, total=total))
     found.to_csv(out / f"{asked.name}.csv", index=False)
-    _console().print(judged(found).head(20).to_string(float_format="{:.3f}".format), highlight=False)
+    worst = judged(found).head(20)
+    if len(worst):
+        table, words = in_words(worst)
+        print_frame(_console(), table, f"Strata of at least {LEAST:,} cells, those with the lowest coverage first")
+        _console().print(words, highlight=False)
+    else:
+        _console().print(f"no stratum has {LEAST:,} cells; give more --releases", highlight=False)
     _console().print(f"table  {out / f'{asked.name}.csv'}", highlight=False)
 
 

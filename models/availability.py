@@ -77,7 +77,7 @@ def solvers() -> list[SolverInfo]:
             was installed from an older version.
 
     >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
-    clarabel gurobipy highspy mosek ortools osqp piqp qoco scipy scs
+    clarabel gurobipy highspy mosek ortools osqp piqp pyscipopt qoco scipy scs
     """
     declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != "pgsr", point.name))
     if not declared or _package(declared[0]) != "pgsr":
@@ -107,7 +107,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
 
 def cvxpy() -> list[SolverInfo]:
     """Describe the solvers that CVXPY calls."""
-    packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy"}
+    packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy", "SCIP": "pyscipopt"}
     licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "QOCO": "BSD"}
     infos = [
         solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")

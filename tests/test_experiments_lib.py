@@ -30,7 +30,7 @@ from pgsr.experiments.lib.other_benchmarks import (
     real_instances,
 )
 from pgsr.experiments.lib.run import chosen, run, takes
-from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
+from pgsr.experiments.lib.score import duration, is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
 from pgsr.models.adapter import Run
 from pgsr.models.judge import Answer, Claim
@@ -152,7 +152,7 @@ def test_the_verifier_needs_numpy_alone_and_accepts(built):
     first, second = done.stdout.splitlines()
     assert first.startswith("optimal")
     assert second.startswith("interval")
-    assert len((built / INTEGER / "verify.py").read_text().splitlines()) < 175
+    assert len((built / INTEGER / "verify.py").read_text().splitlines()) < 260
 
 
 def _certificate(folder, **changes):
@@ -164,6 +164,30 @@ def _certificate(folder, **changes):
 def _claim(folder, **changes):
     facts = json.loads((folder / "optimum.json").read_text())
     (folder / "optimum.json").write_text(json.dumps(facts | {k: f(facts[k]) for k, f in changes.items()}))
+
+
+def _problem(folder, **changes):
+    """Change arrays of the program, and its digest with them, as somebody who forges a folder would."""
+    with np.load(folder / "problem.npz") as file:
+        arrays = dict(file)
+    np.savez_compressed(folder / "problem.npz", **(arrays | {k: f(arrays[k]) for k, f in changes.items()}))
+    _claim(folder, sha256=lambda known: known | {"problem.npz": verify.digest(folder / "problem.npz")})
+
+
+def _raised(place, by):
+    """The change that adds `by` to one entry of an array."""
+
+    def change(array):
+        array = array.copy()
+        array.flat[place] += by
+        return array
+
+    return change
+
+
+def _longer(folder, name):
+    with (folder / name).open("ab") as file:
+        file.write(b" ")
 
 
 def _swapped(x):
@@ -185,7 +209,31 @@ FORGERIES = {
     "other prices": lambda f: _certificate(f, prices=lambda prices: prices + 3),
     "prices of another shape": lambda f: _certificate(f, prices=lambda prices: prices[1:]),
     "no proof at all": lambda f: (f / "certificate.npz").unlink(),
-}
+    "damaged proof": lambda f: (f / "certificate.npz").write_bytes(b"PK"),
+    "damaged claims": lambda f: (f / "optimum.json").write_text("[1"),
+    "another noisy value": lambda f: _problem(f, problem_values=_raised(0, 1000)),
+    "another last noisy value": lambda f: _problem(f, problem_values=_raised(-1, 1)),
+    "another weight": lambda f: _problem(f, problem_weights=_raised(0, 1)),
+    "another norm": lambda f: _problem(f, problem_norm=lambda norm: 3 - norm),
+    "other integrality": lambda f: _problem(f, problem_integer=np.logical_not),
+    "one column more": lambda f: _problem(f, A_shape=_raised(1, 1)),
+    "one row less": lambda f: _problem(f, A_shape=_raised(0, -1)),
+    "an entry outside": lambda f: _problem(f, A_indices=_raised(0, 10**6)),
+    "an infinite cost": lambda f: _problem(f, q=lambda q: np.where(np.arange(len(q)) == 0, np.inf, q)),
+    "another total, the digest kept": lambda f: (
+        _problem(f, problem_groups=_raised(0, 1)), _claim(f, sha256=lambda known: known | {"problem.npz": "0"})
+    ),
+    "another float of the objective": lambda f: _claim(f, objective_float=lambda value: value + 1),
+    "another gap": lambda f: _claim(f, gap=lambda gap: gap + 1e-3),
+    "another kind": lambda f: _claim(f, kind=lambda kind: kind.removeprefix("MI") + "X"),
+    "more unknowns": lambda f: _claim(f, unknowns=lambda n: n + 1),
+    "more rows": lambda f: _claim(f, rows=lambda m: m + 1),
+    "more entries": lambda f: _claim(f, entries=lambda n: n + 1),
+    "another problem": lambda f: _claim(f, problem=lambda label: label + "^r"),
+    "another name": lambda f: _claim(f, name=lambda name: name + "-leaves"),
+    "no name": lambda f: (f / "optimum.json").write_text((f / "optimum.json").read_text().replace('"name"', '"nom"')),
+    "another program": lambda f: _longer(f, "problem.npz"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
@@ -195,8 +243,61 @@ def test_every_forgery_is_found(name, forgery, built, tmp_path, capsys):
     shutil.copytree(built / name, folder)
     assert verify.main([str(folder)]) == 0
     FORGERIES[forgery](folder)
+    capsys.readouterr()
     assert verify.main([str(folder)]) == 1
-    assert "WRONG" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith(f"WRONG     {folder}: ")
+    assert "Error" not in said
+    assert "Refused" not in said
+
+
+def test_another_mps_is_found_and_one_of_unknown_origin_is_told(built, tmp_path, capsys):
+    folder = tmp_path / INTEGER
+    shutil.copytree(built / INTEGER, folder)
+    assert verify.main([str(folder)]) == 0
+    assert "not checked" not in capsys.readouterr().out
+    _longer(folder, "problem.mps")
+    assert verify.main([str(folder)]) == 1
+    assert "problem.mps is not the file that was built" in capsys.readouterr().out
+    _claim(folder, sha256=lambda known: {})
+    assert verify.main([str(folder)]) == 0
+    assert "mps not checked" in capsys.readouterr().out
+
+
+MAGNITUDES = "hc-l1-census-1e3-eps1"
+
+
+@pytest.mark.parametrize(
+    ("array", "place"),
+    [("q", -1), ("q", 0), ("constant", 0), ("P", 0), ("A_data", -1), ("A_indices", -1), ("l", -1), ("u", -1),
+     ("lower", -1)],
+)  # fmt: skip
+def test_magnitudes_are_checked_to_be_the_distance(array, place, built, tmp_path):
+    """Every array that states sum w |x - y|, changed alone."""
+    with np.load(built / MAGNITUDES / "problem.npz") as file:
+        arrays = dict(file)
+    by = -1 if array == "A_indices" else 2
+    arrays[array] = np.array("2") if array == "constant" else _raised(place, by)(arrays[array])
+    np.savez_compressed(tmp_path / "problem.npz", **arrays)
+    with pytest.raises(verify.Refused, match="objective is not sum w"):
+        verify.Program(tmp_path / "problem.npz")
+
+
+def test_the_verifier_answers_a_wrong_call_in_a_sentence(built, tmp_path, capsys):
+    assert verify.main([]) == 2
+    assert "usage: python verify.py FOLDER" in capsys.readouterr().err
+    assert verify.main([str(tmp_path / "absent")]) == 1
+    assert capsys.readouterr().out == f"WRONG     {tmp_path / 'absent'}: there is no such folder\n"
+
+
+def test_broken_rows_are_counted_in_words(built):
+    program = verify.Program(built / INTEGER / "problem.npz")
+    with np.load(built / INTEGER / "certificate.npz") as file:
+        x = file["solution"]
+    with pytest.raises(verify.Refused, match=r"breaks row \d+$"):
+        verify.check_solution(program, _swapped(x), 1)
+    with pytest.raises(verify.Refused, match=r"breaks row \d+ and \d+ more$"):
+        verify.check_solution(program, x + 1, 1)
 
 
 def test_a_price_on_a_missing_side_proves_nothing(built):
@@ -403,3 +504,23 @@ def test_programs_for_other_benchmarks_are_those_of_the_files(built):
 def test_nothing_in_reals_is_a_sentence(tmp_path):
     with pytest.raises(PgsrError, match="lib build"):
         real_instances(tmp_path)
+
+
+def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
+    command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "give --largest 1e7" in " ".join((done.stdout + done.stderr).split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_build_tells_what_it_keeps(built):
+    done = CliRunner().invoke(app, ["build", REAL, "--out", str(built)])
+    assert done.exit_code == 0
+    assert "1 built before" in done.output
+
+
+def test_times_have_three_digits_and_a_unit():
+    assert [duration(s) for s in (0.01694665800459738, 0.5, 9.996, 20.0, 0.0)] == [
+        "16.9 ms", "500 ms", "10.0 s", "20.0 s", "0 ms"
+    ]  # fmt: skip

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import national_coverage
-from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, raw_half_width
+from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, in_words, raw_half_width
 from pgsr.release import Kind
 
 
@@ -74,3 +77,28 @@ def test_other_settings_have_other_files() -> None:
 def test_a_level_may_have_no_share(small: CountOfCounts, tmp_path: Path) -> None:
     found = NationalCoverage("small", Kind.POSTERIOR, "1", releases=1, shares=("1/12", "0", "11/12")).measure(tmp_path)
     assert len(found)
+
+
+def test_the_printed_table_has_whole_numbers_of_cells_no_empty_column_and_its_words() -> None:
+    keys = dict.fromkeys(national_coverage.KEYS, "some")
+    row = keys | {"n": 12_023.0, "held": 0.91, "width": 4.5, "raw_width": np.nan, "pit_0.5": np.nan}
+    table, words = in_words(pd.DataFrame([row, row | {"width": np.nan}]))
+    assert list(table.columns) == [*national_coverage.KEYS, "n", "held", "width"]
+    assert table["n"].tolist() == ["12,023"] * 2
+    assert table["width"].tolist() == ["4.500", "-"]
+    assert "held: " in words
+    assert "90 %" in words
+    assert "pit" not in words
+    assert "raw_width" not in words
+    assert "pit_p: " in in_words(pd.DataFrame([row | {"pit_0.5": 0.5}]))[1]
+
+
+@pytest.mark.parametrize(("least", "printed"), [(5, "held: the share"), (10**9, "give more --releases")])
+def test_the_command_explains_its_columns(small, least, printed, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("pgsr.experiments.__main__.LEAST", least)
+    monkeypatch.setattr("pgsr.experiments.__main__.judged", lambda found: national_coverage.judged(found, least))
+    asked = ["national-coverage", "--mechanism", "m_h", "--data", "small", "--releases", "1", "--replicates", "20"]
+    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert printed in " ".join(done.output.split())
+    assert "pit" not in done.output

@@ -472,6 +472,7 @@ def test_help_has_examples_that_are_commands():
         examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
         assert examples, arguments
         known = {command.name or command.callback.__name__ for command in app.registered_commands}
+        known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
         assert set(examples) <= {name.replace("_", "-") for name in known}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from pgsr.models import availability
 from pgsr.models.availability import GROUP, solvers
+from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,6 +46,12 @@ def test_pyproject_declares_every_solver_function():
     listed = {repr(info.method) for name in functions for info in getattr(availability, name)()}
     assert {repr(info.method) for info in solvers()} >= listed
     assert len(listed) > 15
+
+
+def test_the_package_of_every_solver_of_cvxpy_is_the_one_that_its_refusal_names():
+    for info in availability.cvxpy():
+        told = CVXPY_SOLVERS[info.method.name].package  # may end in a condition on the version
+        assert told.strip("'").split("<")[0] == info.package, info.method
 
 
 def test_another_package_adds_a_solver(tmp_path, monkeypatch):

@@ -192,6 +192,29 @@ def _transform(true: np.ndarray, estimate: np.ndarray, sd: np.ndarray, draw: np.
     return np.abs(2 * (below + draw * (above - below)) - 1)
 
 
-def judged(found: pd.DataFrame, least: int = 2_000) -> pd.DataFrame:
+LEAST = 2_000
+"""The number of cells from which on the coverage of a stratum is judged."""
+
+
+def judged(found: pd.DataFrame, least: int = LEAST) -> pd.DataFrame:
     """Give the strata of at least so many cells, those with the lowest coverage first."""
     return pd.DataFrame(found[found["n"] >= least]).sort_values("held").reset_index(drop=True)
+
+
+def in_words(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Write strata as a terminal shows them, without columns that hold nothing, and a line that explains the rest."""
+    shown = rows.dropna(axis="columns", how="all")
+    shares = [name for name in SUMS[1:] if name in shown]
+    texts = {name: ["-" if np.isnan(value) else f"{value:.3f}" for value in shown[name]] for name in shares}
+    chance = f"{LEVEL * 100:g} %"
+    means = {
+        "n": "cells of all releases",
+        "held": f"the share of them whose {chance} interval holds the truth",
+        "width": "the mean width of these intervals",
+        "raw_width": f"that of {chance} intervals from the noisy values alone",
+        "pit": "pit_p: the share whose probability integral transform lies in its middle part p, which is p if the "
+        "stated deviations are right",
+    }
+    words = [f"{name}: {text}" for name, text in means.items() if name in shown]
+    words += [means["pit"]] if any(name.startswith("pit") for name in shares) else []
+    return shown.assign(n=[f"{n:,.0f}" for n in shown["n"]], **texts), "; ".join(words) + "."

@@ -66,9 +66,10 @@ def build(
     out: OutOption = Path("results/pgsr-lib"),
 ) -> None:
     """Make the instances' files: problem, solution, proof, verifier. What is there is kept; missing data are named."""
-    console, left = _console(), []
+    console, left, kept = _console(), [], 0
     for instance in chosen(names, largest):
         if is_built(out / instance.name) and not again:
+            kept += 1
             continue
         try:
             made = built_folder(instance, out, with_mps=instance.unknowns <= mps_up_to)
@@ -80,6 +81,8 @@ def build(
         facts = made.facts
         line = f"{instance.name:42} {facts['kind']:5}{made.unknowns:>11,}  {proved:10} {facts['seconds']:8.1f} s"
         console.print(line, highlight=False)
+    if kept:
+        console.print(f"{kept:,} built before in {out}; --again builds them anew", highlight=False)
     if left:
         raise SystemExit(1)
 
@@ -123,22 +126,30 @@ def run(
 
 
 def chosen(names: list[str] | None, largest: float) -> list[Instance]:
-    """Choose declared instances by their names or parts of them.
+    """Choose declared instances of at most about `largest` unknowns by their names or parts of them.
 
     Raises:
-        ArgumentError: a name is in none.
+        ArgumentError: a name is in none, or only in larger ones.
     """
     found = []
     for name in names or [""]:
         those = [instance for instance in INSTANCES if name in instance.name]
         if not those:
             find_instance(name)
-        found += [instance for instance in those if instance not in found]
-    return [instance for instance in found if instance.unknowns <= largest * 1.5]
+        small = [instance for instance in those if instance.unknowns <= largest * 1.5]
+        if not small:
+            size = min(instance.size for instance in those)
+            which = f"every instance with {name!r} in its name" if name else "every instance"
+            raise ArgumentError(
+                f"{which} has about 1e{size} unknowns or more, and --largest {largest:g} leaves it out; give --largest "
+                f"1e{size}"
+            )
+        found += [instance for instance in small if instance not in found]
+    return found
 
 
 def _write(console: Console, rows: pd.DataFrame, results: Path) -> None:
-    from pgsr.experiments.lib.score import markdown, profile, scores
+    from pgsr.experiments.lib.score import duration, markdown, profile, scores
 
     rows.to_parquet(results / "rows.parquet", index=False)
     rows.to_csv(results / "rows.csv", index=False)
@@ -146,6 +157,7 @@ def _write(console: Console, rows: pd.DataFrame, results: Path) -> None:
         table = scores(rows, kind)
         if not len(table):
             continue
+        table["time"] = [duration(seconds) for seconds in table["time"]]
         print_frame(console, table, f"{kind}: who solves what; wrong = said solved, and is not")
         (results / f"{kind}.md").write_text(markdown(table) + "\n")
         profile(rows, kind).savefig(results / f"profile-{kind}.png", dpi=150, bbox_inches="tight")

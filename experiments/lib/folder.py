@@ -77,16 +77,7 @@ def build(instance: Instance, out: Path, with_mps: bool) -> Built:
     bound = verify.check_bound(stated, found.prices, found.prices_unit)
     facts = {
         "name": instance.name,
-        "problem": problem.label,
-        "kind": _kind(problem),
-        "unknowns": stated.n,
-        "rows": stated.m,
-        "entries": len(stated.a),
-        "status": "optimal" if bound == objective else "interval",
-        "objective": str(objective),
-        "bound": str(bound),
-        "objective_float": float(objective),
-        "gap": float((objective - bound) / max(1, bound)),
+        **verify.proved(stated, objective, bound),
         "found_by": found.found_by,
         "proved_by": found.proved_by,
         "seed": instance.seed,
@@ -94,6 +85,7 @@ def build(instance: Instance, out: Path, with_mps: bool) -> Built:
         "data": instance.data,
         "pgsr": __version__,
         "seconds": round(solved - start, 2),
+        "sha256": {path.name: verify.digest(path) for path in sorted(partial.glob("problem.*"))},
     }
     (partial / "optimum.json").write_text(json.dumps(facts, indent=1) + "\n")
     shutil.copyfile(verify.__file__, partial / "verify.py")
@@ -118,7 +110,3 @@ def read(folder: Path) -> Built:
 def problem_of(folder: Path) -> Problem:
     """Read the problem of a built instance."""
     return Problem.read(folder / "problem.npz")
-
-
-def _kind(problem: Problem) -> str:
-    return ("MI" if problem.integer else "") + ("LP" if problem.norm == 1 else "QP")

@@ -1,5 +1,6 @@
 """The scores of a run: how many instances are solved at which tolerance, who said so and was wrong, and how fast."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -87,12 +88,24 @@ def shifted_geometric_mean(seconds: Sequence[float] | np.ndarray, shift: float =
     return float(np.exp(np.mean(np.log(np.asarray(seconds, float) + shift))) - shift)
 
 
+def duration(seconds: float) -> str:
+    """Write a time with three significant digits and its unit.
+
+    Example:
+        >>> duration(0.000199), duration(0.016946), duration(5.6912), duration(1234.5)
+        ('0.199 ms', '16.9 ms', '5.69 s', '1,230 s')
+    """
+    value, unit = (seconds, "s") if seconds >= 1 else (1000 * max(0.0, seconds), "ms")
+    value = float(f"{value:.3g}")
+    decimals = max(0, 2 - math.floor(math.log10(value))) if value else 0
+    return f"{value:,.{decimals}f} {unit}"
+
+
 def markdown(table: pd.DataFrame) -> str:
-    """Write a table of scores in Markdown."""
+    """Write a table of scores, whose times are words, in Markdown."""
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
     for row in table.itertuples(index=False):
-        cells = [f"{value:.2f} s" if isinstance(value, float) else f"`{value}`" if "(" in str(value) else str(value)
-                 for value in row]  # fmt: skip
+        cells = [f"`{value}`" if "(" in str(value) else str(value) for value in row]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

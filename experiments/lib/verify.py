@@ -4,8 +4,11 @@
 
 problem.npz      minimise 1/2 sum P x^2 + q x + constant,  l <= A x <= u,  lower <= x <= upper,  x[j] integer where
                  integer[j]; all its numbers are integers or infinite
+                 problem_values y, problem_weights w and what else starts with problem_ state where it comes from:
+                 sum w (x - y)^2, or sum w |x - y| with x = y + up - down in two more unknowns for every w > 0
 certificate.npz  a solution x = solution / solution_unit and a price lambda = prices / prices_unit of every row
-optimum.json     what is claimed: the objective of the solution, and a bound that no feasible point is below
+optimum.json     what is claimed: the objective of the solution, a bound that no feasible point is below, and what
+                 follows from them and the program; a sha256 of problem.npz and problem.mps
 
 Why prices are a proof: for any lambda and every feasible x,
 
@@ -15,16 +18,22 @@ Why prices are a proof: for any lambda and every feasible x,
 where the first minimum is lambda_i l_i if lambda_i > 0 and else lambda_i u_i, and x_j keeps its bounds and
 integrality. Every minimum has a closed form, so the right-hand side is computed here, as a fraction. Where all unknowns
 are integers, the objective is one, too, and the bound may be rounded up.
+
+Whoever writes a whole folder, digests included, can state another instance and prove that one; seed, data, epsilon,
+methods and seconds in optimum.json are not checked.
 """
 
+import hashlib
 import json
 import sys
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 LARGEST = 2.0**61
+BUILT = ("problem.npz", "problem.mps")
 
 
 class Refused(Exception):
@@ -36,9 +45,26 @@ def require(condition, sentence):
         raise Refused(sentence)
 
 
-def whole(array, what):
-    """The array in 64-bit integers; 0 where it is infinite."""
-    array = np.where(np.isfinite(array), array, 0) if array.dtype.kind == "f" else array
+@contextmanager
+def reading(path):
+    """Refuse a missing or damaged file in a sentence; whatever it holds, other folders are still checked."""
+    try:
+        yield
+    except (Refused, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise Refused(f"{path.name} is missing") from None
+    except KeyError as key:
+        raise Refused(f"{path.name} has no entry {key}") from None
+    except Exception:
+        raise Refused(f"{path.name} is damaged or no file of an instance") from None
+
+
+def whole(array, what, infinite=0.0):
+    """The array in 64-bit integers; 0 where it is `infinite`, which is -inf or inf where there may be no bound."""
+    absent = ~np.isfinite(array)
+    require((array[absent] == infinite).all(), f"{what}: not all integers")
+    array = np.where(absent, 0, array)
     require(np.abs(array).max(initial=0) < LARGEST and (array == np.rint(array)).all(), f"{what}: not all integers")
     return array.astype(np.int64)
 
@@ -55,14 +81,46 @@ class Program:
     """The arrays of problem.npz as integers, with masks for what is infinite."""
 
     def __init__(self, path):
-        with np.load(path, allow_pickle=False) as file:
-            self.half = whole(file["P"], "P") // 2
+        with reading(path), np.load(path, allow_pickle=False) as file:
+            self.label, self.half = str(file["label"]), whole(file["P"], "P") // 2
             require((2 * self.half == file["P"]).all() and (self.half >= 0).all(), "P: not even and non-negative")
             self.q, self.constant, self.integer = whole(file["q"], "q"), int(str(file["constant"])), file["integer"]
             self.a, self.column, start = whole(file["A_data"], "A"), file["A_indices"], file["A_indptr"]
             self.row = np.repeat(np.arange(len(start) - 1), np.diff(start))
-            self.sides = [(np.isfinite(file[k]), whole(file[k], k)) for k in ("l", "u", "lower", "upper")]
-        self.n, self.m = len(self.q), len(start) - 1
+            ends = {"l": -np.inf, "u": np.inf, "lower": -np.inf, "upper": np.inf}
+            self.sides = [(np.isfinite(file[k]), whole(file[k], k, end)) for k, end in ends.items()]
+            self.n, self.m = len(self.q), len(start) - 1
+            sizes = [len(side) for _, side in self.sides]
+            require(sizes == [self.m] * 2 + [self.n] * 2, "bounds: not one per row and unknown")
+            require(self.half.shape == self.integer.shape == (self.n,), "P, q and integer differ in their lengths")
+            require(file["A_shape"].tolist() == [self.m, self.n], "A_shape is not the number of rows and unknowns")
+            inside = len(self.row) == len(self.a) == len(self.column) and start[0] == 0
+            require(inside and ((self.column >= 0) & (self.column < self.n)).all(), "A: an entry is outside")
+            self.check_distance(file)
+
+    def check_distance(self, file):
+        """Check that the objective is the distance to problem_values, weighed by problem_weights."""
+        y, w = whole(file["problem_values"], "problem_values"), whole(file["problem_weights"], "problem_weights")
+        per_region = file["problem_values_lengths"] if "problem_values_lengths" in file else y.shape[1]
+        y, w = y.ravel(), np.repeat(w, per_region)
+        require(y.shape == w.shape, "there has to be one of problem_weights per region of problem_values")
+        cells, links, least = self.integer[: len(y)], np.flatnonzero(w), self.m - np.count_nonzero(w)
+        require((cells == bool(file["problem_integer"])).all(), "integer is not problem_integer")
+        if file["problem_norm"] == 2:
+            require((np.abs(2.0 * w * y) < LARGEST).all(), "numbers are too large for this check")
+            same = np.array_equal(self.half, w) and np.array_equal(self.q, -2 * w * y)
+            require(same and 2 * self.constant == -dot(self.q, y), "the objective is not sum w (x - y)^2")
+            return
+        n, k, last = len(y), len(links), self.row >= least
+        same = not self.half.any() and self.constant == 0 and not self.integer[n:].any()
+        same = same and np.array_equal(self.q, np.concatenate([0 * w, w[links], w[links]]))
+        entries = np.column_stack([links, n + np.arange(k), n + k + np.arange(k)])
+        same = same and np.array_equal(self.column[last].reshape(k, -1), entries)
+        same = same and (self.a[last].reshape(k, -1) == (1, -1, 1)).all() and (self.column[~last] < n).all()
+        same = same and all(has[least:].all() and (side[least:] == y[links]).all() for has, side in self.sides[:2])
+        (has_low, low), (has_high, _) = self.sides[2:]
+        same = same and has_low[n:].all() and not low[n:].any() and not has_high[n:].any()
+        require(same, "the objective is not sum w |x - y|")
 
     def times(self, x, to, of, size):
         """The sums of A's entries times x, by row or, transposed, by column; exact if no sum leaves 64 bits."""
@@ -84,11 +142,12 @@ def check_solution(program, x, unit):
     require(x.shape == (program.n,) and unit >= 1, "the solution has another shape than the problem")
     require((x[program.integer] % unit == 0).all(), "an unknown that has to be an integer is none")
     rows = program.times(x, program.row, program.column, program.m)
-    for value, sides, what in ((rows, program.sides[:2], "row"), (x, program.sides[2:], "bound")):
+    for value, sides, what in ((rows, program.sides[:2], "row"), (x, program.sides[2:], "the bound of unknown")):
         for (finite, side), sign in zip(sides, (1, -1), strict=True):
             require(float(np.abs(side).max(initial=0)) * unit < LARGEST, "numbers are too large for this check")
             broken = np.flatnonzero(finite & (sign * (value - side * unit) < 0))
-            require(not len(broken), f"the solution breaks {what} {broken[:1]} and {len(broken) - 1} more")
+            more = f" and {len(broken) - 1:,} more" if len(broken) > 1 else ""
+            require(not len(broken), f"the solution breaks {what} {broken[:1].sum()}{more}")
     squares = sum(int(h) * dot(x[program.half == h], x[program.half == h]) for h in np.unique(program.half) if h)
     return Fraction(squares, unit**2) + Fraction(dot(program.q, x), unit) + program.constant
 
@@ -122,30 +181,64 @@ def check_bound(program, prices, unit):
     return Fraction(-(-total.numerator // total.denominator)) if program.is_integral() else total
 
 
+def proved(program, objective, bound):
+    """What optimum.json says of the program and of what is proved of it."""
+    return {
+        "problem": program.label,
+        "kind": ("MI" if program.integer.any() else "") + ("QP" if program.half.any() else "LP"),
+        "unknowns": program.n,
+        "rows": program.m,
+        "entries": len(program.a),
+        "status": "optimal" if bound == objective else "interval",
+        "objective": str(objective),
+        "bound": str(bound),
+        "objective_float": float(objective),
+        "gap": float((objective - bound) / max(1, bound)),
+    }
+
+
+def digest(path):
+    """The sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def verify(folder):
-    """Check one instance, and give (bound, objective); raises `Refused`."""
-    folder = Path(folder)
-    claim, program = json.loads((folder / "optimum.json").read_text()), Program(folder / "problem.npz")
-    with np.load(folder / "certificate.npz", allow_pickle=False) as file:
-        objective = check_solution(program, file["solution"], int(file["solution_unit"]))
-        bound = check_bound(program, file["prices"], int(file["prices_unit"]))
-    require(objective == Fraction(claim["objective"]), f"the objective is {objective}, not {claim['objective']}")
-    require(bound == Fraction(claim["bound"]), f"the prices prove {bound}, not {claim['bound']}")
-    require((bound == objective) == (claim["status"] == "optimal"), f"it is not so that it is {claim['status']}")
-    return bound, objective
+    """Check one instance: give what is proved of it, and whether problem.mps has no digest; raises `Refused`."""
+    folder = Path(folder).resolve()
+    require(folder.is_dir(), "there is no such folder")
+    program, certificate, optimum = (folder / name for name in ("problem.npz", "certificate.npz", "optimum.json"))
+    program = Program(program)
+    with reading(certificate), np.load(certificate, allow_pickle=False) as file:
+        solution, prices = (whole(file[name], name) for name in ("solution", "prices"))
+        objective = check_solution(program, solution, int(file["solution_unit"]))
+        bound = check_bound(program, prices, int(file["prices_unit"]))
+    with reading(optimum):
+        claim, so = json.loads(optimum.read_text()), proved(program, objective, bound) | {"name": folder.name}
+        for key, value in so.items():
+            require(claim[key] == value, f"{key} is {value}, but optimum.json says {claim[key]}")
+        known, here = claim.get("sha256", {}), [name for name in BUILT if (folder / name).exists()]
+        for name in here:
+            same = name not in known or digest(folder / name) == known[name]
+            require(same, f"{name} is not the file that was built: its sha256 is another one")
+    return so, "problem.mps" in here and "problem.mps" not in known
 
 
 def main(folders):
+    """Print a line per folder; 0 if all is so, 1 if something is not, 2 if no folder is named."""
+    if not folders:
+        print("usage: python verify.py FOLDER ..., with folders of instances that have a problem.npz", file=sys.stderr)
+        return 2
     wrong = 0
     for folder in folders:
         try:
-            bound, objective = verify(folder)
-        except (Refused, OSError, KeyError, ValueError) as error:
+            so, unknown = verify(folder)
+        except Refused as reason:
             wrong += 1
-            print(f"WRONG     {folder}: {type(error).__name__}: {error}")
+            print(f"WRONG     {folder}: {reason}")
             continue
-        gap = float((objective - bound) / max(1, bound))
-        print(f"{'optimal ' if gap == 0 else 'interval'}  {folder}: {float(objective):.17g}, gap {gap:.1e}")
+        note = "; mps not checked: optimum.json has no sha256 of it" if unknown else ""
+        print(f"{so['status']:8}  {folder}: {so['objective_float']:.17g}, gap {so['gap']:.1e}{note}")
     return 1 if wrong else 0
 
 
