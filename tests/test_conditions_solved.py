@@ -185,9 +185,13 @@ def test_a_contradiction_names_what_was_written():
         ),
         (
             [total(("US", "GA")) >= 41],
-            "total(US/GA) would have to be at least 41 and at most 40, by total(US/GA) >= 41; the public 40 groups of US",
+            "total(US/GA) would have to be at least 41 and at most 40, "
+            "by total(US/GA) >= 41; the public 40 groups of US",
         ),
-        ([cells(size=1) <= 9, total(("US", "GA")) >= 31, total(("US", "MI")) >= 10], "at least 31 and at most 30, by total"),
+        (
+            [cells(size=1) <= 9, total(("US", "GA")) >= 31, total(("US", "MI")) >= 10],
+            "at least 31 and at most 30, by total(US/GA) >= 31; total(US/MI) >= 10; cells(every region, 1) <= 9",
+        ),
         ([total(level=1) == 19], "by total(level 1) == 19; the public 40 groups of US"),
         ([3 * total(("US", "GA")) - total(("US", "MI")) >= 121], "total(US/GA) would have to be at least 41"),
         ([cells(("US",), size=1) <= 30, cells(("US", "GA"), size=1) >= 1_234_567],

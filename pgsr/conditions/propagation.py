@@ -188,7 +188,8 @@ class _Search:
         All cells of a region with one coefficient are the region's total with it.
         """
         rows, n_sizes, width = self.stated.rows, self.place.max_size + 1, self.low.shape[1]
-        row, cell, a = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices, rows.data.astype(float)
+        m = len(self.stated.row_lower)
+        row, cell, a = np.repeat(np.arange(m), np.diff(rows.indptr)), rows.indices, rows.data.astype(float)
         region, size = cell // n_sizes, cell % n_sizes
         places = region * width + size
         if self.place.view is not View.COUNTS or not len(row):
