@@ -1,22 +1,59 @@
 """Whether any point satisfies a program's conditions: a point, or a weighted sum of them that contradicts itself."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from pgsr.conditions import Conditions
 from pgsr.method import Status
 from pgsr.models.program import Program
+from pgsr.programs.rows import stated_sides
 from pgsr.solving import Stopped
 
 SECONDS = 60.0
 """The time that HiGHS may look for a point, where nothing else is asked for."""
 
 
-def is_contradictory(program: Program, seconds: float = SECONDS) -> bool:
-    """Say whether a weighted sum of rows is found that contradicts itself, so that no point satisfies all of them:
+@dataclass(frozen=True, eq=False)
+class ContradictingSum:
+    """A weighted sum of a program's conditions that contradicts itself, so that no point satisfies all of them.
+
+    Attributes:
+        weights: of the equalities; shape (m,).
+        order_weights: of the inequalities, not negative; shape (k,).
+        lower_weights, upper_weights: of the bounds of cells that the sum needs, not negative; shape (n,).
+    """
+
+    weights: np.ndarray
+    order_weights: np.ndarray
+    lower_weights: np.ndarray
+    upper_weights: np.ndarray
+
+    def stated(self, conditions: Conditions) -> list[str]:
+        """Name the stated conditions that have a weight: rows, and then bounds as they were written."""
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (self.weights, self.order_weights))
+        weighed = lambda part: np.abs(part) > 1e-9 * largest  # noqa: E731
+        equal, above, below = stated_sides(conditions)
+        n_above, n_below = int(above.sum()), int(below.sum())
+        first = len(self.order_weights) - n_above - n_below  # stated rows are the last ones of a program
+        rows = np.zeros(len(equal), bool)
+        rows[equal] = weighed(self.weights[len(self.weights) - int(equal.sum()) :])
+        rows[above] |= weighed(self.order_weights[first : first + n_above])
+        rows[below] |= weighed(self.order_weights[first + n_above :])
+        names = [conditions.names[k] for k in np.flatnonzero(rows)]
+        if conditions.sources is not None:
+            for sources, weights in zip(conditions.sources, (self.lower_weights, self.upper_weights), strict=True):
+                used = sources.ravel()[weighed(weights)]
+                names += [conditions.stated[i] for i in np.unique(used[used >= 0])]
+        return list(dict.fromkeys(names))
+
+
+def contradicting_sum(program: Program, seconds: float = SECONDS) -> ContradictingSum | None:
+    """Find a weighted sum of rows that contradicts itself, so that no point satisfies all of them, or None:
 
         v (matrix z - right) + mu (order z - order_right) > 0    in the whole box of the cells.
 
@@ -42,10 +79,13 @@ def is_contradictory(program: Program, seconds: float = SECONDS) -> bool:
         options={"time_limit": seconds},
     )
     if answer.status != 0:
-        return False
+        return None
     duals = -np.asarray(answer.eqlin.marginals) if m else np.zeros(0)
     order_duals = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) if k else np.zeros(0)
-    return _least(program, duals, order_duals, low, high) > 0
+    if not _least(program, duals, order_duals, low, high) > 0:
+        return None
+    c = program.matrix.T @ duals + program.order.T @ order_duals  # its minimum over the box takes the bounds
+    return ContradictingSum(duals, order_duals, np.maximum(c, 0.0), np.maximum(-c, 0.0))
 
 
 def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.certificates import MULTIPLIERS, Certificate, Multipliers, certify, is_decided
 from pgsr.estimate import Estimate
 from pgsr.method import Residuals, Result, Status
-from pgsr.models.feasibility import is_contradictory, some_point
+from pgsr.models.feasibility import contradicting_sum, some_point
 from pgsr.models.formulate import multipliers
 from pgsr.models.program import Program
 from pgsr.problem import Problem
@@ -23,6 +23,9 @@ LARGEST_CHECKED = 100_000
 
 CHECKING_SECONDS = 10.0
 """The time that each of the two checks of such a claim may take, beyond the solver's own."""
+
+MOST_NAMED = 4
+"""Most stated conditions that the sentence about such a claim names."""
 
 
 class Claim(Enum):
@@ -104,8 +107,13 @@ def _judged_infeasible(solver: str, problem: Problem, program: Program) -> Resul
         return Result(Status.FAILED, f"{says}, which is not so")
     if program.n > LARGEST_CHECKED:
         return Result(Status.INFEASIBLE, f"{says}; beyond {LARGEST_CHECKED:,} unknowns we do not check it")
-    if is_contradictory(program, CHECKING_SECONDS):
-        return Result(Status.INFEASIBLE, f"{says}, and a weighted sum of them that we recomputed contradicts itself")
+    found = contradicting_sum(program, CHECKING_SECONDS)
+    if found is not None:
+        named = found.stated(problem.conditions) if problem.conditions is not None else []
+        more = f"; and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+        weighs = f"; of the stated ones it weighs {'; '.join(named[:MOST_NAMED])}{more}" if named else ""
+        reason = f"{says}, and a weighted sum of them that we recomputed contradicts itself{weighs}"
+        return Result(Status.INFEASIBLE, reason)
     try:
         some_point(program, CHECKING_SECONDS)
     except Stopped:

@@ -306,7 +306,7 @@ def plan(
     from pgsr.release.running.progress import Stages
 
     console, asked = _console(), ReleaseConfig.read(config)
-    weights, targets = _by_level(weight, "--weight"), _by_level(target_error, "--target-error")
+    weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")
     if targets and (weights or mechanism):
         raise ConfigError("--target-error is about the configured mechanism; leave out --weight and --mechanism")
     with Stages(console) as stages:
@@ -314,7 +314,7 @@ def plan(
             found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
             frame, text = found.to_frame(), found.sentence
         else:
-            compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism)
+            compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights)
             frame, text = compared.to_frame().sort_values(WORST, kind="stable"), compared.recommendation(weights)
     _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
     console.print(_plain(text), highlight=False)
@@ -387,8 +387,8 @@ def _show_intervals(frame: "pd.DataFrame", title: str) -> None:
         _console().print(text, highlight=False)
 
 
-def _by_level(texts: list[str] | None, option: str) -> dict[str, float]:
-    """Read the values of an option that are written LEVEL=NUMBER."""
+def _by_level(texts: list[str] | None, option: str, least: float | None = None) -> dict[str, float]:
+    """Read the values of an option that are written LEVEL=NUMBER, with numbers from `least` up."""
     from pgsr.release import ConfigError
 
     found: dict[str, float] = {}
@@ -400,6 +400,8 @@ def _by_level(texts: list[str] | None, option: str) -> dict[str, float]:
             name = ""
         if not name or not isfinite(found[name]):
             raise ConfigError(f"{option} is {text!r}; write LEVEL=NUMBER, such as county=2")
+        if least is not None and found[name] < least:
+            raise ConfigError(f"{option} {text}: give a number from {least:g} up")
     return found
 
 

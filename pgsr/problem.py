@@ -314,7 +314,7 @@ class Problem:
         Raises:
             ArgumentError: another ending.
             TooLargeError: the numbers are too large for exact arithmetic.
-            OSError: the folder cannot be written to.
+            ProblemError: there is no such folder, or the file cannot be written.
 
         Example:
             >>> from tempfile import TemporaryDirectory
@@ -336,7 +336,7 @@ class Problem:
 
         Raises:
             ArgumentError: another ending; `pgsr.programs.read_program` reads the programs of other files.
-            ProblemError: the file is damaged, or holds no problem.
+            ProblemError: there is no such file, or it is damaged, or holds no problem.
 
         Example:
             >>> from tempfile import TemporaryDirectory

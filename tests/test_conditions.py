@@ -88,6 +88,23 @@ def test_arithmetic_of_expressions() -> None:
     assert stated.names[0] == "2 cells(US, 1) - cells(US/GA, 1) + 1 <= 3"
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
+def test_a_published_table_is_stated_as_an_array(kind) -> None:
+    """A row per region and a column per size, the same as its entries one after another."""
+    table = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], kind)
+    assert COUNTS.where(cells(level=1) == table.astype(object)).conditions.lower[2].tolist() == [5, 6, 7, 8]
+    stated = COUNTS.where(cells(level=1) == table).conditions
+    assert stated.lower[1:].tolist() == stated.upper[1:].tolist() == table.tolist()
+    twice = COUNTS.where(2 * cells(level=1, size=slice(1, 3)) + table[:, 1:3] <= 20).conditions
+    assert twice.row_upper.tolist() == [18, 17, 14, 13]
+    assert twice.names[3] == "2 cells(US/MI, 2) + 7 <= 20"
+    assert COUNTS.where(cells(level=1) == table.ravel()).conditions.lower[2, 3] == 8
+    assert COUNTS.where(total(level=1) >= table[:, :1]).conditions.row_lower.tolist() == [1, 5]
+    across = cells(("US",), size=slice(0, 2)) <= cells([("US", "GA"), ("US", "MI")], size=1)  # entry by entry
+    assert len(COUNTS.where(across).conditions.names) == 2
+    assert COUNTS.where(cells() <= COUNTS.target).conditions.upper.tolist() == COUNTS.target.tolist()
+
+
 @pytest.mark.parametrize(
     ("write", "words"),
     [
@@ -117,6 +134,19 @@ def test_arithmetic_of_expressions() -> None:
         (lambda: cells(size=1) and total(), "neither true nor false"),
         (lambda: cells(size=1) == "many", "give an integer"),
         (lambda: cells(size=1) == 2**60, "up to 2\\^50"),
+        (lambda: cells(size=1) == 10**30, r"with 1(,000){10}, which is beyond 2\^50; give numbers up to"),
+        (lambda: 10**30 * cells(size=1), r"by 1(,000){10}, which is beyond 2\^50"),
+        (lambda: cells(size=1) == 10**400, "with an integer of 1,329 bits, which is beyond"),
+        (lambda: cells(size=1) / 2, r"^cells\(every region, 1\) / \.\.\. is no integer .* multiply .* through"),
+        (lambda: cells() == np.zeros((3, 4)), r"with an array of shape \(3, 4\) and type float64; give an integer"),
+        (lambda: cells() == np.zeros((3, 4, 1), int), r"an array of shape \(3, 4, 1\) and type int64; give"),
+        (lambda: cells() == [[1, 2], [3]], r"with \[\[1, 2\], \[3\]\]; give an integer"),
+        (lambda: cells() == COUNTS, "with a Problem; give an integer"),
+        (
+            lambda: COUNTS.where(cells(level=1) == np.ones((4, 2), int)),
+            r"cells\(level 1, every size\) == 8 numbers: 2 x 4 entries on the left and 4 x 2 on the right",
+        ),
+        (lambda: COUNTS.where(cells() == np.ones((2, 4), int)), "3 x 4 entries on the left and 2 x 4 on the right"),
         (lambda: RANKED.where(cells(size=1) == 0), "ranked sizes, which have no cells"),
         (lambda: COUNTS.where(True), "write comparisons such as"),
         (lambda: replace(COUNTS, conditions=SMALLER.where(cells() >= 0).conditions), "other regions or sizes"),

@@ -18,6 +18,7 @@ from instances import scale
 from pgsr import Estimate, Hierarchy, Problem, Status, Totals, View, certify, compare
 from pgsr.certificates import IGNORING, MULTIPLIERS, Multipliers, lagrangian_bound, violations
 from pgsr.conditions import cells, groups, total
+from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import METHODS
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
@@ -173,6 +174,94 @@ def test_a_contradiction_names_what_was_written():
     many = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
     assert many.contradiction is None or "total" in many.contradiction
     assert Cvxpy("CLARABEL").solve(many.relaxed()).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            [total(("US",)) == 41],
+            "total(US) == 41 cannot hold: its left side is 1 short at best, by the public 40 groups of US",
+        ),
+        (
+            [total(("US", "GA")) >= 41],
+            "total(US/GA) would have to be at least 41 and at most 40, "
+            "by total(US/GA) >= 41; the public 40 groups of US",
+        ),
+        (
+            [cells(size=1) <= 9, total(("US", "GA")) >= 31, total(("US", "MI")) >= 10],
+            "at least 31 and at most 30, by total(US/GA) >= 31; total(US/MI) >= 10; cells(every region, 1) <= 9",
+        ),
+        ([total(level=1) == 19], "by total(level 1) == 19; the public 40 groups of US"),
+        ([3 * total(("US", "GA")) - total(("US", "MI")) >= 121], "total(US/GA) would have to be at least 41"),
+        ([cells(("US",), size=1) <= 30, cells(("US", "GA"), size=1) >= 1_234_567],
+         "at least 1,234,567 and at most 30, by"),
+    ],
+)  # fmt: skip
+def test_stated_totals_meet_the_public_ones_and_each_other(written, said):
+    problem = Problem.of([[1, 5, 20, 14], [1, 2, 10, 7], [0, 3, 10, 7]], TREE, groups=40, label="M_H")
+    assert said in problem.where(*written).contradiction
+    regions = Problem.of(problem.target, TREE, groups=np.array([40, 20, 20]), totals="regions")
+    assert regions.where(total(("US", "GA")) == 21).contradiction.endswith("by the public totals of regions")
+
+
+def test_numbers_that_are_no_integers_are_told_apart():
+    problem = Problem.of(np.zeros((3, 2), int), TREE, groups=3_000_000).relaxed()
+    clash = problem.where(2 * cells(("US",), size=1) >= 2_469_137, 2 * cells(("US",), size=1) <= 2_469_135)
+    assert "at least 1,234,568.5 and at most 1,234,567.5" in clash.contradiction
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] is View.COUNTS], ids=str)
+def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
+    rng = np.random.default_rng(8)
+    found = possible = 0
+    for problem, point in random_problems(rng, kind, scale(30, 1_000)):
+        sums, n = point.sum(axis=1), len(point)
+        written, dense = [], []
+        for _ in range(3):
+            r, q = rng.integers(0, n, 2)
+            a, b = rng.integers(-2, 3, 2)
+            if r == q or not a or not b:
+                continue
+            number, relation = int(a * sums[r] + b * sums[q] + rng.integers(-2, 3)), str(rng.choice(["==", "<=", ">="]))
+            paths = problem.hierarchy.paths
+            left = int(a) * total(paths[r]) + int(b) * total(paths[q])
+            written.append(
+                left == number if relation == "==" else left <= number if relation == "<=" else left >= number
+            )
+            row = np.zeros(point.shape, np.int64)
+            row[r], row[q] = a, b
+            dense.append((row, relation, number))
+        if not written:
+            continue
+        try:
+            stated = problem.where(*written)
+        except ProblemError:
+            continue  # a minimum below 0
+        points = satisfying(feasible_points(problem, 5), dense)
+        if stated.contradiction is not None:
+            assert not len(points), (stated.contradiction, stated.conditions.stated)
+            found += 1
+        possible += len(points) > 0
+    assert found > 0
+    assert possible > 0
+
+
+def test_the_weighted_sum_names_the_conditions_that_it_weighs():
+    """Of three rows and a bound two are at odds, and what is public with them; the others are not named."""
+    x = [cells(("US", "GA"), size=size) for size in range(4)]
+    problem = COUNTS.where(
+        x[0] + x[1] >= 6, cells(("US", "MI"), size=2) <= 9, x[0] + x[2] <= 9, total(("US", "MI")) >= 5
+    )
+    result = judged("X", problem, formulate(problem), Answer(Claim.INFEASIBLE))
+    assert result.status is Status.INFEASIBLE
+    named = "cells(US/GA, 0) + cells(US/GA, 1) >= 6; total(US/MI) >= 5"
+    assert result.reason.endswith(f"contradicts itself; of the stated ones it weighs {named}")
+    bounds = COUNTS.where(
+        cells(("US", "GA"), size=1) >= 6, cells(("US", "MI"), size=2) + cells(("US", "MI"), size=1) >= 5
+    )
+    said = judged("X", bounds, formulate(bounds), Answer(Claim.INFEASIBLE)).reason
+    assert said.endswith("weighs cells(US/MI, 2) + cells(US/MI, 1) >= 5; cells(US/GA, 1) >= 6")
 
 
 def test_claims_of_infeasibility_are_checked():

@@ -1,7 +1,10 @@
 """The files of problems: what solvers read from them, and what we read back."""
 
 import json
+import os
+import re
 import shutil
+import stat
 import string
 from dataclasses import fields, replace
 
@@ -11,7 +14,7 @@ import pytest
 from instances import random_tree, scale
 from scipy import sparse
 
-from pgsr import Hierarchy, Problem, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.conditions import Conditions, cells, total
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
@@ -19,6 +22,7 @@ from pgsr.models import Cvxpy, Gurobi
 from pgsr.programs import named, read_program
 from pgsr.programs.files import ENDINGS, FileError
 from pgsr.programs.names import Names, decoded, encoded
+from pgsr.tables import write_long
 
 TEXTS = (".mps", ".lp", ".mof.json")
 NAMES = list(PROBLEMS)
@@ -377,12 +381,10 @@ def test_what_is_no_such_file_is_a_sentence(tmp_path):
         path = tmp_path / f"p{ending}"
         problem.write(path)
         whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2])
-        with pytest.raises(FileError):
-            read_program(path)
-        path.write_bytes(b"hello\n")
-        with pytest.raises(FileError):
-            read_program(path)
+        for damaged in (whole[: len(whole) // 2], b"hello\n", b"\xff\xfe\n", whole[:99] + b"\xff" + whole[100:], b""):
+            path.write_bytes(damaged)
+            with pytest.raises(FileError, match=re.escape(str(path))):
+                read_program(path)
         with pytest.raises(ArgumentError if ending != ".npz" else FileError):
             Problem.read(path)
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
@@ -390,12 +392,49 @@ def test_what_is_no_such_file_is_a_sentence(tmp_path):
         Problem.read(tmp_path / "other.npz")
 
 
+def test_files_that_cannot_be_are_named(tmp_path):
+    problem = problem_of("M_H")
+    for ending in ENDINGS:
+        absent = tmp_path / "nodir" / f"a{ending}"
+        with pytest.raises(FileError, match=f"^{re.escape(str(absent))} cannot be written: there is no folder .*nodir"):
+            problem.write(absent)
+        with pytest.raises(FileError, match=f"^there is no file {re.escape(str(absent))}; give"):
+            read_program(absent)
+        folder = tmp_path / f"folder{ending}"
+        folder.mkdir()
+        with pytest.raises(FileError, match=f"^{re.escape(str(folder))} cannot be written: Is a directory; choose"):
+            problem.write(folder)
+        with pytest.raises(FileError, match=f"^{re.escape(str(folder))} cannot be read: Is a directory"):
+            read_program(folder)
+    with pytest.raises(FileError, match=r"^there is no file no\.npz; give the name of one that Problem\.write made"):
+        Problem.read("no.npz")
+    for call in (problem.write, Problem.read, read_program):
+        with pytest.raises(ArgumentError, match=r"the name of a file is 7; give text or a pathlib\.Path"):
+            call(7)
+    assert not [file for file in tmp_path.iterdir() if file.is_file()]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0o077])
+def test_files_have_the_mode_that_open_gives(tmp_path, mask):
+    problem, long = problem_of("M_H"), CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[0, 2]])
+    before = os.umask(mask)
+    try:
+        problem.write(tmp_path / "p.mps")
+        problem.write(tmp_path / "p.npz")
+        write_long(long, tmp_path / "long.csv")
+        write_long(long, tmp_path / "long.parquet")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o666 & ~mask}
+    assert len(list(tmp_path.iterdir())) == 4
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     problem, path = problem_of("M_H"), tmp_path / "p.mps"
     problem.write(path)
     before = path.read_bytes()
-    monkeypatch.setattr("pgsr.programs.files.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr("pgsr.replacing.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(FileError, match=r"p\.mps cannot be written: no space"):
         replace(problem, label="another").write(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["p.mps"]

@@ -1,5 +1,7 @@
 """What `pgsr plan` computes: errors of mechanisms and splits on a public stand-in, and the epsilon of a target."""
 
+import re
+import sys
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +17,7 @@ from pgsr.mechanism import Mechanism
 from pgsr.planning import usual_splits
 from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
-from pgsr.release.forecast import Choice, Forecast, stand_in_for
+from pgsr.release.forecast import Choice, Forecast, geometric_law, stand_in_for
 
 NAMES = {"level_names": '["nation", "state", "county"]'}
 PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}
@@ -118,14 +120,37 @@ def test_chance_is_told():
     ("weights", "said"),
     [
         ({"county": 1}, "no level is called 'county'; write one of nation, state"),
-        ({"nation": -1}, "not negative"),
-        ({"nation": 0, "state": 0}, "not all 0"),
-        ({"nation": float("nan")}, "not negative"),
+        ({"nation": -1}, "the weight of level nation is -1; give a number from 0 up"),
+        ({"nation": 0, "state": 0}, "the weights of all levels are 0; give one of them a number above 0"),
+        ({"nation": float("nan")}, "the weight of level nation is nan"),
     ],
 )
 def test_weights_that_are_none(weights, said):
     with pytest.raises(ArgumentError, match=said):
         made([[1.0, 1.0], [1.0, 1.0]], 0.1).recommendation(weights)
+
+
+def test_weights_are_checked_before_anything_is_simulated(folder, monkeypatch):
+    monkeypatch.setattr(sys.modules[Forecast.__module__], "expected_errors", lambda *_, **__: pytest.fail("simulated"))
+    with pytest.raises(ArgumentError, match="no level is called 'foo'; write one of nation, state, county"):
+        forecast(config(folder), weights={"foo": 1}, progress=False)
+
+
+@pytest.mark.parametrize("mean_size", [0.5, 2.5, 8.0, 50.0])
+def test_the_stand_in_has_the_mean_that_its_text_states(folder, mean_size):
+    """Larger groups count as K, as in a release: the law is that of min(size, K), here by adding up its long tail."""
+    found, stated = geometric_law(mean_size, 8), config(folder, **(PRIVATE | {"max_size": "8"}))
+    ratio, sizes = mean_size / (1 + mean_size), np.arange(20_000)
+    chance = (1 - ratio) * ratio**sizes
+    np.testing.assert_allclose(found, [*chance[:8], chance[8:].sum()], atol=1e-12)
+    mean = float(np.minimum(sizes, 8) @ chance)
+    stand_in, about = stand_in_for(stated, None, mean_size, 200_000)
+    drawn = float(stand_in.counts[0] @ np.arange(9)) / 200_000
+    assert drawn == pytest.approx(mean, abs=0.05)
+    reached = re.search(
+        r"a geometric law of mean [0-9.]+(?: in which groups above 8 count as 8, so of mean ([0-9.]+))?$", about
+    )
+    assert float(reached[1] or mean_size) == pytest.approx(mean, rel=0.005)
 
 
 def test_a_private_table_of_groups_needs_a_guess(folder):

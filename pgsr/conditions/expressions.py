@@ -46,18 +46,23 @@ class Resolved:
         matrix: integers, shape (n, regions * (K + 1)).
         constant: int64, shape (n,).
         names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
+        shape: (regions, sizes) where the entries are a table, row by row; None where they are a list.
+        is_array: whether an array of this shape takes part, which stands against a table of the same shape only.
     """
 
     matrix: sparse.csr_array
     constant: np.ndarray
     names: Callable[[np.ndarray], list[str]]
+    shape: tuple[int, int] | None = None
+    is_array: bool = False
 
 
 class Expression(ABC):
     """A linear expression over cells, with one entry for every selected cell or region, or one alone.
 
     `+` and `-` go entry by entry, and one entry alone is repeated as often as needed; `*` takes an integer; `.sum()`
-    adds the entries up. A comparison by `==`, `<=` or `>=` is a `Condition`, again entry by entry.
+    adds the entries up. Numbers may be one, a list with one per entry, or an array with a row per region and a column
+    per size. A comparison by `==`, `<=` or `>=` is a `Condition`, again entry by entry.
 
     Example:
         >>> cells(region=("US", "GA"), size=1) >= 2 * cells(region=("US", "GA"), size=2)
@@ -104,6 +109,11 @@ class Expression(ABC):
         return _Times(_factor(factor), self)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> NoReturn:
+        raise ProblemError(f"{self.name} / ... is no integer expression; multiply the other side through instead")
+
+    __floordiv__ = __truediv__
 
     def __neg__(self) -> "Expression":
         return _Times(-1, self)
@@ -257,7 +267,8 @@ class _Selection(Expression):
             where = regions[entries // len(sizes)].tolist(), sizes[entries % len(sizes)].tolist()
             return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
-        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names)
+        shape = len(regions), 1 if self.kind == "total" else len(sizes)
+        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
@@ -285,9 +296,10 @@ class _Selection(Expression):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Number(Expression):
-    """A number, or one number per entry."""
+    """A number, one number per entry, or a table of numbers, row by row, of a shape."""
 
     values: np.ndarray
+    shape: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
@@ -296,7 +308,8 @@ class _Number(Expression):
     def resolve(self, place: Cells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
         nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
-        return Resolved(nothing, self.values, lambda entries: [f"{value:,}" for value in self.values[entries].tolist()])
+        written = lambda entries: [f"{value:,}" for value in self.values[entries].tolist()]  # noqa: E731
+        return Resolved(nothing, self.values, written, self.shape, self.shape is not None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -327,7 +340,9 @@ class _Plus(Expression):
                 second = [f"({name})" for name in second]
             return [f"{a} {_sign(self.sign)} {b}" for a, b in zip(first, second, strict=True)]
 
-        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names)
+        shape = left.shape if right.shape in (None, left.shape) else right.shape if left.shape is None else None
+        is_array = left.is_array or right.is_array
+        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names, shape, is_array)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -349,7 +364,7 @@ class _Times(Expression):
             brackets = isinstance(self.inner, _Plus)
             return [_times(self.factor, f"({name})" if brackets else name) for name in inner.names(entries)]
 
-        return Resolved(matrix, inner.constant * self.factor, names)
+        return Resolved(matrix, inner.constant * self.factor, names, inner.shape, inner.is_array)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -373,14 +388,20 @@ def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resol
     """Give both as many entries: one entry alone is repeated.
 
     Raises:
-        ProblemError: they have different numbers of entries, neither of them one.
+        ProblemError: they have different numbers of entries, or of regions or sizes, neither of them one.
     """
     n, m = len(left.constant), len(right.constant)
-    if n == m:
+    as_wide = left.shape == right.shape or None in (left.shape, right.shape)
+    if n == m and (as_wide or not (left.is_array or right.is_array)):
         return left, right
-    if 1 not in (n, m):
+    if 1 not in (n, m) or n == m:
+        by_shape = left.is_array or right.is_array
+        here, there = (
+            f"{side.shape[0]:,} x {side.shape[1]:,}" if by_shape and side.shape else f"{len(side.constant):,}"
+            for side in (left, right)
+        )
         raise ProblemError(
-            f"{name}: {n:,} entries on the left and {m:,} on the right; select as many of both, or one, or add up"
+            f"{name}: {here} entries on the left and {there} on the right; select as many of both, or one, or add up"
         )
     return (_repeated(left, m), right) if n == 1 else (left, _repeated(right, n))
 
@@ -452,21 +473,43 @@ def _expression(value: Any) -> Expression:
     if isinstance(value, Expression):
         return value
     try:
-        array = np.atleast_1d(np.asarray(value))
-    except ValueError:
-        array = np.array([None])
-    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(_is_whole(number) for number in array.flat))
+    if array.ndim > 2 or not array.size or not whole:
         raise ProblemError(
-            f"a condition compares with {value!r}; give an integer, or one per entry (fractions: multiply through)"
+            f"a condition compares with {_value_text(value, array)}; give an integer, one per entry, or an array of "
+            "integers with a row per region and a column per size (fractions: multiply through)"
         )
     if int(array.max()) > LARGEST_NUMBER or int(array.min()) < -LARGEST_NUMBER:
-        raise ProblemError(f"a condition compares with {value!r}; give numbers up to 2^50")
-    return _Number(array.astype(np.int64))
+        raise ProblemError(f"a condition compares with {_beyond(array)}")
+    shape = (array.shape[0], array.shape[1]) if array.ndim == 2 else None
+    return _Number(array.astype(np.int64).ravel(), shape)
+
+
+def _beyond(array: np.ndarray) -> str:
+    largest = max((int(number) for number in array.flat), key=abs)
+    text = f"{largest:,}" if abs(largest) < 2**128 else f"an integer of {largest.bit_length():,} bits"
+    return f"{text}, which is beyond 2^50; give numbers up to 2^50"
+
+
+def _value_text(value: Any, array: np.ndarray) -> str:
+    """Write a value that cannot be compared with: itself where it is short, or else what it is."""
+    if array.ndim and array.size > 4:
+        return f"an array of shape {array.shape} and type {array.dtype}"
+    if isinstance(value, str | int | float | complex | list | tuple | np.ndarray | np.generic) or value is None:
+        text = " ".join(repr(value).split())
+        return text if len(text) <= 60 else f"a long {type(value).__name__}"
+    return f"a {type(value).__name__}"
 
 
 def _factor(value: Any) -> int:
-    if not _is_whole(value) or abs(value) > LARGEST_NUMBER:
-        raise ProblemError(f"a condition multiplies by {value!r}; give an integer (fractions: multiply through)")
+    if not _is_whole(value):
+        text = _value_text(value, np.asarray(value, object))
+        raise ProblemError(f"a condition multiplies by {text}; give an integer (fractions: multiply through)")
+    if abs(int(value)) > LARGEST_NUMBER:
+        raise ProblemError(f"a condition multiplies by {_beyond(np.array([int(value)], object))}")
     return int(value)
 
 

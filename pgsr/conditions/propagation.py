@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -51,7 +52,8 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
 
     Every cell has an interval, which starts from stated bounds, signs and public totals. Order, sums over children,
     totals and stated rows narrow them: a term of a sum is at least the sum's least value less the others' largest
-    ones. An empty interval is a contradiction. What is found is one, since all steps are exact.
+    ones. In counts the total of every region has an interval too, so that rows about totals meet each other and the
+    public totals. An empty interval is a contradiction. What is found is one, since all steps are exact.
 
     Complexity: O(cells + coefficients of rows) per round; at most `ROUNDS` of them, and one sweep where
     `is_decided_by_sums`.
@@ -76,6 +78,11 @@ def contradicting_conditions(stated: Conditions, place: Cells, around: Surroundi
         low = np.maximum(low, 0.0)
     totals = around.totals.astype(float)
     n = len(totals)
+    if place.view is View.COUNTS:
+        column = np.full((2, len(low), 1), np.inf)
+        column[0] = 0.0 if around.nonnegative else -np.inf
+        column[:, :n, 0] = totals
+        low, high = (np.concatenate(pair, axis=1) for pair in zip((low, high), column, strict=True))
     if place.view is View.CUMULATIVE:
         low[:n, -1], high[:n, -1] = np.maximum(low[:n, -1], totals), np.minimum(high[:n, -1], totals)
     if _magnitude(stated, low, high, totals) > LARGEST:
@@ -97,7 +104,7 @@ def _magnitude(stated: Conditions, low: np.ndarray, high: np.ndarray, totals: np
 class _Search:
     """The intervals [low, high] of all cells; floats, because they know infinity, and integers in them are exact.
 
-    `sizes` are those that columns are of.
+    `sizes` are those that columns are of; in counts one more column is of the totals of regions.
     """
 
     stated: Conditions
@@ -122,8 +129,9 @@ class _Search:
 
     def _order(self) -> str | None:
         if self.around.monotone:
-            np.maximum.accumulate(self.low, axis=1, out=self.low)
-            self.high = np.ascontiguousarray(np.minimum.accumulate(self.high[:, ::-1], axis=1)[:, ::-1])
+            low, high = self.low[:, : len(self.sizes)], self.high[:, : len(self.sizes)]
+            low[:] = np.maximum.accumulate(low, axis=1)
+            high[:] = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
         return self._empty()
 
     def _up(self) -> str | None:
@@ -154,29 +162,52 @@ class _Search:
         return np.add.reduceat(part, starts, axis=0)[tree.parent[below] - tree.level(level).start]
 
     def _totals(self) -> str | None:
-        totals = self.around.totals.astype(float)[:, None]
-        n = len(totals)
-        if not n or self.place.view is not View.COUNTS:
+        if self.place.view is not View.COUNTS:
             return None
-        low, high = self.low[:n], self.high[:n]
+        low, high = self.low[:, :-1], self.high[:, :-1]
         least, most = low.sum(axis=1), high.sum(axis=1)
-        wrong = np.flatnonzero((least > totals[:, 0]) | (most < totals[:, 0]))
+        public = self.around.totals.astype(float)
+        n = len(public)
+        wrong = np.flatnonzero((least[:n] > public) | (most[:n] < public))
         if len(wrong):
             r = int(wrong[0])
-            side = f"at least {least[r]:,.0f}" if least[r] > totals[r, 0] else f"at most {most[r]:,.0f}"
+            side = f"at least {least[r]:,.0f}" if least[r] > public[r] else f"at most {most[r]:,.0f}"
             name = region_id(self.place.hierarchy.paths[r])
-            return f"the cells of {name} would add up to {side}, not to its {totals[r, 0]:,.0f} groups, by {self._by()}"
+            return f"the cells of {name} would add up to {side}, not to its {public[r]:,.0f} groups, by {self._by()}"
+        self.low[:, -1], self.high[:, -1] = np.maximum(self.low[:, -1], least), np.minimum(self.high[:, -1], most)
         sums = lambda part: np.broadcast_to(part.sum(axis=1, keepdims=True), part.shape)  # noqa: E731
         least_others, most_others = _others(low, sums), _others(high, sums)
-        self.low[:n] = np.maximum(low, totals - most_others)
-        self.high[:n] = np.minimum(high, totals - least_others)
+        low[:] = np.maximum(low, self.low[:, -1:] - most_others)
+        high[:] = np.minimum(high, self.high[:, -1:] - least_others)
         return self._empty()
 
+    @cached_property
+    def _terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The stated rows as row, place in `low` and coefficient of each term.
+
+        All cells of a region with one coefficient are the region's total with it.
+        """
+        rows, n_sizes, width = self.stated.rows, self.place.max_size + 1, self.low.shape[1]
+        m = len(self.stated.row_lower)
+        row, cell, a = np.repeat(np.arange(m), np.diff(rows.indptr)), rows.indices, rows.data.astype(float)
+        region, size = cell // n_sizes, cell % n_sizes
+        places = region * width + size
+        if self.place.view is not View.COUNTS or not len(row):
+            return row, places, a
+        _, first, part = np.unique(row * np.int64(len(self.low)) + region, return_index=True, return_inverse=True)
+        whole = np.bincount(part, a == a[first][part]) == n_sizes
+        kept, totals = ~whole[part], first[whole]
+        return (
+            np.concatenate([row[kept], row[totals]]),
+            np.concatenate([places[kept], region[totals] * width + width - 1]),
+            np.concatenate([a[kept], a[totals]]),
+        )
+
     def _rows(self) -> str | None:
-        rows, m = self.stated.rows, len(self.stated.row_lower)
+        m = len(self.stated.row_lower)
         if not m:
             return None
-        row, cell, a = np.repeat(np.arange(m), np.diff(rows.indptr)), rows.indices, rows.data.astype(float)
+        row, cell, a = self._terms
         low, high = self.low.ravel(), self.high.ravel()
         least = np.where(a > 0, a * low[cell], a * high[cell])
         most = np.where(a > 0, a * high[cell], a * low[cell])
@@ -188,7 +219,7 @@ class _Search:
             k = int(wrong[0])
             above = sums[0][k] > over[k]
             side = f"at least {sums[0][k] - over[k]:,.0f} too large" if above else f"{under[k] - sums[1][k]:,.0f} short"
-            return f"{self.stated.names[k]} cannot hold: its left side is {side} at best, by {self._by()}"
+            return f"{self.stated.names[k]} cannot hold: its left side is {side} at best, by {self._by(but=k)}"
         of_rows = lambda part: np.bincount(row, part, m)[row]  # noqa: E731
         at_most, at_least = over[row] - _others(least, of_rows), under[row] - _others(most, of_rows)
         np.minimum.at(high, cell, self._rounded(np.where(a > 0, at_most, at_least) / a, np.floor, np.inf))
@@ -209,13 +240,18 @@ class _Search:
         if not wrong.any():
             return None
         r, s = (int(i) for i in np.argwhere(wrong)[0])
-        low, high = self.low[r, s], self.high[r, s]
-        size = int(self.sizes[s])
-        cell = f"cells({region_id(self.place.hierarchy.paths[r])}, {size})"
-        return f"{cell} would have to be at least {low:,.6g} and at most {high:,.6g}, by {self._by(size)}"
+        size = int(self.sizes[s]) if s < len(self.sizes) else None
+        region = region_id(self.place.hierarchy.paths[r])
+        name = f"total({region})" if size is None else f"cells({region}, {size})"
+        low, high = _number_text(self.low[r, s]), _number_text(self.high[r, s])
+        return f"{name} would have to be at least {low} and at most {high}, by {self._by(size)}"
 
-    def _by(self, size: int | None = None) -> str:
-        """Name the conditions on cells of one size, which other sizes hardly touch without order, or all of them."""
+    def _by(self, size: int | None = None, but: int | None = None) -> str:
+        """Name the conditions on cells of one size, which other sizes hardly touch without order, or all of them.
+
+        Of all of them those on totals of regions come first, and a public total where there is one; `but` is the row
+        that the sentence is about.
+        """
         named = list(self.stated.stated or self.stated.names or ("bounds of cells",))
         if size is not None and not self.around.monotone and self.stated.sources is not None:
             bounds = np.unique(self.stated.sources[:, :, size])
@@ -223,8 +259,28 @@ class _Search:
             rows = np.unique(row[cell % (self.place.max_size + 1) == size])
             near = [self.stated.stated[i] for i in bounds if i >= 0] + [self.stated.names[i] for i in rows]
             named = near or named
+        if size is None and self._on_totals is not None:
+            named = [name for name in named if but is None or name != self.stated.names[but]]
+            named.sort(key=lambda name: not name.startswith("total("))
+            named = [*named[:3], self._on_totals, *named[3:]]
         more = f"; and {len(named) - 4:,} more" if len(named) > 4 else ""
         return "; ".join(named[:4]) + more
+
+    @property
+    def _on_totals(self) -> str | None:
+        """The public numbers of groups as a phrase, where they are and stated rows are about totals."""
+        n, width = len(self.around.totals), self.low.shape[1]
+        if not n or self.place.view is not View.COUNTS or not (self._terms[1] % width == width - 1).any():
+            return None
+        root = region_id(self.place.hierarchy.paths[0])
+        return (
+            f"the public {int(self.around.totals[0]):,} groups of {root}" if n == 1 else "the public totals of regions"
+        )
+
+
+def _number_text(number: float) -> str:
+    """Write a number in full, an integer without decimals, any other with six at most."""
+    return f"{number:,.0f}" if number.is_integer() else f"{number:,.6f}".rstrip("0").rstrip(".")
 
 
 def _others(values: np.ndarray, sums: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

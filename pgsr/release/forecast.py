@@ -142,6 +142,7 @@ def forecast(
     say: Callable[[str], None] | None = None,
     groups: int | None = None,
     mechanisms: Sequence[str] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Forecast:
     """Estimate the errors of all mechanisms, by each of their views and some splits of epsilon over levels.
 
@@ -150,15 +151,19 @@ def forecast(
 
     Args:
         config: its tables of groups and regions are read; or the name of its TOML file. Its epsilon is that of all.
-        size_law: proportions of sizes 0..K, from earlier published tables; geometric with `mean_size` if None.
-        mean_size: entities per group.
+        size_law: proportions of sizes 0..K, from earlier published tables; geometric with `mean_size` if None, and what
+            lies beyond K counted as K.
+        mean_size: entities per group, before larger groups are counted as K.
         replicates: draws of the noise.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
         say: is told in a few words what is going on.
         groups: a public guess of the number of groups, spread evenly; only where the table of groups is private.
         mechanisms: the names of those to compare with the configured one; all if None.
+        weights: that `Forecast.recommendation` will be asked with; they change nothing here, but what is wrong with
+            them is said before the simulations.
 
     Raises:
+        ArgumentError: of weights, as `Forecast.recommendation`; or a size law or a mean size is none.
         ConfigError: the table of groups is private and `groups` is not given, or the other way round; or a name is of
             no mechanism.
 
@@ -186,6 +191,7 @@ def forecast(
     tell(READING)
     stand_in, about = stand_in_for(config, size_law, mean_size, groups)
     names = config.terms.names(stand_in.hierarchy.n_levels)
+    weights_of(names, weights or {})
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
     labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
@@ -215,8 +221,7 @@ def stand_in_for(
         raise ArgumentError(f"groups={groups!r}; give a whole number from 1 up")
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    ratio = mean_size / (1 + mean_size)
-    law = list(size_law) if size_law is not None else [ratio**size for size in range(terms.max_size + 1)]
+    law = list(size_law) if size_law is not None else geometric_law(mean_size, terms.max_size)
     if len(law) != terms.max_size + 1:
         raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
     if groups is None:
@@ -229,25 +234,53 @@ def stand_in_for(
         totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
         whose = f"{groups:,} groups, a guess, spread evenly over the regions"
     made = stand_in_of(tree, totals.tolist(), law)
-    law_said = "a law that was given" if size_law is not None else f"a geometric law of mean {mean_size:g}"
+    law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law)
     about = f"made-up groups in the public regions ({whose}) with sizes 0 to {terms.max_size:,} by {law_said}"
     truth = CountOfCounts(tree, made.counts, "stand-in", max_quantity=terms.max_quantity, private_groups=private)
     return truth, about
+
+
+def geometric_law(mean_size: float, max_size: int) -> list[float]:
+    """Compute the chances of the sizes 0..K under a geometric law, where larger groups count as K, as in a release:
+
+        (1 - r) r^size below K, r^K at K, with r = mean_size / (1 + mean_size).
+
+    Their mean is mean_size (1 - r^K), less than `mean_size` by what counting larger groups as K takes away.
+
+    Example:
+        >>> geometric_law(1.0, 3)
+        [0.5, 0.25, 0.125, 0.125]
+    """
+    ratio = mean_size / (1 + mean_size)
+    return [ratio**size / (1 + mean_size) for size in range(max_size)] + [ratio**max_size]
+
+
+def _law_text(mean_size: float, law: Sequence[float]) -> str:
+    reached = f"{float(np.arange(len(law)) @ np.array(law)):.3g}"
+    text = f"a geometric law of mean {mean_size:g}"
+    if reached == f"{mean_size:.3g}":
+        return text
+    return f"{text} in which groups above {len(law) - 1:,} count as {len(law) - 1:,}, so of mean {reached}"
 
 
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
     """Order weights by level, 1 for levels that are not named.
 
     Raises:
-        ArgumentError: a name is of no level.
+        ArgumentError: a name is of no level, a weight is negative or no finite number, or all are 0.
 
     Example:
         >>> weights_of(("nation", "state"), {"state": 2})
         (1.0, 2.0)
     """
-    for name in weights:
+    for name, weight in weights.items():
         level_index(level_names, name)
-    return tuple(float(weights.get(name, 1)) for name in level_names)
+        if not 0 <= weight < float("inf"):
+            raise ArgumentError(f"the weight of level {name} is {weight:g}; give a number from 0 up")
+    ordered = tuple(float(weights.get(name, 1)) for name in level_names)
+    if not any(ordered):
+        raise ArgumentError("the weights of all levels are 0; give one of them a number above 0")
+    return ordered
 
 
 def level_index(level_names: Sequence[str], name: str) -> int:

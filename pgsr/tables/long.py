@@ -1,7 +1,5 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_DENSE, CountOfCounts
 from pgsr.long_form import long_cells
 from pgsr.region_ids import path_of_id
+from pgsr.replacing import as_path, replacing
 from pgsr.tables.ids import IdKind, id_kind, id_sql
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
@@ -89,24 +88,17 @@ def write_long(
 
     Raises:
         ArgumentError: another ending, or as `to_long`.
-        OSError: the folder cannot be written to.
+        TableError: there is no such folder, or the file cannot be written.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.suffix not in (".parquet", ".csv"):
         raise ArgumentError(f"the file {path.name!r} ends in neither .parquet nor .csv; rename it")
     rows = to_long(table, zeros=zeros, level_names=level_names)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            if path.suffix == ".parquet":
-                pa_parquet.write_table(rows, file, compression="zstd")
-            else:
-                pa_csv.write_csv(rows, file)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with replacing(path, TableError) as file:
+        if path.suffix == ".parquet":
+            pa_parquet.write_table(rows, file, compression="zstd")
+        else:
+            pa_csv.write_csv(rows, file)
 
 
 def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:

@@ -6,9 +6,9 @@
 .npz            `npz`   the problem itself, and the program's arrays
 """
 
-import os
-import tempfile
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pgsr.programs.files import lp, mof, mps, npz
 from pgsr.programs.files.reading import FileError
 from pgsr.programs.named import NamedProgram, named
 from pgsr.programs.statement import Statement
+from pgsr.replacing import as_path, replacing
 
 _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Iterator[str]], NamedProgram]]] = {
     ".mps": (mps.write, mps.read),
@@ -39,24 +40,17 @@ def write_problem(problem: Statement, path: str | Path, names: str = "auto") -> 
     Raises:
         ArgumentError: another ending.
         ProblemError, TooLargeError: as `pgsr.programs.named`.
-        OSError: the folder cannot be written to.
+        FileError: there is no such folder, or the file cannot be written.
     """
-    path = Path(path)
+    path = as_path(path)
     ending = _ending(path)
     program = named(problem, names)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            if ending == ".npz":
-                npz.write(problem, program, file)  # pyright: ignore[reportArgumentType]
-            else:
-                for text in _TEXTS[ending][0](program):
-                    file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with replacing(path, FileError) as file:
+        if ending == ".npz":
+            npz.write(problem, program, file)
+        else:
+            for text in _TEXTS[ending][0](program):
+                file.write(text)
 
 
 def read_program(path: str | Path) -> NamedProgram:
@@ -67,8 +61,7 @@ def read_program(path: str | Path) -> NamedProgram:
 
     Raises:
         ArgumentError: the file's ending is none of `ENDINGS`.
-        FileError: the file is damaged, or holds what pgsr does not write.
-        OSError: there is no such file.
+        FileError: there is no such file, or it is damaged, or holds what pgsr does not write.
 
     Example:
         >>> from pathlib import Path
@@ -81,13 +74,14 @@ def read_program(path: str | Path) -> NamedProgram:
         >>> program.variables.texts(), program.constant
         (['x[US,0]', 'x[US,1]', 'x[US/GA,0]', 'x[US/GA,1]'], 14)
     """
-    path = Path(path)
+    path = as_path(path)
     ending = _ending(path)
-    if ending == ".npz":
-        with path.open("rb") as file:
-            return npz.program(npz.arrays_of(file))
-    with path.open(encoding="utf-8") as file:
-        return _TEXTS[ending][1](file)
+    with _naming(path):
+        if ending == ".npz":
+            with path.open("rb") as file:
+                return npz.program(npz.arrays_of(file))
+        with path.open(encoding="utf-8") as file:
+            return _TEXTS[ending][1](file)
 
 
 def read_fields(path: str | Path) -> dict[str, Any]:
@@ -95,16 +89,31 @@ def read_fields(path: str | Path) -> dict[str, Any]:
 
     Raises:
         ArgumentError: another ending; the other formats hold programs, which do not say what tree they came from.
-        FileError: the file is damaged or no problem.
+        FileError: there is no such file, or it is damaged or no problem.
     """
-    path = Path(path)
+    path = as_path(path)
     if _ending(path) != ".npz":
         raise ArgumentError(
             f"{path.name} holds a program, not the problem that it came from; read it with "
             "pgsr.programs.read_program, or write the problem as .npz"
         )
-    with path.open("rb") as file:
+    with _naming(path), path.open("rb") as file:
         return npz.problem_fields(npz.arrays_of(file))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into errors that name it."""
+    try:
+        yield
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from error
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file {path}; give the name of one that Problem.write made") from error
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}; make it a readable file") from error
+    except (ValueError, TypeError, LookupError, zlib.error) as error:  # of numbers, names and text that are none
+        raise FileError(f"{path} is damaged, or not one that pgsr writes; write it again") from error
 
 
 def _ending(path: Path) -> str:

@@ -12,6 +12,7 @@ row_stems, ...                          the same of rows
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -154,7 +155,7 @@ def arrays_of(file: BinaryIO) -> dict[str, np.ndarray]:
     try:
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise FileError(f"the file is damaged or no .npz: {error}; copy or write it again") from error
     if "problem_label" not in arrays or "A_shape" not in arrays:
         raise FileError("the file holds arrays, but no problem; give one that Problem.write made")
