@@ -4,6 +4,7 @@ import re
 
 import cloudpickle
 import cvxpy
+import gurobipy
 import numpy as np
 import pytest
 from instances import random_tree, scale
@@ -319,6 +320,19 @@ def test_a_changed_model_without_solution_says_nothing_of_the_problem(method):
         problem = problem.relaxed()
     result = with_at_most(method.model(problem), -1).solve(problem)
     assert result.status is Status.FAILED
+    assert re.search(CHANGED, result.reason)
+
+
+def test_conditions_that_a_callback_adds_change_a_model():
+    problem = demo().where(cells(("US", "MI"), size=2) <= 9)
+    model = Gurobi().model(problem)
+    model.native.Params.LazyConstraints = 1
+    x = model.variables[1][0, 1].item()
+    model.native.optimize(
+        lambda native, where: native.cbLazy(x <= 0) if where == gurobipy.GRB.Callback.MIPSOL else None
+    )
+    result = model.judge()
+    assert result.status is Status.FEASIBLE
     assert re.search(CHANGED, result.reason)
 
 
