@@ -233,7 +233,8 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     if not proved:
         return Result(Status.FEASIBLE, f"{solver} reached {limit}", estimate, certificate)
     if certificate.gap is None or certificate.gap > 0:
-        left = "and gives no bound" if certificate.gap is None else f"but its bound leaves a gap of {certificate.gap:g}"
+        none = own is None or not math.isfinite(own)
+        left = "and gives no bound" if none else "but its bound leaves a gap"
         reason = f"{solver} claims an optimum {left}"
         return Result(Status.FEASIBLE, reason, estimate, certificate)
     return Result(Status.OPTIMAL, f"optimal on {solver}'s word; the answer itself is checked", estimate, certificate)

@@ -133,9 +133,12 @@ class GurobiModel(NativeModel):
         return rows + bounds + [f"{v.VarName} <= {v.UB:g}" for v in model.getVars() if v.IISUB]
 
     def fingerprint(self) -> str:
-        """The hash of the model as text; Gurobi's own `Fingerprint` takes starts for changes, too."""
-        lines = self._text().splitlines()
-        return sha256(b"\n".join(line for line in lines if not line.startswith(b"*"))).hexdigest()
+        """The hash of the model as text, and of whether a callback may add conditions while Gurobi solves.
+
+        Gurobi's own `Fingerprint` takes starts for changes, too.
+        """
+        stated = [line for line in self._text().splitlines() if not line.startswith(b"*")]
+        return sha256(b"\n".join([*stated, b"%d" % self.native.Params.LazyConstraints])).hexdigest()
 
     def _text(self) -> bytes:
         """The model as MPS with names by number: ours may have blanks."""
