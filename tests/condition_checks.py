@@ -46,9 +46,9 @@ def random_conditions(rng, problem: Problem, point: np.ndarray, n: int) -> tuple
             left = -cells(path, size=size)
         relation = ("==", "<=", ">=")[int(rng.integers(3))]
         number = int((row * point).sum()) + (int(rng.integers(-1, 2)) if rng.random() < 0.3 else 0)
-        if relation == ">=" and (row >= 0).all():
+        if relation != "<=" and (row >= 0).all():
             number = max(number, 0)  # a negative minimum is refused
-        if relation == "<=" and (row <= 0).all():
+        if relation != ">=" and (row <= 0).all():
             number = min(number, 0)
         if not row.any():
             continue

@@ -43,7 +43,7 @@ ARM_LOOKS = {
     "projection as stated": Look(PINK, "D"),
     "clipped at zero, total not kept": Look(VERMILION, "P"),
     "omniscient reference (not a method)": Look(BLACK, ""),
-    # Fioretto and Van Hentenryck 2019; open: the paper's way to run it, by a general solver or by tables, or half the noise
+    # Fioretto and Van Hentenryck 2019; open: the paper's way (a general solver, tables), or half the noise
     "M_H^r": _M_H_R,
     "M_H^dp": _M_H_DP,
     "M_c^r": _M_C_R,
