@@ -113,21 +113,9 @@ def cvxpy() -> list[SolverInfo]:
         solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")
         for name in CVXPY_SOLVERS
     ]
-    gurobis, mosek = gurobi()[0], mosek_license_file()
-    own = {
-        "gurobipy": (gurobis.licence, gurobis.limit, gurobis.remedy),
-        "mosek": ("commercial, none found", "nothing without a licence", CVXPY_REMEDIES["MOSEK"])
-        if mosek is None
-        else (f"commercial, file {mosek.name}", "that of the licence", ""),
-    }
-    return [
-        replace(
-            info, licence=own[info.package][0], limit=own[info.package][1], remedy=info.remedy or own[info.package][2]
-        )
-        if info.package in own
-        else info
-        for info in infos
-    ]
+    none = "commercial, none found", "nothing without a licence", CVXPY_REMEDIES["MOSEK"]
+    commercial = {"gurobipy": _gurobi, "mosek": lambda info: _commercial(info, mosek_license_file(), *none)}
+    return [commercial.get(info.package, lambda info: info)(info) for info in infos]
 
 
 def mosek_license_file() -> Path | None:
@@ -139,23 +127,14 @@ def mosek_license_file() -> Path | None:
 def copt() -> list[SolverInfo]:
     """Describe COPT and its licence."""
     info = solver_info(Copt(), "coptpy", "", "")
-    own = copt_.license_file()
-    if own is not None:
-        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
     limit = f"{copt_.UNLICENSED_LIMIT:,} unknowns or rows; {copt_.UNLICENSED_LINEAR_LIMIT:,} in linear programs"
     licence = "commercial, none needed for small problems"
-    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or copt_.REMEDY)]
+    return [_commercial(info, copt_.license_file(), licence, limit, copt_.REMEDY)]
 
 
 def gurobi() -> list[SolverInfo]:
     """Describe Gurobi and its licence."""
-    info = solver_info(Gurobi(), "gurobipy", "", "")
-    own = gurobi_.license_file()
-    if own is not None:
-        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
-    limit = f"{gurobi_.BUNDLED_QUADRATIC_LIMIT} unknowns; {gurobi_.BUNDLED_LIMIT:,} if linear"
-    licence = "commercial, bundled with the package"
-    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or gurobi_.REMEDY)]
+    return [_gurobi(solver_info(Gurobi(), "gurobipy", "", ""))]
 
 
 def ortools() -> list[SolverInfo]:
@@ -195,12 +174,9 @@ def scipy() -> list[SolverInfo]:
 def xpress() -> list[SolverInfo]:
     """Describe FICO Xpress and its licence."""
     info = solver_info(Xpress(), "xpress", "", "")
-    own = xpress_.license_file()
-    if own is not None:
-        return [replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")]
     limit = f"{xpress_.COMMUNITY_QUADRATIC_LIMIT} unknowns and rows; {xpress_.COMMUNITY_LIMIT:,} if linear"
     licence = "commercial, bundled with the package"
-    return [replace(info, licence=licence, limit=limit, remedy=info.remedy or xpress_.REMEDY)]
+    return [_commercial(info, xpress_.license_file(), licence, limit, xpress_.REMEDY)]
 
 
 def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:
@@ -210,6 +186,19 @@ def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict
     relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.
     """
     return {repr(method): {_name(problem): _how(method, problem) for problem in problems} for method in methods}
+
+
+def _gurobi(info: SolverInfo) -> SolverInfo:
+    """Fill in Gurobi's licence, for its own interface and for others that call it."""
+    limit = f"{gurobi_.BUNDLED_QUADRATIC_LIMIT} unknowns; {gurobi_.BUNDLED_LIMIT:,} if linear"
+    return _commercial(info, gurobi_.license_file(), "commercial, bundled with the package", limit, gurobi_.REMEDY)
+
+
+def _commercial(info: SolverInfo, own: Path | None, licence: str, limit: str, remedy: str) -> SolverInfo:
+    """Fill in the licence of a commercial solver: its own file, or what holds without one."""
+    if own is not None:
+        return replace(info, licence=f"commercial, file {own.name}", limit="that of the licence")
+    return replace(info, licence=licence, limit=limit, remedy=info.remedy or remedy)
 
 
 def _how(method: Method, problem: Problem) -> str:
