@@ -82,7 +82,7 @@ def compare(
 
 
 def _title(problem: Problem) -> str:
-    spent = "" if problem.epsilon is None else f", epsilon={sum(problem.epsilon)}"
+    spent = "" if problem.noise is None else f", {spent_on(problem.noise)}"
     return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.random import ByteStream, Source, StreamId

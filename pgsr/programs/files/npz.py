@@ -94,8 +94,8 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield "problem_values", np.concatenate(value)
         elif isinstance(value, Conditions):
             yield from _of_conditions(value)
-        elif field.name == "epsilon":
-            yield "problem_epsilon", json.dumps([str(level) for level in value])
+        elif field.name == "noise":
+            yield "problem_noise", json.dumps([level and level.spelling for level in value])
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
@@ -136,8 +136,8 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     out["view"] = View[out["view"]]
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
-    if "epsilon" in out:
-        out["epsilon"] = tuple(Fraction(level) for level in json.loads(out["epsilon"]))
+    if "noise" in out:
+        out["noise"] = tuple(level and noise_of(level) for level in json.loads(out["noise"]))
     if "conditions_texts" in arrays:
         out["conditions"] = _conditions(arrays)
     if "problem_values_lengths" in arrays:

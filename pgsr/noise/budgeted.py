@@ -1,0 +1,61 @@
+"""The general noise step: any budget, law per level and unit of privacy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pgsr.accounting import Loss, PureEpsilon
+from pgsr.accounting.best import Laws, noises
+from pgsr.budget import Number, exact
+from pgsr.checks import require_kind
+from pgsr.errors import BudgetError
+from pgsr.laws.per_level import LevelNoise
+from pgsr.measurement import Totals
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise.step import NoiseStep
+from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
+from pgsr.views import View
+from pgsr.views_by_region import ViewRule, possible_views
+
+
+@dataclass(frozen=True)
+class Noise(NoiseStep):
+    """The noise step for a budget in any currency, with the law of every level that has the least variance.
+
+    Levels, and noisy totals if there are any, share the budget: a level with share p of a pure epsilon gets epsilon p,
+    of rho it gets rho p. (epsilon, delta) is spent as `pgsr.accounting.best` says.
+
+    Args:
+        view: the vector to measure, as in `Geometric`.
+        budget: `PureEpsilon("1")`, `Approximate("1", "1e-8")` or `Rho("1/10")`.
+        shares: part of the values' budget per level, root first, adding up to exactly 1; equal parts if None.
+        laws: "best", "geometric" or "gaussian": the noise of every level; "best" takes the one of less variance.
+        totals, totals_share, max_quantity: as in `Geometric`.
+        unit: whose presence or values are hidden: `Unit.ENTITY`, `Unit.entity_in_groups(5)`, or `Unit.GROUP`.
+        relation: of neighbouring data sets. Of groups, REPLACE keeps public numbers of groups possible; under
+            ADD_REMOVE they have to be noisy.
+
+    Raises:
+        BudgetError: the budget cannot be had from the laws: there is no pure epsilon of Gaussian noise.
+        ProblemError: the unit, the relation, the view and the totals do not go together.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Hierarchy, Seeded
+        >>> from pgsr.accounting import Rho
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> Noise(View.CUMULATIVE, Rho("1/5")).measure(truth, Seeded("demo"))
+        Measurement(View.CUMULATIVE, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, rho=1/5)
+    """
+
+    view: ViewRule | tuple[ViewRule, ...]
+    budget: Loss
+    shares: Sequence[Number] | None = None
+    laws: Laws | str = Laws.BEST
+    totals: Totals | str = Totals.REGIONS
+    totals_share: Number = "1/10"
+    max_quantity: int = 1
+    unit: Unit = Unit.ENTITY
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        require_kind(self.budget, Loss, "budget", "give PureEpsilon('1'), Approximate('1', '1e-8') or Rho('1/10')")
