@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, config, make_ledger, release, write_config, write_tables
 
+from pgsr.accounting import PureEpsilon
 from pgsr.errors import BudgetError
-from pgsr.ledger import Loss
 from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
@@ -218,7 +218,7 @@ def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
 
 def test_the_example_is_a_configuration(place):
     (place / "example.toml").write_text(EXAMPLE)
-    LedgerFile.create(place / "ledger.jsonl", "households 2026", Loss(epsilon=2))
+    LedgerFile.create(place / "ledger.jsonl", "households 2026", PureEpsilon(2))
     assert check(release(ReleaseConfig.read(place / "example.toml"))).passed
 
 

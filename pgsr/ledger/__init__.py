@@ -5,18 +5,15 @@ from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import Contents, Entry
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.loss import Currency, Loss
 from pgsr.ledger.relation import Relation, Unit, steps
 
 __all__ = [
     "BrokenLedgerError",
     "Charge",
     "Contents",
-    "Currency",
     "Entry",
     "LedgerError",
     "LedgerFile",
-    "Loss",
     "Relation",
     "Unit",
     "counted",

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pgsr.accounting import Rho, epsilon_delta
 from pgsr.ledger.contents import Contents
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.loss import Loss
 from pgsr.ledger.relation import IN_WORDS, Relation, Unit
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ def init(
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
-    amount = Loss(rho=rho) if total is None else Loss(epsilon=total, delta=delta or 0)
+    amount = Rho(rho) if rho is not None else epsilon_delta(total or "", delta or 0)
     made = LedgerFile.create(ledger, data_set, amount, relation, unit)
     _show(made.path.name, made.read())
 

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pgsr.accounting import PureEpsilon
 from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import Charge, LedgerFile, Loss, Relation
+from pgsr.ledger import Charge, LedgerFile, Relation
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
@@ -175,7 +176,7 @@ def charge_for(terms: Terms, folder: Path) -> Charge:
     """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
     empty_groups_too = terms.public is Totals.NOISY
     relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
-    return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
+    return Charge(PureEpsilon(terms.epsilon), f"{terms.kind} into {folder.name}", relation)
 
 
 def _restore_terms(hidden: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.ledger import LedgerFile
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
@@ -172,11 +172,7 @@ def _ledger(config: ReleaseConfig) -> str:
         return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
     ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
-    return f"{config.ledger}: {_said(ledger.left)} left, of {_said(ledger.read().total)}"
-
-
-def _said(loss: Loss) -> str:
-    return repr(loss).removeprefix("Loss(").removesuffix(")")
+    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
 
 
 def _there(table: object) -> bool:
