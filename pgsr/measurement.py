@@ -13,8 +13,12 @@ from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
 from pgsr.html import facts_table
+from pgsr.laws import Law
+from pgsr.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise
 from pgsr.long_form import long_cells, long_frame
+from pgsr.neighbours import Relation, Unit
 from pgsr.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.sensitivity import Sensitivity, sensitivity_of
 from pgsr.views import View
 
 if TYPE_CHECKING:
@@ -61,7 +65,7 @@ class Measurement:
         data_set: name of the data set.
         totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
-        unit: whose presence or values the noise hides.
+        unit, relation: whose presence or values the noise hides, and what may become of one.
     """
 
     hierarchy: Hierarchy
@@ -76,6 +80,7 @@ class Measurement:
     totals_noise: LevelNoise | None = None
     max_quantity: int = 1
     unit: Unit = Unit.ENTITY
+    relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
@@ -116,7 +121,9 @@ class Measurement:
 
     def sensitivity(self, view: View) -> Sensitivity:
         """Give how far one region's vector of this view may change between neighbouring data sets."""
-        return sensitivity_of(view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size)
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
+        )
 
     @property
     def epsilon(self) -> tuple[Fraction, ...]:

@@ -59,3 +59,42 @@ class Noise(NoiseStep):
 
     def __post_init__(self) -> None:
         require_kind(self.budget, Loss, "budget", "give PureEpsilon('1'), Approximate('1', '1e-8') or Rho('1/10')")
+        require_kind(self.unit, Unit, "unit", "give Unit.ENTITY, Unit.entity_in_groups(5) or Unit.GROUP")
+        object.__setattr__(self, "laws", Laws.parse(self.laws))
+        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
+        self._check_what_is_measured()
+        relation = Relation(self.relation)
+        if self.totals is Totals.NOISY and relation is Relation.ADD_REMOVE and not self.unit.is_group:
+            relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP
+        object.__setattr__(self, "relation", relation)
+        require_totals(str(self.totals), self.unit, relation)
+        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
+            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
+
+    @property
+    def cost(self) -> Loss:
+        """The total privacy loss, the budget."""
+        return self.budget
+
+    def levels(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, root first; None where nothing is measured."""
+        return self._noises(n_levels, max_size)[:n_levels]
+
+    def totals_noise(self, n_levels: int, max_size: int) -> LevelNoise | None:
+        """Give the noise of the numbers of groups of every level; None where these are public."""
+        return self._noises(n_levels, max_size)[n_levels] if self.totals is Totals.NOISY else None
+
+    def _noises(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, then that of the totals of every level if they are noisy."""
+        part = exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
+        shares = tuple((1 - part) * share for share in Budget.split(1, n_levels, self.shares).levels)
+        sizes = [self._worst(rule, max_size) for rule in self._rules_of_levels(n_levels)]
+        if part:
+            shares += (part / n_levels,) * n_levels
+            sizes += [sensitivity_of_totals(self.unit, Relation(self.relation))] * n_levels
+        return best_noise(self.budget, sizes, shares, laws=self.laws)
+
+    def _worst(self, rule: ViewRule, max_size: int) -> Sensitivity:
+        """Give the sensitivity of a level on which regions may have different views: that of the worst."""
+        found = [self.sensitivity(view, max_size) for view in possible_views(rule)]
+        return Sensitivity(tuple(change for one in found for change in one.changes))

@@ -9,6 +9,7 @@ from pgsr.budget import Budget, Number, exact
 from pgsr.errors import BudgetError
 from pgsr.laws.per_level import GeometricNoise
 from pgsr.measurement import Totals
+from pgsr.neighbours import Relation, Unit
 from pgsr.noise.step import NoiseStep
 from pgsr.views_by_region import ViewRule
 
@@ -76,10 +77,20 @@ class Geometric(NoiseStep):
         """The total privacy loss, epsilon."""
         return PureEpsilon(self.epsilon)
 
-    def levels(self, n_levels: int) -> tuple[GeometricNoise | None, ...]:
+    @property
+    def unit(self) -> Unit:
+        """The unit whose presence is hidden: an entity."""
+        return Unit.ENTITY
+
+    @property
+    def relation(self) -> Relation:
+        """The relation of neighbouring data sets: one entity, or with noisy totals one empty group, more or less."""
+        return Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
+
+    def levels(self, n_levels: int, max_size: int = 0) -> tuple[GeometricNoise | None, ...]:
         """Give the noise of the values of every level, root first; None where nothing is measured."""
         return tuple(GeometricNoise(level) if level else None for level in self.budget(n_levels).levels)
 
-    def totals_noise(self, n_levels: int) -> GeometricNoise | None:
+    def totals_noise(self, n_levels: int, max_size: int = 0) -> GeometricNoise | None:
         """Give the noise of the numbers of groups of every level; None where these are public."""
         return GeometricNoise(self.totals_epsilon / n_levels) if self.totals_epsilon else None

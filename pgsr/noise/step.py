@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from pgsr import memory
-from pgsr.accounting import Amount
+from pgsr.accounting import Loss
 from pgsr.budget import Ledger
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import ProblemError
@@ -18,7 +18,8 @@ from pgsr.laws import Law
 from pgsr.laws.per_level import LevelNoise
 from pgsr.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.random import Source, StreamId
-from pgsr.sensitivity import Sensitivity, sensitivity_of
+from pgsr.neighbours import Relation, Unit
+from pgsr.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View, cumulative, ranked
 from pgsr.views_by_region import ByGroups, ViewRule, possible_views, views_of_regions
 
@@ -29,24 +30,27 @@ class NoiseStep(ABC):
     `Geometric` and `Noise` are the two that a user makes; they differ in how the noise of the levels is stated.
 
     Attributes:
-        view, totals, totals_share, max_quantity: as the subclasses say.
+        view, totals, max_quantity: as the subclasses say.
+        unit, relation: whose presence or values are hidden, and what may become of one.
     """
 
     view: ViewRule | tuple[ViewRule, ...]
     totals: Totals | str
     max_quantity: int
+    unit: Unit
+    relation: Relation
 
     @abstractmethod
-    def levels(self, n_levels: int) -> tuple[LevelNoise | None, ...]:
+    def levels(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
         """Give the noise of the values of every level, root first; None where nothing is measured."""
 
     @abstractmethod
-    def totals_noise(self, n_levels: int) -> LevelNoise | None:
+    def totals_noise(self, n_levels: int, max_size: int) -> LevelNoise | None:
         """Give the noise of the numbers of groups of every level; None where these are public."""
 
     @property
     @abstractmethod
-    def cost(self) -> Amount:
+    def cost(self) -> Loss:
         """The total privacy loss of one measurement."""
 
     def _check_what_is_measured(self) -> None:
@@ -65,6 +69,12 @@ class NoiseStep(ABC):
                 f"{which} tells every region's number of groups by its length; use totals='regions' or another view"
             )
 
+    def sensitivity(self, view: View, max_size: int) -> Sensitivity:
+        """Give how far the vectors of this view of one level differ between neighbouring data sets."""
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=max_size, relation=self.relation
+        )
+
     def measure(self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None) -> Measurement:
         """Measure `truth` with noise. Everything that can be refused is refused before the ledger is charged.
 
@@ -75,14 +85,14 @@ class NoiseStep(ABC):
         """
         self.check(truth, source)
         tree, public = truth.hierarchy, Totals.parse(self.totals)
-        noise, laws = self.levels(tree.n_levels), self._laws(tree.n_levels, truth.max_size)
+        noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
             ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
-            totals = noisy_totals(truth, self._totals_law(tree.n_levels), source)
+            totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
         views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, noise)
         rows = [np.empty(0, np.int64)] * tree.n_regions
         matrix = None if self._ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
@@ -110,8 +120,10 @@ class NoiseStep(ABC):
             totals=totals,
             secure=source.secure,
             data_set=truth.name,
-            totals_noise=self.totals_noise(tree.n_levels),
+            totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
             max_quantity=self.max_quantity,
+            unit=self.unit,
+            relation=self.relation,
         )
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
@@ -128,7 +140,7 @@ class NoiseStep(ABC):
         tree = truth.hierarchy
         self._laws(tree.n_levels, truth.max_size)
         if self.totals is Totals.NOISY:
-            self._totals_law(tree.n_levels)
+            self._totals_law(tree.n_levels, truth.max_size)
         n_cells = _most_cells(truth, self._rules_of_levels(tree.n_levels))
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
@@ -142,13 +154,15 @@ class NoiseStep(ABC):
             view=self.views_on(tree, truth.max_size, totals),
             values=(np.empty(0, np.int64),) * shape[0] if self._ragged else np.broadcast_to(np.int64(0), shape),
             max_size=truth.max_size,
-            noise=self.levels(tree.n_levels),
+            noise=self.levels(tree.n_levels, truth.max_size),
             public=public,
             totals=totals.copy(),
             secure=False,
             data_set=truth.name,
-            totals_noise=self.totals_noise(tree.n_levels),
+            totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
             max_quantity=self.max_quantity,
+            unit=self.unit,
+            relation=self.relation,
         )
 
     def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
@@ -187,16 +201,16 @@ class NoiseStep(ABC):
 
     def _laws(self, n_levels: int, max_size: int) -> list[dict[View, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""
-        pairs = zip(self._rules_of_levels(n_levels), self.levels(n_levels), strict=True)
+        pairs = zip(self._rules_of_levels(n_levels), self.levels(n_levels, max_size), strict=True)
         return [
             {view: noise.law(self.sensitivity(view, max_size)) for view in possible_views(rule) if noise}
             for rule, noise in pairs
         ]
 
-    def _totals_law(self, n_levels: int) -> Law:
-        noise = self.totals_noise(n_levels)
+    def _totals_law(self, n_levels: int, max_size: int) -> Law:
+        noise = self.totals_noise(n_levels, max_size)
         assert noise is not None, "asked where totals are noisy alone"
-        return noise.law(ONE)
+        return noise.law(sensitivity_of_totals(self.unit, self.relation))
 
     def _rules_of_levels(self, n_levels: int) -> tuple[ViewRule, ...]:
         if not isinstance(self.view, tuple):
