@@ -13,7 +13,7 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile, Loss
 from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing

@@ -18,7 +18,7 @@ from exact_law import noise_by
 from made_tables import contents, left, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile, Loss
 from pgsr.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
