@@ -27,9 +27,7 @@ def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
     return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", law, source))
 
 
-def noisy_numbers(
-    truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law, source: Source
-) -> np.ndarray:
+def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law, source: Source) -> np.ndarray:
     """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
 
     Args:

@@ -14,7 +14,7 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
 from pgsr.html import facts_table
 from pgsr.laws import Law
-from pgsr.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise
+from pgsr.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
 from pgsr.long_form import long_cells, long_frame
 from pgsr.neighbours import Relation, Unit
 from pgsr.region_figure import NOISY, Curve, ranks_figure, sizes_figure
@@ -124,6 +124,17 @@ class Measurement:
         return sensitivity_of(
             view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
         )
+
+    def noise_scale(self, region: int) -> Fraction | None:
+        """Give the scale of double-geometric noise in this region; None if its level was not measured."""
+        law = self.law(region)
+        return law and law.scale  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def spent(self) -> str:
+        """Say what the levels and the noisy totals spend together, in their currency."""
+        totals = (self.totals_noise,) * self.hierarchy.n_levels
+        return spent_text((*self.noise, *totals))
 
     @property
     def epsilon(self) -> tuple[Fraction, ...]:

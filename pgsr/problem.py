@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import inf, lcm
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.html import facts_table
+from pgsr.laws.per_level import GeometricNoise, LevelNoise
 from pgsr.measurement import (
     ROOT_ALONE,
     Measurement,

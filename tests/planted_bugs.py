@@ -10,7 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.budget
 import pgsr.laws.inversion as law
-import pgsr.noise
+import pgsr.noise.step
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic
 from pgsr.budget import exact

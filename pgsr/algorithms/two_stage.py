@@ -1,7 +1,6 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import numpy as np
 

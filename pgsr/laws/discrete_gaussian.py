@@ -76,6 +76,11 @@ class DiscreteGaussian(Law):
             precision *= 2
 
     @property
+    def variance_bound(self) -> Fraction:
+        """The fraction sigma^2, the variance of the continuous law."""
+        return self.sigma_squared
+
+    @property
     def spelling(self) -> dict[str, str]:
         return {"law": "discrete_gaussian", "sigma_squared": str(self.sigma_squared)}
 

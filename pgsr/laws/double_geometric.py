@@ -58,6 +58,11 @@ class DoubleGeometric(Law):
         return 2 * exp(t) / expm1(t) ** 2
 
     @property
+    def variance_bound(self) -> Fraction:
+        """The fraction 2 scale^2, the variance of the continuous law."""
+        return 2 * self.scale**2
+
+    @property
     def spelling(self) -> dict[str, str]:
         return {"law": "double_geometric", "scale": str(self.scale)}
 

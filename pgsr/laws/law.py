@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -26,6 +27,11 @@ class Law(ABC):
     @abstractmethod
     def variance(self) -> float:
         """The variance of a draw."""
+
+    @property
+    @abstractmethod
+    def variance_bound(self) -> Fraction:
+        """A simple fraction that the variance does not exceed, and all but equals where the noise is large."""
 
     @property
     def deviation(self) -> float:

@@ -4,6 +4,7 @@ Both families are per level of the hierarchy: every region of a level gets noise
 spends adds to what the other levels spend.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -61,6 +62,9 @@ class GeometricNoise:
     def law(self, sensitivity: Sensitive) -> DoubleGeometric:
         return DoubleGeometric(Fraction(sensitivity.l1) / self.epsilon)
 
+    def __str__(self) -> str:
+        return f"epsilon {self.epsilon}"
+
 
 @dataclass(frozen=True)
 class GaussianNoise:
@@ -87,3 +91,45 @@ class GaussianNoise:
 
     def law(self, sensitivity: Sensitive) -> DiscreteGaussian:
         return DiscreteGaussian(Fraction(sensitivity.l2_squared) / (2 * self.rho))
+
+    def __str__(self) -> str:
+        return f"rho {self.rho}"
+
+
+LevelNoise = GeometricNoise | GaussianNoise
+"""The noise of a level that is measured."""
+
+
+def spent_text(noises: Sequence[LevelNoise | None]) -> str:
+    """Say what levels spend together, in their currency; level by level where they differ in law.
+
+    Example:
+        >>> spent_text([GeometricNoise(Fraction(1, 3)), GeometricNoise(Fraction(2, 3)), None])
+        'epsilon=1'
+    """
+    known = [noise for noise in noises if noise is not None]
+    if all(isinstance(noise, GeometricNoise) for noise in known):
+        return f"epsilon={sum(noise.epsilon for noise in known)}"
+    if all(isinstance(noise, GaussianNoise) for noise in known):
+        return f"rho={sum(noise.rho for noise in known)}"
+    return " / ".join("nothing" if noise is None else str(noise) for noise in noises)
+
+
+def noise_of(text: str) -> LevelNoise:
+    """Read the noise of a level from its text.
+
+    Raises:
+        BudgetError: it is no such text.
+
+    Example:
+        >>> noise_of(str(GaussianNoise(Fraction(1, 10))))
+        GaussianNoise(rho=Fraction(1, 10))
+    """
+    currency, _, amount = text.partition(" ") if isinstance(text, str) else ("", "", "")
+    families = {"epsilon": GeometricNoise, "rho": GaussianNoise}
+    if currency not in families:
+        raise BudgetError(f"{text!r} is no noise of a level; write 'epsilon 1/3' or 'rho 1/10'")
+    try:
+        return families[currency](Fraction(amount))
+    except (ValueError, ZeroDivisionError):
+        raise BudgetError(f"{text!r} is no noise of a level; write 'epsilon 1/3' or 'rho 1/10'") from None

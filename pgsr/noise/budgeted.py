@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pgsr.accounting import Loss, PureEpsilon
-from pgsr.accounting.best import Laws, noises
-from pgsr.budget import Number, exact
+from pgsr.accounting import Loss
+from pgsr.accounting.best import Laws, best_noise
+from pgsr.budget import Budget, Number, exact
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
 from pgsr.laws.per_level import LevelNoise
 from pgsr.measurement import Totals
 from pgsr.neighbours import Relation, Unit
 from pgsr.noise.step import NoiseStep
-from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
-from pgsr.views import View
+from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of_totals
 from pgsr.views_by_region import ViewRule, possible_views
 
 

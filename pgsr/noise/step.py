@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from pgsr.histogram import CountOfCounts
 from pgsr.laws import Law
 from pgsr.laws.per_level import LevelNoise
 from pgsr.measurement import Measurement, Totals, measured_regions, view_of
-from pgsr.random import Source, StreamId
 from pgsr.neighbours import Relation, Unit
+from pgsr.random import Source, StreamId
 from pgsr.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View, cumulative, ranked
 from pgsr.views_by_region import ByGroups, ViewRule, possible_views, views_of_regions
@@ -88,7 +87,7 @@ class NoiseStep(ABC):
         noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}")
+            ledger.charge(self.cost.parts[0], f"measuring {_named(dict.fromkeys(self._rules))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:

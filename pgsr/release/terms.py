@@ -295,28 +295,31 @@ class Terms:
 
     def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
-        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
-        rule, parts = self.measures.rule, self.parts(n_levels)
-        noise = Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
-        return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
+        return Mechanism(self._noise(n_levels), self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(
         self, tree: Hierarchy, values: np.ndarray | tuple[np.ndarray, ...], totals: np.ndarray, secure: bool
     ) -> Measurement:
         """The measurement that these noisy values are under these terms."""
+        noise = self._noise(tree.n_levels)
         return Measurement(
             hierarchy=tree,
-            view=self.mechanism(tree.n_levels).noise.views_on(tree, self.max_size, totals),
+            view=noise.views_on(tree, self.max_size, totals),
             values=values,
             max_size=self.max_size,
-            epsilon=self.budget(tree.n_levels).levels,
+            noise=noise.levels(tree.n_levels),
             public=self.public,
             totals=totals,
             secure=secure,
             data_set=self.data_set,
-            totals_epsilon=self.totals_epsilon,
+            totals_noise=noise.totals_noise(tree.n_levels),
             max_quantity=self.max_quantity,
         )
+
+    def _noise(self, n_levels: int) -> Geometric:
+        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
+        rule, parts = self.measures.rule, self.parts(n_levels)
+        return Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
 
     def _convert(self) -> None:
         """Convert texts to what they stand for."""

@@ -7,7 +7,9 @@ from typing import Literal
 import numpy as np
 
 from pgsr.errors import MethodError
+from pgsr.neighbours import Unit
 from pgsr.problem import Problem
+from pgsr.sensitivity import sensitivity_of
 
 Window = Literal["paper"] | int | None
 """Half-width delta of the windows: the paper's, a number of counts, or None for the whole range 0..G."""
@@ -80,7 +82,7 @@ def half_widths(problem: Problem, window: Window) -> list[int]:
     if window != "paper":
         return [window] * tree.n_regions
     assert problem.noise is not None, "CostTables.supports asks for it"
-    size = sensitivity_of(problem.view)
+    size = sensitivity_of(problem.view, Unit.ENTITY, max_size=problem.max_size)
     by_level = [3 * math.ceil(level.law(size).variance_bound) if level else whole for level in problem.noise]
     return [by_level[level] for level in tree.level_of]
 

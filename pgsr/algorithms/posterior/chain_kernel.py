@@ -81,7 +81,9 @@ def forward_backward(
             step_variance[0] = variance[0]
         else:
             least = max(0, low[s] - top[s - 1])
-            first, last = step_masses(kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            first, last = step_masses(
+                kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
+            )
             state_weights(kind, y, law, coarse, fine, up_to, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
@@ -141,7 +143,9 @@ def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, unifo
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last = step_masses(kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        first, last = step_masses(
+            kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
+        )
         there = forward[s - 1]
         for d in range(len(out)):
             c = out[d, s]

@@ -119,10 +119,9 @@ class Evidence:
             width = int((high - low).max()) + 1
             mean, variance, step_variance = np.empty((3, self.n_sizes))
             median = np.empty(self.n_sizes, np.int64)
-            edge = forward_backward(
-                *self._likelihood(width), low, high, self.most, mu, shape, np.empty((self.n_sizes, width)), mean, variance, median,
-                step_variance,
-            )  # fmt: skip
+            room = np.empty((self.n_sizes, width))
+            about = (*self._likelihood(width), low, high, self.most, mu, shape, room)
+            edge = forward_backward(*about, mean, variance, median, step_variance)
             if edge <= border or width > self.most:
                 return Marginals(mean, variance, median, step_variance, mu)
             widening *= 1.5

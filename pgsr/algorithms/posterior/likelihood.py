@@ -12,7 +12,7 @@ from pgsr.errors import ProblemError
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 
 LARGEST_DEVIATION = 100_000
-"""The largest sigma of Gaussian noise whose table of powers is built (2 x 64 MB)."""
+"""The largest sigma of Gaussian noise whose table of powers is built (two arrays of 30 MB)."""
 
 _LEAST = 1e-300
 """Powers below this are as good as nothing in floating point."""
@@ -22,7 +22,8 @@ _LEAST = 1e-300
 class Likelihood:
     """The law of one region's noise z as P(z) ~ base^loss(z).
 
-    Double geometric noise: base exp(-1 / scale), loss |z|. Discrete Gaussian noise: base exp(-1 / (2 sigma^2)), loss z^2.
+    Double geometric noise: base exp(-1 / scale), loss |z|. Discrete Gaussian noise: base exp(-1 / (2 sigma^2)), loss
+    z^2.
 
     Attributes:
         law: the number of the law in the compiled loops: 0 or 1.

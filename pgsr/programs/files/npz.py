@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,6 +22,7 @@ from scipy import sparse
 
 from pgsr.conditions import Conditions
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws.per_level import noise_of
 from pgsr.measurement import Totals
 from pgsr.programs.files.reading import FileError
 from pgsr.programs.named import NamedProgram
@@ -95,7 +95,7 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, Conditions):
             yield from _of_conditions(value)
         elif field.name == "noise":
-            yield "problem_noise", json.dumps([level and level.spelling for level in value])
+            yield "problem_noise", json.dumps([level and str(level) for level in value])
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
