@@ -6,11 +6,11 @@ import numpy as np
 
 from pgsr.budget import Ledger, Number, exact
 from pgsr.checks import as_array, require_kind, require_source
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
 from pgsr.group_totals import nearest_consistent, noisy_numbers
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.random import Source
 

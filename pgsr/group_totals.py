@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
 

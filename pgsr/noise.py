@@ -9,11 +9,11 @@ import numpy as np
 from pgsr import memory
 from pgsr.budget import Budget, Ledger, Number, exact
 from pgsr.checks import require_kind, require_source
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.group_totals import noisy_totals
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals, measured_regions, noise_sensitivity, view_of
 from pgsr.random import Source, StreamId
 from pgsr.views import View, cumulative, ranked

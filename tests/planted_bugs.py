@@ -9,13 +9,13 @@ import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.budget
-import pgsr.double_geometric as law
+import pgsr.laws.inversion as law
 import pgsr.noise
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic
 from pgsr.budget import exact
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 
 
@@ -181,5 +181,5 @@ def ties_without_more_bits(patch: MonkeyPatch) -> None:
     patch.setattr(
         DoubleGeometric,
         "decide",
-        lambda noise, first_bits, stream: int(np.searchsorted(law._table(noise.scale).thresholds, first_bits)),
+        lambda noise, first_bits, stream: int(np.searchsorted(law.table_of(noise).thresholds, first_bits)),
     )

@@ -12,7 +12,7 @@ import pgsr.noise
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
 from pgsr.budget import exact
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 
 # Sensitivity

@@ -14,7 +14,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
 from pgsr.accounting import PureEpsilon
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing

@@ -19,7 +19,7 @@ from made_tables import contents, left, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
 from pgsr.accounting import PureEpsilon
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig

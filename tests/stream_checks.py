@@ -13,7 +13,7 @@ import numpy as np
 import test_house_streams as streams
 from neighbours import PAIR, truth_of
 from privacy_checks import frozen
-from test_core_double_geometric import independent_thresholds
+from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection

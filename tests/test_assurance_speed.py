@@ -9,7 +9,7 @@ import pytest
 from instances import scale
 
 from pgsr import Secure, Seeded
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import StreamId
 
 pytestmark = pytest.mark.slow

@@ -10,9 +10,9 @@ from small_tables import counted, frame
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms.choosing import DISTINCT_SIZES
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.entities import noisy_entities
 from pgsr.errors import ArgumentError, ProblemError, TableError
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import noise_sensitivity
 from pgsr.random import StreamId
 from pgsr.tables import (

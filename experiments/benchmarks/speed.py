@@ -35,10 +35,10 @@ from pgsr import (
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.isolation import run_isolated
+from pgsr.laws import DoubleGeometric
 from pgsr.models import Cvxpy
 from pgsr.random import Source, StreamId
 

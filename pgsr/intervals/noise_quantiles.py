@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, exp, log, log1p
 
-from pgsr.double_geometric import probability_at_most
+from pgsr.laws import DoubleGeometric
 
 _PRECISION = 192
 """Bits of the integer arithmetic that the answer is proved by."""
@@ -74,7 +74,7 @@ def _proved_chance(scales: Sequence[Fraction], cells: Sequence[int], quantiles: 
     """A lower bound of the product, in integers that are rounded down."""
     one = product = 1 << _PRECISION
     for scale, n, m in zip(scales, cells, quantiles, strict=True):
-        power = probability_at_most(scale, m, _PRECISION)[0]
+        power = DoubleGeometric(scale).probability_at_most(m, _PRECISION)[0]
         for bit in reversed(f"{n:b}"):
             product = product * power >> _PRECISION if bit == "1" else product
             power = power * power >> _PRECISION

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from pgsr.certificates import Certificate, broken_conditions, certify
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.estimate import Estimate
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.problem import Problem

@@ -12,9 +12,9 @@ from pgsr.algorithms.choosing.statistic import DISTINCT_SIZES, Statistic
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.matching import Matching
 from pgsr.budget import Ledger, Number, exact
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import MethodError, PgsrError, ProblemError
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import ANSWERED, PostProcess, Result, Status
