@@ -5,7 +5,8 @@ from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import Contents, Entry
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.relation import Relation, Unit, steps
+from pgsr.ledger.relation import steps
+from pgsr.neighbours import Relation, Unit
 
 __all__ = [
     "BrokenLedgerError",

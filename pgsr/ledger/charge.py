@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pgsr.accounting import Loss
 from pgsr.ledger.errors import LedgerError
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Charge:
         >>> from pgsr.accounting import PureEpsilon
         >>> Charge(PureEpsilon("1/2"), "kuo into release")
         Charge(loss=PureEpsilon(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
-               unit=<Unit.ENTITY: 'entity'>)
+               unit=Unit.ENTITY)
     """
 
     loss: Loss
@@ -36,4 +36,4 @@ class Charge:
         if not self.loss.positive:
             raise LedgerError(f"the charge for {self.what} is 0; a charge is greater than 0")
         object.__setattr__(self, "relation", Relation(self.relation))
-        object.__setattr__(self, "unit", Unit(self.unit))
+        object.__setattr__(self, "unit", Unit.parse(self.unit))

@@ -13,7 +13,7 @@ from pgsr.accounting import Rho, epsilon_delta
 from pgsr.ledger.contents import Contents
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.relation import IN_WORDS, Relation, Unit
+from pgsr.neighbours import IN_WORDS, Relation, Unit
 
 app = typer.Typer(
     help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",
@@ -36,13 +36,15 @@ def init(
     delta: Annotated[str | None, typer.Option(help="Delta of all charges together, beside --total.")] = None,
     rho: Annotated[str | None, typer.Option(help="Rho (zCDP) of all charges together, instead of --total.")] = None,
     relation: Annotated[Relation, typer.Option(help="What the total protects.")] = Relation.ADD_REMOVE,
-    unit: Annotated[Unit, typer.Option(help="Whose presence or values.")] = Unit.ENTITY,
+    unit: Annotated[
+        str, typer.Option(help="Whose presence or values: entity, group, or such as 'entity in 5 groups'.")
+    ] = "entity",
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
     amount = Rho(rho) if rho is not None else epsilon_delta(total or "", delta or 0)
-    made = LedgerFile.create(ledger, data_set, amount, relation, unit)
+    made = LedgerFile.create(ledger, data_set, amount, relation, Unit.parse(unit))
     _show(made.path.name, made.read())
 
 
@@ -104,7 +106,7 @@ def _show(name: str, contents: Contents) -> None:
         "spent": contents.spent,
         "left": contents.left,
         "relation": f"{contents.relation} ({IN_WORDS[contents.relation]})",
-        "unit": contents.unit,
+        "unit": str(contents.unit),
         "head": contents.head,
     }.items():
         table.add_row(key, escape(str(value)))

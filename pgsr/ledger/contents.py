@@ -13,7 +13,7 @@ from pgsr.errors import BudgetError, PgsrError
 from pgsr.ledger.adding import counted, fits, spent
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 FORMAT = "pgsr ledger 2"
 
@@ -77,7 +77,7 @@ class Contents:
                 f"the ledger {name} is of the data set {self.data_set!r}, and {charge.what} is of {data_set!r}; name "
                 "its own ledger, or write data_set as the ledger has it"
             )
-        if charge.unit is not self.unit:
+        if charge.unit != self.unit:
             raise LedgerError(
                 f"{charge.what} protects the unit {charge.unit}, and the ledger {name} counts the unit {self.unit}; "
                 "keep a ledger of its own"
@@ -91,13 +91,13 @@ class Contents:
 
 def header_line(data_set: str, total: Loss, relation: Relation, unit: Unit, at: str) -> bytes:
     """Write the first line of a ledger."""
-    fields = {"format": FORMAT, "data_set": data_set, "total": total.texts(), "relation": relation, "unit": unit}
+    fields = {"format": FORMAT, "data_set": data_set, "total": total.texts(), "relation": relation, "unit": str(unit)}
     return _line({**fields, "at": at})
 
 
 def charge_line(charge: Charge, data_set: str, at: str, previous: str) -> bytes:
     """Write the line of a charge after the line with the hash `previous`."""
-    fields = {"what": charge.what, "loss": charge.loss.texts(), "relation": charge.relation, "unit": charge.unit}
+    fields = {"what": charge.what, "loss": charge.loss.texts(), "relation": charge.relation, "unit": str(charge.unit)}
     return _line({**fields, "data_set": data_set, "at": at, "previous": previous})
 
 
@@ -187,7 +187,7 @@ def _header(fields: dict[str, Any]) -> tuple[str, Loss, Relation, Unit]:
     total = Loss.of(fields["total"])
     if not total.positive:
         raise ValueError("a total of 0")
-    return _text(fields["data_set"]), total, Relation(fields["relation"]), Unit(fields["unit"])
+    return _text(fields["data_set"]), total, Relation(fields["relation"]), Unit.parse(fields["unit"])
 
 
 def _entry(fields: dict[str, Any]) -> tuple[Entry, str]:

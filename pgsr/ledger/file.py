@@ -15,7 +15,7 @@ from pgsr.accounting import Loss
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 _FOLDERS_OPEN = os.name != "nt"
 """Windows opens no folders, and so cannot be asked to put one on the disk."""
@@ -83,7 +83,7 @@ class LedgerFile:
                     f"{there.name} is there already, and a second ledger would be a second budget; use it, restore it "
                     "from a copy, or choose another name for another data set"
                 )
-        line = header_line(data_set, total, Relation(relation), Unit(unit), _now())
+        line = header_line(data_set, total, Relation(relation), Unit.parse(unit), _now())
         try:
             with _opened(ledger.path, "xb") as file:  # fails if another process was quicker
                 _write(file, line)
