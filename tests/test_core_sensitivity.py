@@ -10,7 +10,8 @@ import pytest
 from instances import scale
 
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerError, LedgerFile
 from pgsr.measurement import noise_sensitivity
 from pgsr.neighbours import Relation, Unit
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
@@ -186,12 +187,12 @@ def test_units_are_read_back_from_their_text() -> None:
 
 def test_a_ledger_keeps_units_apart(tmp_path) -> None:
     unit = Unit.entity_in_groups(5)
-    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "taxi", Loss(epsilon=1), unit=unit)
-    ledger.charge(Charge(Loss(epsilon="1/2"), "one", unit=unit), "taxi")
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "taxi", PureEpsilon(1), unit=unit)
+    ledger.charge(Charge(PureEpsilon("1/2"), "one", unit=unit), "taxi")
     assert ledger.read().unit == unit
     assert ledger.entries[0].charge.unit == unit
     with pytest.raises(LedgerError, match="counts the unit entity in 5 groups"):
-        ledger.charge(Charge(Loss(epsilon="1/2"), "other", unit=Unit.entity_in_groups(6)), "taxi")
+        ledger.charge(Charge(PureEpsilon("1/2"), "other", unit=Unit.entity_in_groups(6)), "taxi")
 
 
 # Stated and found.

@@ -97,7 +97,7 @@ def geometric_of_rho(rho: Fraction, sensitivity: Sensitivity) -> GeometricNoise:
 
     Example:
         >>> geometric_of_rho(Fraction(1, 2), Sensitivity(((1,),)))
-        GeometricNoise(epsilon=Fraction(52207126897, 50000000000))
+        GeometricNoise(epsilon=Fraction(104362689559, 100000000000))
     """
     require_change(sensitivity)
 
