@@ -7,8 +7,8 @@
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 
-# from pgsr.noise.budgeted import Noise
+from pgsr.noise.budgeted import Noise
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.step import NoiseStep
 
-__all__ = ["Geometric", "NoiseStep"]
+__all__ = ["Geometric", "Noise", "NoiseStep"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pgsr.accounting import Loss
-from pgsr.accounting.best import Laws, best_noise
+from pgsr.accounting.choosing import Laws, best_noise
 from pgsr.budget import Budget, Number, exact
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
