@@ -107,11 +107,12 @@ def spent_text(noises: Sequence[LevelNoise | None]) -> str:
         >>> spent_text([GeometricNoise(Fraction(1, 3)), GeometricNoise(Fraction(2, 3)), None])
         'epsilon=1'
     """
-    known = [noise for noise in noises if noise is not None]
-    if all(isinstance(noise, GeometricNoise) for noise in known):
-        return f"epsilon={sum(noise.epsilon for noise in known)}"
-    if all(isinstance(noise, GaussianNoise) for noise in known):
-        return f"rho={sum(noise.rho for noise in known)}"
+    epsilons = [noise.epsilon for noise in noises if isinstance(noise, GeometricNoise)]
+    rhos = [noise.rho for noise in noises if isinstance(noise, GaussianNoise)]
+    if not rhos:
+        return f"epsilon={sum(epsilons)}"
+    if not epsilons:
+        return f"rho={sum(rhos)}"
     return " / ".join("nothing" if noise is None else str(noise) for noise in noises)
 
 

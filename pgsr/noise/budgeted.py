@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from pgsr.accounting import Loss
 from pgsr.accounting.choosing import Laws, best_noise
@@ -91,9 +92,17 @@ class Noise(NoiseStep):
         if part:
             shares += (part / n_levels,) * n_levels
             sizes += [sensitivity_of_totals(self.unit, Relation(self.relation))] * n_levels
-        return best_noise(self.budget, sizes, shares, laws=self.laws)
+        return _best(self.budget, tuple(sizes), shares, Laws.parse(self.laws))
 
     def _worst(self, rule: ViewRule, max_size: int) -> Sensitivity:
         """Give the sensitivity of a level on which regions may have different views: that of the worst."""
         found = [self.sensitivity(view, max_size) for view in possible_views(rule)]
         return Sensitivity(tuple(change for one in found for change in one.changes))
+
+
+@lru_cache(maxsize=16)
+def _best(
+    budget: Loss, sizes: tuple[Sensitivity, ...], shares: tuple[Fraction, ...], laws: Laws
+) -> tuple[LevelNoise | None, ...]:
+    """Choose once: epsilon with delta is searched for seconds on many levels."""
+    return best_noise(budget, sizes, shares, laws)

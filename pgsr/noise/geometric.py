@@ -1,7 +1,7 @@
 """The noise step of today's papers: double-geometric noise for a pure epsilon."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pgsr.accounting import PureEpsilon
@@ -55,11 +55,15 @@ class Geometric(NoiseStep):
     totals: Totals | str = Totals.REGIONS
     totals_share: Number = "1/10"
     max_quantity: int = 1
+    unit: Unit = field(default=Unit.ENTITY, init=False, repr=False)
+    relation: Relation = field(default=Relation.ADD_REMOVE, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         self._check_what_is_measured()
+        if self.totals is Totals.NOISY:
+            object.__setattr__(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
         if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
             raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
@@ -76,16 +80,6 @@ class Geometric(NoiseStep):
     def cost(self) -> PureEpsilon:
         """The total privacy loss, epsilon."""
         return PureEpsilon(self.epsilon)
-
-    @property
-    def unit(self) -> Unit:
-        """The unit whose presence is hidden: an entity."""
-        return Unit.ENTITY
-
-    @property
-    def relation(self) -> Relation:
-        """The relation of neighbouring data sets: one entity, or with noisy totals one empty group, more or less."""
-        return Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
 
     def levels(self, n_levels: int, max_size: int = 0) -> tuple[GeometricNoise | None, ...]:
         """Give the noise of the values of every level, root first; None where nothing is measured."""
