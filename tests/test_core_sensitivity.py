@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr.errors import ArgumentError, ProblemError
 from pgsr.accounting import PureEpsilon
+from pgsr.errors import ArgumentError, ProblemError
 from pgsr.ledger import Charge, LedgerError, LedgerFile
 from pgsr.measurement import noise_sensitivity
 from pgsr.neighbours import Relation, Unit

@@ -20,9 +20,7 @@ Noises = tuple[Noise | None, ...]
 _DIGITS = 6
 
 
-def best_noise(
-    budget: Loss, sensitivities: Sequence[Sensitivity], shares: Sequence[Number] | None = None
-) -> Noises:
+def best_noise(budget: Loss, sensitivities: Sequence[Sensitivity], shares: Sequence[Number] | None = None) -> Noises:
     """Choose geometric or Gaussian noise for every level, root first, so that all together keep the budget.
 
     - `PureEpsilon`: geometric noise everywhere, the level's share of epsilon each; Gaussian noise has no pure epsilon.
@@ -112,9 +110,7 @@ def _candidates(
     return found + [searched(mixed(where), start) for where in _prefixes(start, parts, sensitivities)]
 
 
-def _prefixes(
-    rho: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Sensitivity]
-) -> list[frozenset[int]]:
+def _prefixes(rho: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Sensitivity]) -> list[frozenset[int]]:
     """List the sets of levels with geometric noise, from none to all but the last kind, the most gainful first."""
     ratios: dict[tuple[Fraction, Sensitivity], tuple[float, list[int]]] = {}
     for i, (part, sensitivity) in enumerate(zip(parts, sensitivities, strict=True)):
