@@ -7,16 +7,17 @@ from math import inf, log
 
 from pgsr.accounting.composing import composed
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.noise_rho import Noise, geometric_of_rho, require_change
+from pgsr.accounting.noise_rho import geometric_of_rho, require_change
 from pgsr.accounting.search import largest
 from pgsr.accounting.zcdp import Conversion, rho_of
 from pgsr.budget import Budget, Number
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
 from pgsr.laws import GaussianNoise, GeometricNoise
+from pgsr.laws.per_level import LevelNoise
 from pgsr.sensitivity import Sensitivity
 
-Noises = tuple[Noise | None, ...]
+Noises = tuple[LevelNoise | None, ...]
 
 _DIGITS = 6
 
@@ -102,7 +103,7 @@ def best_noise(
     return _least(_candidates(epsilon, delta, parts, sensitivities, laws), sensitivities)
 
 
-def variance_of(noise: Noise, sensitivity: Sensitivity) -> float:
+def variance_of(noise: LevelNoise, sensitivity: Sensitivity) -> float:
     """Compute the variance of a level's noise, per cell; infinite if it is too large to be drawn."""
     try:
         return noise.law(sensitivity).variance
@@ -163,7 +164,7 @@ def _geometric(total: Fraction, parts: Sequence[Fraction]) -> Noises:
 
 def _of_rho(rho: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Sensitivity], laws: Laws) -> Noises:
     """Choose on every level alone."""
-    found: list[Noise | None] = []
+    found: list[LevelNoise | None] = []
     for part, sensitivity in zip(parts, sensitivities, strict=True):
         if not part:
             found.append(None)

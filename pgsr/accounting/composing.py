@@ -8,11 +8,12 @@ from functools import lru_cache
 
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
 from pgsr.accounting.loss_distribution import LossDistribution, loss_of_cells, precision_for
-from pgsr.accounting.noise_rho import Noise, require_change, rho_of_noise
+from pgsr.accounting.noise_rho import require_change, rho_of_noise
 from pgsr.accounting.zcdp import Conversion, epsilon_of, exact_delta, rho_of
 from pgsr.budget import Number
 from pgsr.errors import BudgetError
 from pgsr.laws import DoubleGeometric, GaussianNoise, GeometricNoise, Law
+from pgsr.laws.per_level import LevelNoise
 from pgsr.sensitivity import Sensitivity
 
 
@@ -78,7 +79,7 @@ class Composition:
         return _distribution(self.cells, precision_for(delta)).delta(epsilon) <= delta
 
 
-def composed(noises: Sequence[Noise | None], sensitivities: Sequence[Sensitivity]) -> Composition:
+def composed(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensitivity]) -> Composition:
     """Add up the noise of levels, root first.
 
     Args:

@@ -10,7 +10,7 @@ so that a delta is bounded from above (or, to see how close that is, from below)
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
 from pgsr.errors import BudgetError
@@ -200,10 +200,9 @@ def precision_for(delta: Fraction) -> int:
 
 def _halves(within: list[tuple[int, int]], *, low: bool) -> list[int]:
     """Bound P(X = j) for j = 1, 2, ... from enclosures of P(|X| <= j)."""
-    pairs = zip(within, within[1:], strict=False)
     if low:
-        return [max(0, b[0] - a[1]) >> 1 for a, b in pairs]
-    return [shifted_up(b[1] - a[0], 1) for a, b in pairs]
+        return [max(0, b[0] - a[1]) >> 1 for a, b in pairwise(within)]
+    return [shifted_up(b[1] - a[0], 1) for a, b in pairwise(within)]
 
 
 def _convolved(a: tuple[int, ...], b: tuple[int, ...], precision: int, above: bool) -> tuple[int, ...]:

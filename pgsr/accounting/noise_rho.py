@@ -12,14 +12,13 @@ from pgsr.accounting.search import largest
 from pgsr.enclosure import exp_minus, root_below, rounded_down
 from pgsr.errors import BudgetError
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law
+from pgsr.laws.per_level import LevelNoise
 from pgsr.sensitivity import Sensitivity
-
-Noise = GeometricNoise | GaussianNoise
 
 _BITS = 256
 
 
-def rho_of_noise(noise: Noise, sensitivity: Sensitivity) -> Fraction:
+def rho_of_noise(noise: LevelNoise, sensitivity: Sensitivity) -> Fraction:
     """Compute the rho of the noise of a level: the least for which it is rho-zCDP, or up to 2^-79 of that more.
 
     It is the largest over the changes that the sensitivity lists. Any other change is at most one of them (weak
