@@ -13,8 +13,9 @@ from mpmath import mp, mpf
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, best_noise, composed, noise_rho, rho_of_pure
 from pgsr.accounting.loss_distribution import loss_of_cells
-from pgsr.accounting.noise_rho import Noise, geometric_of_rho, rho_of_noise
+from pgsr.accounting.noise_rho import geometric_of_rho, rho_of_noise
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
+from pgsr.laws.per_level import LevelNoise
 from pgsr.sensitivity import Sensitivity
 from pgsr.views import View
 
@@ -24,7 +25,7 @@ BUDGETS: tuple[Loss, ...] = (PureEpsilon(1), PureEpsilon("7/2"), Rho("1/5"), Rho
 
 ONE, TWO = Sensitivity(((1,),)), Sensitivity(((1, 1),))
 
-MIXED: list[tuple[list[Noise], list[Sensitivity]]] = [
+MIXED: list[tuple[list[LevelNoise], list[Sensitivity]]] = [
     ([GeometricNoise(Fraction(1))], [ONE]),
     ([GeometricNoise(Fraction(1, 2))] * 4, [TWO] * 4),
     ([GaussianNoise(Fraction(1, 8))] * 3, [ONE] * 3),
@@ -43,7 +44,7 @@ def likelihoods_keep_every_budget() -> int:
     Returns how many pairs of neighbours (told apart by their change) and outputs that are.
     """
     n_pairs = 0
-    stated: dict[tuple[Sensitivity, Loss], Noise] = {}
+    stated: dict[tuple[Sensitivity, Loss], LevelNoise] = {}
     for case, view in product(small.CASES, View):
         sensitivity = small.of(view, case)
         for budget in BUDGETS:
@@ -63,7 +64,7 @@ def likelihoods_keep_every_budget() -> int:
     return n_pairs
 
 
-def _assert_within(log_p: np.ndarray, loss: np.ndarray, noise: Noise, rho: Fraction, known: Approximate) -> None:
+def _assert_within(log_p: np.ndarray, loss: np.ndarray, noise: LevelNoise, rho: Fraction, known: Approximate) -> None:
     if isinstance(noise, GeometricNoise):
         assert loss.max() <= float(noise.epsilon) * (1 + 1e-12), "an output tells more than epsilon"
     for order in ORDERS:
@@ -84,8 +85,8 @@ def rho_is_exact_and_rounded_up() -> None:
             for order in map(mpf, ORDERS):
                 assert slow.divergence(found, order) <= order * slow._real(stated)
             _assert_just_above(rho_of_pure(1 / scale), slow.divergence(slow.losses(law, 1), mpf(1)))
-            _assert_just_above(noise_rho.rho_of_law(law, [k, 1, 1]), sum(slow.divergence(slow.losses(law, i), mpf(1)) for i in
-                                                               (k, 1, 1)))  # fmt: skip
+            cells = sum(slow.divergence(slow.losses(law, i), mpf(1)) for i in (k, 1, 1))
+            _assert_just_above(noise_rho.rho_of_law(law, [k, 1, 1]), cells)
         for variance, k in product((Fraction(1, 3), Fraction(2), Fraction(30)), (1, 2, 5)):
             law = DiscreteGaussian(variance)
             least = sum(slow.divergence(slow.losses(law, i, mpf("1e-50")), mpf(1)) for i in (k, 1))
@@ -160,7 +161,7 @@ def chosen_noise_keeps_the_budget() -> None:
         assert mpf("0.0999") < spent <= mpf("0.1"), "the noise costs more than the budget, or much less"
 
 
-def _enumerated(noises: list[Noise], sensitivities: list[Sensitivity]) -> slow.Losses:
+def _enumerated(noises: list[LevelNoise], sensitivities: list[Sensitivity]) -> slow.Losses:
     return slow.together(
         slow.losses(noise.law(sensitivity), k, mpf("1e-30"))
         for noise, sensitivity in zip(noises, sensitivities, strict=True)

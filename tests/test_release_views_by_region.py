@@ -14,6 +14,7 @@ from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.accounting import PureEpsilon
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import LedgerFile
 from pgsr.release import (
     ConfigError,
@@ -360,7 +361,7 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
 
 
 def test_scales_of_noise_are_told_apart():
-    scales = (3.0, 3.0, 3.0)
+    scales = (DoubleGeometric(Fraction(3)),) * 3
     assert not judge(measured(1), scales).refuted
     assert judge(measured(1), scales).can_tell
     assert judge(measured(3), scales).refuted

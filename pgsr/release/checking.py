@@ -314,10 +314,10 @@ class _Folder:
 
     def noise(self) -> str:
         terms, measurement = self._known("terms"), self._known("measurement")
-        verdict = noise_law.judge(measurement, tuple(map(float, terms.scales(measurement.hierarchy.n_levels))))
+        verdict = noise_law.judge(measurement, terms.noise_laws(measurement.hierarchy.n_levels))
         if verdict.refuted:
             raise ReleaseError(
-                f"the noise does not have the stated scales: {verdict.n_values:,} numbers are known twice, and they "
+                f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
                 "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
             )
         if not verdict.can_tell:
