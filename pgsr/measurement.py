@@ -125,11 +125,6 @@ class Measurement:
             view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
         )
 
-    def noise_scale(self, region: int) -> Fraction | None:
-        """Give the scale of double-geometric noise in this region; None if its level was not measured."""
-        law = self.law(region)
-        return law and law.scale  # pyright: ignore[reportAttributeAccessIssue]
-
     @property
     def spent(self) -> str:
         """Say what the levels and the noisy totals spend together, in their currency."""

@@ -179,7 +179,7 @@ def noise_of_one_sign(patch: MonkeyPatch) -> None:
 def ties_without_more_bits(patch: MonkeyPatch) -> None:
     """The tail ends with the table, and every tie is decided one way."""
     patch.setattr(
-        DoubleGeometric,
+        law,
         "decide",
         lambda noise, first_bits, stream: int(np.searchsorted(law.table_of(noise).thresholds, first_bits)),
     )
