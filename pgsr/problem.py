@@ -536,12 +536,11 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
     epsilon^2 / (2 sensitivity^2) but for a constant 1/6 in the variance. Other noise weighs by its exact variance, to
     nine digits.
     """
-    assert isinstance(measurement.view, View), "problems are about one view"
     if all(level is None or isinstance(level, GeometricNoise) for level in measurement.noise):
         squares = [epsilon**2 for epsilon in measurement.epsilon]
     else:
-        size = measurement.sensitivity(measurement.view)
-        variances = [level.law(size).variance if level else inf for level in measurement.noise]
+        laws = [measurement.law(start) for start in measurement.hierarchy.level_start[:-1].tolist()]
+        variances = [law.variance if law else inf for law in laws]
         squares = [Fraction(round(2**30 * min(variances) / variance), 2**30) for variance in variances]
     scale = lcm(*(square.denominator for square in squares))
     integers = [int(square * scale) for square in squares]

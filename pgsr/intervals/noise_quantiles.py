@@ -20,8 +20,8 @@ def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) 
     The logarithm of `level` is split over the hierarchy's levels in proportion to how wide their noise is, not to their
     cells. For double geometric noise this makes the sum of the q_l smallest of all splits, up to rounding, because a
     quantile of noise of scale b falls by b when its chance of failing grows by the factor e, whatever the number of
-    cells; Gaussian noise of the variance 2 b^2 counts as that of scale b. Rounding up to integers leaves something over,
-    which lowers single quantiles by one, those of the widest noise first. The result is then proved in integer
+    cells; Gaussian noise of the variance 2 b^2 counts as that of scale b. Rounding up to integers leaves something
+    over, which lowers single quantiles by one, those of the widest noise first. The result is then proved in integer
     arithmetic.
 
     Args:

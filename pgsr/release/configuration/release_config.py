@@ -253,7 +253,7 @@ def _terms(top: Section) -> Terms:
         delta=top.probability("delta"),
         rho=top.fraction("rho", None),
         laws=top.choice("laws", Laws, None),
-        unit=Unit.parse(top.text("unit", "entity")),
+        unit=top.text("unit", "entity"),
         relation=top.choice("relation", Relation, None),
     )
 
