@@ -12,7 +12,7 @@ from pgsr.algorithms import Merge
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
-from pgsr.neighbours import Relation, Unit
+from pgsr.neighbours import Relation
 from pgsr.release.configuration.declared import require
 from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.configuration.sections import Section
