@@ -85,8 +85,8 @@ def rho_is_exact_and_rounded_up() -> None:
             for order in map(mpf, ORDERS):
                 assert slow.divergence(found, order) <= order * slow._real(stated)
             _assert_just_above(rho_of_pure(1 / scale), slow.divergence(slow.losses(law, 1), mpf(1)))
-            cells = sum(slow.divergence(slow.losses(law, i), mpf(1)) for i in (k, 1, 1))
-            _assert_just_above(noise_rho.rho_of_law(law, [k, 1, 1]), cells)
+            least = sum(slow.divergence(slow.losses(law, i), mpf(1)) for i in (k, 1, 1))
+            _assert_just_above(noise_rho.rho_of_law(law, [k, 1, 1]), least)
         for variance, k in product((Fraction(1, 3), Fraction(2), Fraction(30)), (1, 2, 5)):
             law = DiscreteGaussian(variance)
             least = sum(slow.divergence(slow.losses(law, i, mpf("1e-50")), mpf(1)) for i in (k, 1))

@@ -9,7 +9,6 @@ import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.budget
-import pgsr.noise
 import pgsr.noise.step
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic

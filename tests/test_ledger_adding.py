@@ -64,10 +64,13 @@ def test_epsilons_and_deltas_add_up_component_by_component():
         assert excess(r * s, p, q) <= d + e
 
 
-def test_a_pure_epsilon_is_a_rho_of_half_its_square():
+def test_a_pure_epsilon_is_a_rho_by_its_hyperbolic_tangent():
+    """epsilon tanh(epsilon / 2) = epsilon (e^epsilon - 1) / (e^epsilon + 1), less than epsilon^2 / 2."""
     for ratio, order in product(ANSWERS, (2, 3, 5, 20)):
         rho = spent(Rho(100), [PureEpsilon(epsilon_above(ratio))]).parts[2]
-        assert rho == epsilon_above(ratio) ** 2 / 2
+        exact = epsilon_above(ratio) * (ratio - 1) / (ratio + 1)
+        assert abs(rho - exact) < Fraction(1, 2**75)
+        assert rho < epsilon_above(ratio) ** 2 / 2
         assert renyi_above(order, response(ratio, 0), response(ratio, 1)) <= order * rho
 
 

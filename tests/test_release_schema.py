@@ -68,7 +68,8 @@ def assert_same_keys(table: Table, found: dict[str, tuple]) -> None:
     for name, key in declared.items():
         form, default = found[name]
         assert looser(form, key.form), name
-        one_of = any(name in keys for sets in table.one_of for keys in sets)  # then the reading code requires what it looks for
+        # Of a choice the reading code requires what it looks for.
+        one_of = any(name in keys for sets in table.one_of for keys in sets)
         assert (default is REQUIRED) == key.required or one_of, name
         if key.default is not None and not key.required:
             assert str(default) == str(key.default), name

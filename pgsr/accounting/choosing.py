@@ -21,6 +21,9 @@ Noises = tuple[LevelNoise | None, ...]
 
 _DIGITS = 6
 
+_ALIKE = 1 + 1e-9
+"""Of noise with the same variance the geometric is taken: it has a pure epsilon, too."""
+
 
 class Laws(StrEnum):
     """The laws of noise that levels may have: BEST takes the one of less variance, level by level."""
@@ -47,7 +50,7 @@ def best_noise(
 
     - `PureEpsilon`: geometric noise everywhere, the level's share of epsilon each; Gaussian noise has no pure epsilon.
     - `Rho`: every level gets its share of rho, and of both laws with this rho the one with less variance: Gaussian, but
-      geometric from about 2.56 per level on where one cell changes by one.
+      geometric from 2.13 on where one cell changes by one.
     - `Approximate`: the least of (a) geometric noise with shares of the largest sum of epsilons that fits, at least the
       budget's epsilon; (b) Gaussian noise with shares of the largest rho that fits; and (c) some levels geometric, of
       the same rho as Gaussian noise would have there: those with the smallest ratio of the variances first, levels of
@@ -76,7 +79,7 @@ def best_noise(
         >>> best_noise(Rho("1/5"), cumulative, [0, 1])
         (None, GaussianNoise(rho=Fraction(1, 5)))
         >>> best_noise(Approximate(1, "1e-8"), [Sensitivity(((1,),))] * 20)[0]
-        GaussianNoise(rho=Fraction(192717, 200000000))
+        GaussianNoise(rho=Fraction(192209, 200000000))
 
     Shown by `tests/test_accounting_choosing.py`.
     """
@@ -94,12 +97,10 @@ def best_noise(
                 f"Gaussian noise has no pure epsilon, and the budget is {budget}; give Rho(...) or Approximate(...), "
                 "or laws='geometric'"
             )
-        return _geometric(budget.epsilon, parts)
+        return _drawn(_geometric(budget.epsilon, parts), sensitivities)
     if isinstance(budget, Rho):
         return _of_rho(budget.rho, parts, sensitivities, laws)
     epsilon, delta, _ = budget.parts
-    if not epsilon:
-        raise BudgetError("epsilon is 0 beside delta, which noise does not reach; give an epsilon above 0")
     return _least(_candidates(epsilon, delta, parts, sensitivities, laws), sensitivities)
 
 
@@ -169,12 +170,20 @@ def _of_rho(rho: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Se
         if not part:
             found.append(None)
             continue
-        makers = {Laws.GAUSSIAN: GaussianNoise, Laws.GEOMETRIC: lambda r, s=sensitivity: geometric_of_rho(r, s)}
-        allowed = [make(part * rho) for law, make in makers.items() if laws in (law, Laws.BEST)]
-        best = min(allowed, key=lambda noise: variance_of(noise, sensitivity))
-        best.law(sensitivity)  # refuses noise that is too large
-        found.append(best)
-    return tuple(found)
+        gaussian, geometric = GaussianNoise(part * rho), geometric_of_rho(part * rho, sensitivity)
+        variance = variance_of(geometric, sensitivity)
+        alike = variance < inf and variance <= variance_of(gaussian, sensitivity) * _ALIKE
+        taken = {Laws.BEST: geometric if alike else gaussian, Laws.GEOMETRIC: geometric, Laws.GAUSSIAN: gaussian}
+        found.append(taken[laws])
+    return _drawn(found, sensitivities)
+
+
+def _drawn(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensitivity]) -> Noises:
+    """Give the noise back, or raise `BudgetError` where it is too large to be drawn."""
+    for noise, sensitivity in zip(noises, sensitivities, strict=True):
+        if noise is not None:
+            noise.law(sensitivity)
+    return tuple(noises)
 
 
 def _least(candidates: Sequence[Callable[[], Noises]], sensitivities: Sequence[Sensitivity]) -> Noises:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
+from math import gcd, isqrt, lcm
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
 from pgsr.errors import BudgetError
@@ -115,8 +116,7 @@ class LossDistribution:
         end = (self.last / step).__floor__() + 1
         chances = [0] * (end - start + 1)
         one = 1 << self.precision
-        _, whole_high = _exp(step, self.precision)
-        whole_low, _ = _exp(step, self.precision)
+        whole_low, whole_high = _exp(step, self.precision)
         shares: dict[Fraction, tuple[int, int]] = {}
         for i, chance in enumerate(self.chances):
             loss = self.first + i * self.step
@@ -148,14 +148,13 @@ def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> L
     ends = law.enclosures(precision)
     if isinstance(law, DoubleGeometric):
         # Losses k t, (k - 2) t, ..., -k t: noise of at most 0, of 1, ..., k - 1, and of at least k.
-        within = list(islice(ends, change + 1))
-        low = [(1 << precision) + within[0][0] >> 1, *_halves(within, low=True)]
-        high = [shifted_up((1 << precision) + within[0][1], 1), *_halves(within, low=False)]
-        low[change] = ((1 << precision) - within[change - 1][1]) >> 1
-        high[change] = shifted_up((1 << precision) - within[change - 1][0], 1)
-        chances = (high if above else low)[::-1]
-        rate = 1 / law.scale
-        return LossDistribution(-change * rate, 2 * rate, tuple(chances), 0, precision, above)
+        within, one = list(islice(ends, change)), 1 << precision
+        between = _halves(within, low=not above)
+        if above:
+            chances = [shifted_up(one + within[0][1], 1), *between, shifted_up(one - within[-1][0], 1)]
+        else:
+            chances = [one + within[0][0] >> 1, *between, one - within[-1][1] >> 1]
+        return LossDistribution(-change / law.scale, 2 / law.scale, tuple(chances[::-1]), 0, precision, above)
     if not isinstance(law, DiscreteGaussian):
         raise BudgetError(f"the loss of {law!r} is not known; use double-geometric or discrete Gaussian noise")
     within = []
@@ -170,8 +169,8 @@ def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> L
     found = LossDistribution(
         change * rate / 2 - (len(within) - 1) * rate, rate, (*half[::-1], middle, *half), tail, precision, above
     )
-    coarser = (law.sigma_squared / _DEVIATION**2).__floor__()
-    return found.on(rate * _root(coarser)) if coarser > 1 else found
+    longer = isqrt((law.sigma_squared / _DEVIATION**2).__floor__())
+    return found.on(rate * longer) if longer > 1 else found
 
 
 def loss_of_cells(cells: dict[tuple[Law, int], int], precision: int, above: bool = True) -> LossDistribution:
@@ -184,7 +183,7 @@ def loss_of_cells(cells: dict[tuple[Law, int], int], precision: int, above: bool
     """
     parts = [loss_of_cell(law, k, precision, above).power(n) for (law, k), n in cells.items()]
     step = _common_step([(part.step, part.first) for part in parts])
-    span = sum(part.last - part.first for part in parts)
+    span = sum((part.last - part.first for part in parts), Fraction(0))
     if span / step > MOST_LOSSES:
         step = span / MOST_LOSSES
     found, *rest = [part.on(step) for part in parts] if len(parts) > 1 else parts
@@ -243,8 +242,6 @@ def _cut(chances: tuple[int, ...], most: int) -> tuple[int, int]:
 
 def _common_step(lattices: list[tuple[Fraction, Fraction]]) -> Fraction:
     """Find the longest step of which all losses are multiples."""
-    from math import gcd, lcm
-
     numbers = [x for pair in lattices for x in pair if x]
     denominator = lcm(*(x.denominator for x in numbers))
     return Fraction(gcd(*(x.numerator * (denominator // x.denominator) for x in numbers)), denominator)
@@ -252,9 +249,3 @@ def _common_step(lattices: list[tuple[Fraction, Fraction]]) -> Fraction:
 
 def _exp(t: Fraction, precision: int) -> tuple[int, int]:
     return exp_minus(t, precision) if t > 0 else (1 << precision, 1 << precision)
-
-
-def _root(x: int) -> int:
-    from math import isqrt
-
-    return isqrt(x)

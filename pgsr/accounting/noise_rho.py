@@ -26,8 +26,8 @@ def rho_of_noise(noise: LevelNoise, sensitivity: Sensitivity) -> Fraction:
 
     Example:
         >>> one = Sensitivity(((1,),))
-        >>> float(rho_of_noise(GeometricNoise(Fraction(1)), one)), rho_of_noise(GaussianNoise(Fraction(1, 2)), one)
-        (0.46211715726000973, Fraction(1, 2))
+        >>> [float(rho_of_noise(n, one)) for n in (GeometricNoise(Fraction(1)), GaussianNoise(Fraction(1, 2)))]
+        [0.46211715726000974, 0.5]
     """
     if isinstance(noise, GaussianNoise):
         return noise.rho
@@ -83,7 +83,7 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
 
     Example:
         >>> float(rho_of_pure(Fraction(1))), float(rho_of_pure(Fraction(10)))
-        (0.46211715726000973, 9.999092042625952)
+        (0.46211715726000974, 9.999092042625952)
     """
     return _geometric_rho(epsilon, {1: 1})[1] if epsilon else Fraction(0)
 

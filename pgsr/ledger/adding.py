@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, epsilon_delta
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, epsilon_delta, rho_of_pure
 from pgsr.accounting.zcdp import SMALLEST as SMALLEST_DELTA
 from pgsr.accounting.zcdp import epsilon_of, rho_of
 from pgsr.budget import SMALLEST
@@ -46,8 +46,8 @@ def fits(total: Loss, losses: Sequence[Loss]) -> bool:
     """Say whether mechanisms with these losses, run on the same data, are together within `total`.
 
     - A total of pure epsilon: sum of epsilon (Dwork & Roth 2014, theorem 3.14).
-    - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho = epsilon^2 / 2
-      (proposition 1.4).
+    - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho =
+      epsilon tanh(epsilon / 2), rounded up (`rho_of_pure`).
     - A total of epsilon and delta: sums of epsilon and of delta (Dwork & Roth 2014, theorem 3.16). All rho are added
       first and converted once, into what the other charges leave of epsilon and delta: epsilon' = rho + 2 sqrt(rho
       ln(1/delta')) (Bun & Steinke 2016, proposition 1.3), rounded to the safe side by `rho_of`.
@@ -101,7 +101,7 @@ def _sums(total: Loss, losses: Sequence[Loss]) -> tuple[Fraction, Fraction, Frac
         _require_currency(total, loss)
         e, d, r = loss.parts
         if isinstance(total, Rho):
-            rho += r + e**2 / 2
+            rho += r + (rho_of_pure(e) if e else 0)
         else:
             epsilon, delta, rho = epsilon + e, delta + d, rho + r
     return epsilon, delta, rho
