@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pgsr.budget import Ledger, Number, exact
+from pgsr.accounting.spending import Ledger
+from pgsr.budget import Number, exact
 from pgsr.checks import as_array, require_kind, require_source
 from pgsr.errors import ProblemError
 from pgsr.group_totals import nearest_consistent, noisy_numbers

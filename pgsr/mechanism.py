@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pgsr.accounting import Loss, PureEpsilon
-from pgsr.budget import Ledger
+from pgsr.accounting.spending import Ledger
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import ArgumentError, BudgetError, ProblemError
 from pgsr.histogram import CountOfCounts

@@ -534,7 +534,7 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
 
     Where all noise is double geometric the ratio is that of epsilon_level^2, as in the papers: 1 / variance is
     epsilon^2 / (2 sensitivity^2) but for a constant 1/6 in the variance. Other noise weighs by its exact variance, to
-    nine digits.
+    2^-30 of the largest weight.
     """
     if all(level is None or isinstance(level, GeometricNoise) for level in measurement.noise):
         squares = [epsilon**2 for epsilon in measurement.epsilon]

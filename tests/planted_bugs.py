@@ -11,6 +11,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 import pgsr.budget
 import pgsr.noise.step
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
+from pgsr.accounting import Loss
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic
 from pgsr.budget import exact
 from pgsr.errors import BudgetError
@@ -48,7 +49,8 @@ def infinite_epsilon(patch: MonkeyPatch) -> None:
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:
-    def charge(ledger: Ledger, amount: Fraction, what: str) -> None:
+    def charge(ledger: Ledger, amount: Fraction | Loss, what: str) -> None:
+        amount = amount.parts[0] if isinstance(amount, Loss) else amount
         if float(amount) > float(ledger.left):
             raise BudgetError(what)
         ledger.spent.append((amount, what))

@@ -10,7 +10,7 @@ so that a delta is bounded from above (or, to see how close that is, from below)
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from math import gcd, isqrt, lcm
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
@@ -145,7 +145,7 @@ def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> L
     Raises:
         BudgetError: it is another law.
     """
-    ends = law.enclosures(precision)
+    ends = (law.probability_at_most(m, precision) for m in count())
     if isinstance(law, DoubleGeometric):
         # Losses k t, (k - 2) t, ..., -k t: noise of at most 0, of 1, ..., k - 1, and of at least k.
         within, one = list(islice(ends, change)), 1 << precision

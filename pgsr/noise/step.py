@@ -7,7 +7,7 @@ import numpy as np
 
 from pgsr import memory
 from pgsr.accounting import Loss
-from pgsr.budget import Ledger
+from pgsr.accounting.spending import Ledger
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import ProblemError
 from pgsr.group_totals import noisy_totals
@@ -87,7 +87,7 @@ class NoiseStep(ABC):
         noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(self.cost.parts[0], f"measuring {_named(dict.fromkeys(self._rules))}")
+            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
