@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -16,6 +17,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
 from pgsr.intervals import Bounds, Difference, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.measurement import Measurement
 
 SMALL = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -41,7 +43,7 @@ def test_quantiles_are_the_exact_laws():
         scales = [Fraction(int(rng.integers(1, 30)), int(rng.integers(1, 6))) for _ in range(n)]
         cells = [int(rng.integers(1, 2_000)) for _ in range(n)]
         level = Fraction(int(rng.integers(1, 100)), 100)
-        found = noise_quantiles(scales, cells, level)
+        found = noise_quantiles([DoubleGeometric(b) for b in scales], cells, level)
 
         def chance(quantiles, scales=scales, cells=cells):
             return prod(chance_within(b, q) ** k for b, k, q in zip(scales, cells, quantiles, strict=True))
@@ -51,9 +53,32 @@ def test_quantiles_are_the_exact_laws():
         assert all(chance(lower) < level.numerator / mpmath.mpf(level.denominator) for lower in lowered)
 
 
+@pytest.mark.parametrize("variances", [["2"], ["1/9", "5"], ["1/100", "3", "40000/7"], ["1048577", "2"]], ids=str)
+def test_quantiles_of_gaussian_laws_are_exact_and_near_the_best(variances):
+    """They reach the level by sums of exponentials, none can be lowered, and no other split is much better."""
+    laws = [DiscreteGaussian(Fraction(text)) for text in variances]
+    cells, level = [7, 300, 2_000][: len(laws)], Fraction(95, 100)
+    found = noise_quantiles(laws, cells, level)
+
+    @cache
+    def within(place: int, m: int) -> float:
+        sizes = np.arange(1.0, 12 * laws[place].deviation + 20)
+        weights = np.exp(-(sizes**2) / (2 * float(Fraction(variances[place]))))
+        return float(1 - 2 * weights[m:][::-1].sum() / (1 + 2 * weights[::-1].sum()))
+
+    def chance(quantiles) -> float:
+        return prod(within(place, q) ** cells[place] for place, q in enumerate(quantiles))
+
+    assert chance(found) >= float(level) * (1 - 1e-9)
+    assert all(chance([*found[:i], q - 1, *found[i + 1 :]]) < level for i, q in enumerate(found) if q)
+    if len(found) == 2 and laws[0].sigma_squared < 100:
+        best = min(sum(q) for q in product(range(40), repeat=2) if chance(q) >= level)
+        assert sum(found) <= best + 1
+
+
 def test_the_split_over_levels_is_near_the_best():
     scales, cells = [Fraction(2), Fraction(2), Fraction(5)], [4, 40, 400]
-    found = noise_quantiles(scales, cells, Fraction(9, 10))
+    found = noise_quantiles([DoubleGeometric(b) for b in scales], cells, Fraction(9, 10))
     chances = [[float(chance_within(b, m)) ** n for m in range(80)] for b, n in zip(scales, cells, strict=True)]
     best = min(sum(q) for q in product(range(80), repeat=3) if prod(chances[i][m] for i, m in enumerate(q)) >= 0.9)
     assert sum(found) <= best + 1
@@ -163,7 +188,9 @@ def test_noise_on_public_totals_plays_no_part(totals, free):
     ):
         np.testing.assert_array_equal(kept, moved)
     n_cells = 6 - len(free)
-    assert band(measured).quantiles == noise_quantiles([Fraction(2), Fraction(2)], [1, n_cells - 1], Fraction(9, 10))
+    assert band(measured).quantiles == noise_quantiles(
+        [DoubleGeometric(Fraction(2))] * 2, [1, n_cells - 1], Fraction(9, 10)
+    )
 
 
 def test_tightening_never_excludes_the_truth():

@@ -16,6 +16,7 @@ from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.statistics import Statistic
 from pgsr.intervals.tightening import tightened
 from pgsr.intervals.value import Intervals, exact_level
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
@@ -130,9 +131,9 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
 def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, ...]:
     tree = measurement.hierarchy
     scales = [measurement.noise_scale(int(first)) for first in tree.level_start[:-1]]
-    known = [(place, scale) for place, scale in enumerate(scales) if scale is not None]
+    known = [(place, DoubleGeometric(scale)) for place, scale in enumerate(scales) if scale is not None]
     cells = [_cells(measurement, place) for place, _ in known]
-    found = iter(noise_quantiles([scale for _, scale in known], cells, level))
+    found = iter(noise_quantiles([law for _, law in known], cells, level))
     return tuple(None if scale is None else next(found) for scale in scales)
 
 

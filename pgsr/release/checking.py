@@ -310,7 +310,7 @@ class _Folder:
 
     def noise(self) -> str:
         terms, measurement = self._known("terms"), self._known("measurement")
-        verdict = noise_law.judge(measurement, tuple(map(float, terms.scales(measurement.hierarchy.n_levels))))
+        verdict = noise_law.judge(measurement, terms.laws(measurement.hierarchy.n_levels))
         if verdict.refuted:
             raise ReleaseError(
                 f"the noise does not have the stated scales: {verdict.n_values:,} numbers are known twice, and they "

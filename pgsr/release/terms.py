@@ -19,6 +19,7 @@ from pgsr.algorithms import (
 )
 from pgsr.budget import Budget, exact
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws import DoubleGeometric
 from pgsr.long_form import OTHER_COLUMNS
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
@@ -292,6 +293,10 @@ class Terms:
     def scales(self, n_levels: int) -> tuple[Fraction, ...]:
         """The scale of the noise per level, sensitivity / epsilon; 0 where nothing is measured."""
         return tuple(self.sensitivity / level if level else Fraction(0) for level in self.budget(n_levels).levels)
+
+    def laws(self, n_levels: int) -> tuple[DoubleGeometric | None, ...]:
+        """The law of the noise per level; None where nothing is measured."""
+        return tuple(DoubleGeometric(scale) if scale else None for scale in self.scales(n_levels))
 
     def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
