@@ -13,9 +13,8 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.accounting import PureEpsilon
 from pgsr.laws import DoubleGeometric
-from pgsr.ledger import LedgerFile
+from pgsr.ledger import LedgerFile, Loss
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -58,7 +57,7 @@ def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
     people = pd.DataFrame({"group": np.repeat(homes.group, sizes)})
     ledger = folder / "ledger.jsonl"
     if not ledger.exists():
-        LedgerFile.create(ledger, "views", PureEpsilon(100))
+        LedgerFile.create(ledger, "views", Loss(epsilon=100))
     return ReleaseConfig(
         terms=Terms("views", 9, "2", kind, view=Measured.BY_GROUPS, **terms),
         entities=Entities(people, entity=None),
@@ -361,11 +360,11 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
 
 
 def test_scales_of_noise_are_told_apart():
-    scales = (DoubleGeometric(Fraction(3)),) * 3
-    assert not judge(measured(1), scales).refuted
-    assert judge(measured(1), scales).can_tell
-    assert judge(measured(3), scales).refuted
-    assert judge(measured("1/3"), scales).refuted
+    laws = (DoubleGeometric(Fraction(3)),) * 3
+    assert not judge(measured(1), laws).refuted
+    assert judge(measured(1), laws).can_tell
+    assert judge(measured(3), laws).refuted
+    assert judge(measured("1/3"), laws).refuted
 
 
 def test_residuals_are_noise_alone():

@@ -11,18 +11,21 @@ from pgsr.laws import Law
 _PRECISION = 192
 """Bits of the integer arithmetic that the answer is proved by."""
 
+_SPLITS = 4
+"""How often the split over levels is made anew from the quantiles that it gave."""
+
 
 def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) -> tuple[int, ...]:
     """Find one quantile q_l per level of the hierarchy, so that all noise together stays within them often enough:
 
         product over l of  P(|z_l| <= q_l) ^ cells_l  >=  level.
 
-    The logarithm of `level` is split over the hierarchy's levels in proportion to how wide their noise is, not to their
-    cells. For double geometric noise this makes the sum of the q_l smallest of all splits, up to rounding, because a
-    quantile of noise of scale b falls by b when its chance of failing grows by the factor e, whatever the number of
-    cells; Gaussian noise of the variance 2 b^2 counts as that of scale b. Rounding up to integers leaves something
-    over, which lowers single quantiles by one, those of the widest noise first. The result is then proved in integer
-    arithmetic.
+    The logarithm of `level` is split over the hierarchy's levels in proportion to their lengths of decay, by which a
+    quantile falls when its chance of failing grows by the factor e. Of all splits this makes the sum of the q_l
+    smallest, up to rounding. The double geometric law decays by its scale everywhere, whatever the number of cells; a
+    Gaussian one by about sigma^2 / q at q, so the split is made again from its quantiles a few times. Rounding up to
+    integers leaves something over, which lowers single quantiles by one, those of the widest noise first. The result
+    is then proved in integer arithmetic.
 
     Args:
         laws: of the noise, per level of the hierarchy.
@@ -30,20 +33,24 @@ def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) 
         level: above 0 and below 1.
 
     Example:
-        >>> from pgsr.laws import DoubleGeometric
+        >>> from pgsr.laws import DiscreteGaussian, DoubleGeometric
         >>> noise_quantiles([DoubleGeometric(Fraction(2)), DoubleGeometric(Fraction(6))], [10, 100], Fraction(9, 10))
         (12, 42)
+        >>> noise_quantiles([DiscreteGaussian(Fraction(2)), DiscreteGaussian(Fraction(6))], [10, 100], Fraction(9, 10))
+        (4, 8)
 
     Shown by `tests/test_intervals_band.py::test_quantiles_are_the_exact_laws`.
     """
-    widths = [float(law.variance_bound / 2) ** 0.5 for law in laws]
-    goal, total = log(level), sum(widths)
-    found = [_quantile(law, n, goal * width / total) for law, n, width in zip(laws, cells, widths, strict=True)]
+    goal, places = log(level), range(len(laws))
+    found = [int(law.deviation) for law in laws]
+    for _ in range(_SPLITS):
+        lengths = [_decay(law, q) for law, q in zip(laws, found, strict=True)]
+        found = [_quantile(laws[i], cells[i], goal * lengths[i] / sum(lengths)) for i in places]
 
     def chance(quantiles: Sequence[int]) -> float:
-        return sum(_log_chance(law, n, q) for law, n, q in zip(laws, cells, quantiles, strict=True))
+        return sum(_log_chance(laws[i], cells[i], quantiles[i]) for i in places)
 
-    widest_first = sorted(range(len(laws)), key=lambda place: -widths[place])
+    widest_first = sorted(places, key=lambda place: -laws[place].variance)
     for place in widest_first:
         while found[place]:
             lower = [*found[:place], found[place] - 1, *found[place + 1 :]]
@@ -55,13 +62,17 @@ def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) 
     return tuple(found)
 
 
+def _decay(law: Law, m: int) -> float:
+    """Compute by how much m grows while P(|z| > m) falls by the factor e; sigma where doubles cannot tell."""
+    here, next_one = law.probability_beyond(np.array([m, m + 1]))
+    return -1 / log(next_one / here) if 0 < next_one < here else max(law.deviation, 1e-300)
+
+
 def _quantile(law: Law, cells: int, goal: float) -> int:
-    """Find the smallest m with cells log P(|z| <= m) >= goal, by doubling and halving."""
-    if not cells or _log_chance(law, cells, 0) >= goal:
-        return 0
-    low, high = 0, 1
+    """Find the smallest m with cells log P(|z| <= m) >= goal."""
+    low, high = -1, 0
     while _log_chance(law, cells, high) < goal:
-        low, high = high, 2 * high
+        low, high = high, 2 * high + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _log_chance(law, cells, middle) >= goal else (middle, high)

@@ -18,6 +18,7 @@ from pgsr.errors import BudgetError
 from pgsr.laws import gaussian_integral, inversion
 from pgsr.laws.gaussian_sums import GaussianSizes, variance_bounds
 from pgsr.laws.law import Law
+from pgsr.laws.shapes import GaussianShape
 from pgsr.laws.strips import Strips
 from pgsr.random import ByteStream
 
@@ -92,14 +93,8 @@ class DiscreteGaussian(Law):
         k = np.asarray(k, float)
         return -k * k * float(self._rate) - self._log_total
 
-    def probability_beyond(self, m: np.ndarray) -> np.ndarray:
-        m = np.asarray(m)
-        if self.sigma_squared > WIDEST_TABLE**2:
-            return gaussian_integral.probability_beyond(float(self._rate), m)
-        end = int(39 * float(self.sigma_squared) ** 0.5) + 2  # exp(-39^2 / 2) is about the smallest double
-        sizes = np.arange(end, 0, -1)
-        beyond = np.cumsum(2 * np.exp(self.log_pmf(sizes)))[::-1]  # P(|X| > 0), P(|X| > 1), ..., smallest added first
-        return np.where(m < 0, 1.0, np.append(beyond, 0.0)[np.clip(m, 0, end)])
+    def shape(self, factor: float = 1.0) -> GaussianShape:
+        return GaussianShape(float(self.sigma_squared) ** 0.5 * factor)
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:
         if self.sigma_squared > WIDEST_TABLE**2:

@@ -11,7 +11,7 @@ sensitivity belongs (`tests/test_laws_double_geometric.py::test_printed_normalis
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, log1p
+from math import exp, log1p
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pgsr.enclosure import divided_up, exp_minus, shifted_up
 from pgsr.errors import BudgetError
 from pgsr.laws import inversion
 from pgsr.laws.law import Law
+from pgsr.laws.shapes import GeometricShape
 from pgsr.random import ByteStream
 
 LARGEST_SCALE = 2**17
@@ -55,8 +56,7 @@ class DoubleGeometric(Law):
     @property
     def variance(self) -> float:
         """The variance 2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
-        t = -1 / float(self.scale)
-        return 2 * exp(t) / expm1(t) ** 2
+        return self.shape().variance
 
     @property
     def variance_bound(self) -> Fraction:
@@ -73,9 +73,8 @@ class DoubleGeometric(Law):
         log_zero = np.log(np.tanh(t / 2)) if t < 1 else log1p(-2 * exp(-t) / (1 + exp(-t)))
         return log_zero - np.abs(k) * t
 
-    def probability_beyond(self, m: np.ndarray) -> np.ndarray:
-        t = float(1 / self.scale)
-        return np.where(m < 0, 1.0, 2 * np.exp(-(m + 1.0) * t) / (1 + exp(-t)))
+    def shape(self, factor: float = 1.0) -> GeometricShape:
+        return GeometricShape(float(self.scale) * factor)
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:
         one = 1 << precision
