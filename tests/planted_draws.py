@@ -33,7 +33,7 @@ from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
 from pgsr.budget import exact
-from pgsr.laws import DoubleGeometric
+from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 
 # Bytes
@@ -243,7 +243,7 @@ def tails_cut_off(patch: MonkeyPatch) -> None:
     def short(decide: Callable) -> Callable:
         return lambda law, bits, stream: min(decide(law, bits, stream), int(10 * law.scale))
 
-    around(patch, DoubleGeometric, "decide", short)
+    around(patch, inversion, "decide", short)
 
 
 def scale_from_the_data(patch: MonkeyPatch) -> None:

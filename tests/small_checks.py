@@ -28,8 +28,7 @@ from pgsr import (
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.budget import exact
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric
-from pgsr.laws.inversion import thresholds
+from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import cumulative
 
@@ -38,7 +37,7 @@ TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b
 
 def r1_thresholds() -> None:
     for scale in (Fraction(1), Fraction(20, 3), Fraction(60)):
-        assert thresholds(DoubleGeometric(scale)) == independent_thresholds(scale)
+        assert inversion.thresholds(DoubleGeometric(scale)) == independent_thresholds(scale)
 
 
 def r2_ties() -> None:

@@ -125,6 +125,10 @@ TWINS = {
             "exact_size, a draw in fractions from its bits",
             "test_laws_double_geometric::test_ordinary_words_equal_the_exact_law",
         ),
+        "add_in_strips": (
+            "exact_draw, a draw by the definition from its words",
+            "test_laws_discrete_gaussian::test_forced_words_of_wide_laws_equal_the_exact_law",
+        ),
     },
     "nearest_tree.kernel": {
         "find_prices": ("naive.taken_at", TREE_PRICES),

@@ -17,7 +17,9 @@ import numpy as np
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
 from pgsr.errors import BudgetError
+from pgsr.laws import inversion
 from pgsr.laws.law import Law
+from pgsr.random import ByteStream
 
 LARGEST_SCALE = 2**17
 """Largest scale whose threshold table is built (2.8 million entries)."""
@@ -31,7 +33,6 @@ class DoubleGeometric(Law):
         BudgetError: the scale is above 2^17.
 
     Example:
-        >>> from pgsr.random import ByteStream
         >>> round(DoubleGeometric(Fraction(1)).variance, 6)
         1.841347
         >>> noise = np.zeros(5, np.int64)
@@ -77,7 +78,11 @@ class DoubleGeometric(Law):
         power_low, power_high = exp_minus((m + 1) / self.scale, precision)
         return one - divided_up(2 * power_high * one, one + low), one - 2 * power_low * one // (one + high)
 
+    def add_to(self, values: np.ndarray, stream: ByteStream) -> None:
+        inversion.add_to(self, values, stream)
+
     def enclosures(self, precision: int) -> Iterator[tuple[int, int]]:
+        """List enclosures of 2^precision P(|X| <= m) for m = 0, 1, ..., without an end."""
         one = 1 << precision
         low, high = exp_minus(1 / self.scale, precision)
         power_low, power_high = low, high

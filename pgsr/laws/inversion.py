@@ -6,7 +6,7 @@ for, u > T_m against, and u == T_m, one word in a million, draws more bits until
 floating point number is involved, and the tails have no end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Protocol
@@ -15,8 +15,8 @@ import numpy as np
 
 from pgsr.random import ByteStream
 
-_BITS = 31
-_GUIDE_SHIFT = 15
+BITS = 31
+GUIDE_SHIFT = 15
 _CHUNK = 1 << 18
 _MORE_BYTES = 8
 
@@ -46,26 +46,30 @@ def add_to(law: Sizes, values: np.ndarray, stream: ByteStream) -> None:
     for start in range(0, len(flat), _CHUNK):
         chunk = flat[start : start + _CHUNK]
         words = stream.words(len(chunk))
-        n_undecided = add_noise(words, _BITS, _GUIDE_SHIFT, table.thresholds, table.guide, chunk, undecided)
+        n_undecided = add_noise(words, BITS, GUIDE_SHIFT, table.thresholds, table.guide, chunk, undecided)
         for i in undecided[:n_undecided]:
             word = int(words[i])
-            size = decide(law, word & (2**_BITS - 1), stream)
-            chunk[i] += -size if word >> _BITS else size
+            size = decide(law, word & (2**BITS - 1), stream)
+            chunk[i] += -size if word >> BITS else size
 
 
 def decide(law: Sizes, first_bits: int, stream: ByteStream) -> int:
     """Find |X| for a U that starts with these 31 bits, drawing as many further bits as needed."""
     low = int(np.searchsorted(table_of(law).thresholds, first_bits))
-    uniform = _Uniform(first_bits, stream)
-    if _below(law, uniform, low):
+    uniform = Uniform(first_bits, stream)
+
+    def within(m: int) -> bool:
+        return uniform.below(lambda precision: law.probability_at_most(m, precision))
+
+    if within(low):
         return low
     step = 1
-    while not _below(law, uniform, low + step):
+    while not within(low + step):
         low, step = low + step, 2 * step
     high = low + step
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _below(law, uniform, middle) else (middle, high)
+        low, high = (low, middle) if within(middle) else (middle, high)
     return high
 
 
@@ -94,7 +98,7 @@ class Table:
 
     @cached_property
     def guide(self) -> np.ndarray:
-        starts = np.arange(1 << (_BITS - _GUIDE_SHIFT), dtype=np.int64) << _GUIDE_SHIFT
+        starts = np.arange(1 << (BITS - GUIDE_SHIFT), dtype=np.int64) << GUIDE_SHIFT
         return np.searchsorted(self.thresholds, starts).astype(np.int32)
 
 
@@ -105,39 +109,35 @@ def table_of(law: Sizes) -> Table:
 
 
 @dataclass
-class _Uniform:
+class Uniform:
     """A uniform U in [0, 1) of which the first n_bits are known: value / 2^n_bits <= U < (value + 1) / 2^n_bits."""
 
     value: int
     stream: ByteStream
-    n_bits: int = _BITS
+    n_bits: int = BITS
 
-    def refine(self) -> None:
-        self.value = (self.value << (8 * _MORE_BYTES)) | self.stream.bits(_MORE_BYTES)
-        self.n_bits += 8 * _MORE_BYTES
-
-
-def _below(law: Sizes, uniform: _Uniform, m: int) -> bool:
-    """Decide whether U < P(|X| <= m)."""
-    while True:
-        precision = uniform.n_bits + 64
-        lower, upper = law.probability_at_most(m, precision)
-        if (uniform.value + 1) << (precision - uniform.n_bits) <= lower:
-            return True
-        if uniform.value << (precision - uniform.n_bits) >= upper:
-            return False
-        uniform.refine()
+    def below(self, enclose: Callable[[int], tuple[int, int]]) -> bool:
+        """Decide whether U < p by further bits; enclose(precision) encloses 2^precision p by two integers."""
+        while True:
+            precision = self.n_bits + 64
+            lower, upper = enclose(precision)
+            if (self.value + 1) << (precision - self.n_bits) <= lower:
+                return True
+            if self.value << (precision - self.n_bits) >= upper:
+                return False
+            self.value = (self.value << (8 * _MORE_BYTES)) | self.stream.bits(_MORE_BYTES)
+            self.n_bits += 8 * _MORE_BYTES
 
 
 def _thresholds_at(law: Sizes, precision: int) -> list[int] | None:
     """The thresholds, or None if an interval of this precision straddles an integer."""
     table = []
     for low, high in law.enclosures(precision):
-        t_low = low >> precision - _BITS
-        t_high = min(high >> precision - _BITS, 2**_BITS - 1)  # P < 1, however little the tail
+        t_low = low >> precision - BITS
+        t_high = min(high >> precision - BITS, 2**BITS - 1)  # P < 1, however little the tail
         if t_low != t_high:
             return None
         table.append(t_low)
-        if t_low == 2**_BITS - 1:
+        if t_low == 2**BITS - 1:
             return table
     raise AssertionError("a law's enclosures have no end")

@@ -1,12 +1,10 @@
 """What every law of noise can say of itself: a symmetric distribution over all integers, drawn exactly."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from math import sqrt
 
 import numpy as np
 
-from pgsr.laws import inversion
 from pgsr.random import ByteStream
 
 
@@ -50,13 +48,5 @@ class Law(ABC):
         """Enclose 2^precision P(|X| <= m) by two integers, which differ by a few units."""
 
     @abstractmethod
-    def enclosures(self, precision: int) -> Iterator[tuple[int, int]]:
-        """List enclosures of 2^precision P(|X| <= m) for m = 0, 1, ..., without an end."""
-
     def add_to(self, values: np.ndarray, stream: ByteStream) -> None:
         """Add an independent draw to every entry of a contiguous int64 array, in place."""
-        inversion.add_to(self, values, stream)
-
-    def decide(self, first_bits: int, stream: ByteStream) -> int:
-        """Find |X| for a U that starts with these 31 bits, drawing as many further bits as needed."""
-        return inversion.decide(self, first_bits, stream)
