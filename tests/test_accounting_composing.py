@@ -63,7 +63,7 @@ def test_nothing_measured_costs_nothing() -> None:
         ([None], [ONE, ONE], "1 noises for 2 sensitivities"),
         ([GeometricNoise(Fraction(1))], [Sensitivity(((),))], "publish it"),
         ([GeometricNoise(Fraction(1, 10**6))], [ONE], "larger epsilon"),
-        ([GaussianNoise(Fraction(1, 10**7))], [ONE], "larger rho"),
+        ([GaussianNoise(Fraction(1, 10**15))], [ONE], "larger rho"),
         ([1], [ONE], "1 is no noise of a level"),
     ],
 )

@@ -7,9 +7,11 @@ import enumerated_losses as slow
 import pytest
 from mpmath import mp, mpf
 
-from pgsr.accounting import loss_distribution
+from pgsr.accounting import composed, loss_distribution
 from pgsr.accounting.loss_distribution import loss_of_cell, loss_of_cells
-from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.errors import BudgetError
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
+from pgsr.sensitivity import Sensitivity
 
 
 def test_bounds_of_delta_enclose_it() -> None:
@@ -58,6 +60,14 @@ def test_a_certain_difference_has_no_epsilon() -> None:
     found = loss_of_cells({(DiscreteGaussian(Fraction(1, 20)), 1): 1}, 80)
     assert found.beyond > 0
     assert found.epsilon(Fraction(1, 10**40)) is None
+
+
+def test_very_wide_noise_goes_by_rho() -> None:
+    with pytest.raises(BudgetError, match="use its rho"):
+        loss_of_cell(DiscreteGaussian(Fraction(2**20 + 1)), 1, 80)
+    total = composed([GaussianNoise(Fraction(1, 2**22))], [Sensitivity(((1,),))])
+    assert total.cells is None
+    assert total.within(total.approximate("1e-8"))
 
 
 def test_losses_on_different_steps_are_not_added() -> None:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.loss_distribution import LossDistribution, loss_of_cells, precision_for
+from pgsr.accounting.loss_distribution import WIDEST_SIGMA, LossDistribution, loss_of_cells, precision_for
 from pgsr.accounting.noise_rho import require_change, rho_of_noise
 from pgsr.accounting.zcdp import Conversion, epsilon_of, exact_delta
 from pgsr.budget import Number
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric, GaussianNoise, GeometricNoise, Law
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise, Law
 from pgsr.laws.per_level import LevelNoise
 from pgsr.sensitivity import Sensitivity
 
@@ -27,8 +27,8 @@ class Composition:
         cells: (law, change) -> number of cells with this law that change by so much, for the exact distribution of the
             loss. It is at least as easy to tell apart as any neighbours are: a level whose worst changes are all by one
             has these changes (a smaller one is a subset of them); another level of double-geometric noise counts as
-            randomised response with its epsilon. None where Gaussian noise hides larger changes: which of them is worst
-            at a delta is not known, and rho has to do.
+            randomised response with its epsilon. None where Gaussian noise hides larger changes, of which nobody knows
+            which one is worst at a delta, or has a sigma above 2^10: there rho has to do.
 
     Example:
         >>> counts = Sensitivity(((1, 1),))
@@ -105,7 +105,7 @@ def composed(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensit
         rho += rho_of_noise(noise, sensitivity)
         pure = pure + noise.epsilon if pure is not None and isinstance(noise, GeometricNoise) else None
         largest = max(sensitivity.changes, key=len)
-        if sensitivity.largest == 1:
+        if sensitivity.largest == 1 and not _is_wide(noise.law(sensitivity)):
             cells[noise.law(sensitivity), 1] += len(largest)
         elif isinstance(noise, GeometricNoise):
             cells[DoubleGeometric(1 / noise.epsilon), 1] += 1
@@ -113,6 +113,10 @@ def composed(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensit
             known = False
     total = None if pure is None else PureEpsilon(pure)
     return Composition(total, Rho(rho), tuple(cells.items()) if known and cells else None)
+
+
+def _is_wide(law: Law) -> bool:
+    return isinstance(law, DiscreteGaussian) and law.sigma_squared > WIDEST_SIGMA**2
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,7 @@ so that a delta is bounded from above (or, to see how close that is, from below)
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, islice, pairwise
+from itertools import islice, pairwise
 from math import gcd, isqrt, lcm
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
@@ -19,6 +19,9 @@ from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 
 MOST_LOSSES = 1 << 12
 """Most losses of a distribution, about; where there would be more, the step is made longer."""
+
+WIDEST_SIGMA = 1 << 10
+"""Largest sigma of Gaussian noise whose loss is computed."""
 
 _DEVIATION = 1 << 7
 """Steps that a standard deviation of the loss of one cell has at most."""
@@ -143,12 +146,11 @@ def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> L
     Discrete Gaussian: (k^2 - 2 k j) / (2 sigma^2) at noise j. Double-geometric: (|j - k| - |j|) / scale.
 
     Raises:
-        BudgetError: it is another law.
+        BudgetError: it is another law, or Gaussian with a sigma above 2^10.
     """
-    ends = (law.probability_at_most(m, precision) for m in count())
     if isinstance(law, DoubleGeometric):
         # Losses k t, (k - 2) t, ..., -k t: noise of at most 0, of 1, ..., k - 1, and of at least k.
-        within, one = list(islice(ends, change)), 1 << precision
+        within, one = [law.probability_at_most(m, precision) for m in range(change)], 1 << precision
         between = _halves(within, low=not above)
         if above:
             chances = [shifted_up(one + within[0][1], 1), *between, shifted_up(one - within[-1][0], 1)]
@@ -157,11 +159,11 @@ def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> L
         return LossDistribution(-change / law.scale, 2 / law.scale, tuple(chances[::-1]), 0, precision, above)
     if not isinstance(law, DiscreteGaussian):
         raise BudgetError(f"the loss of {law!r} is not known; use double-geometric or discrete Gaussian noise")
-    within = []
-    for end in ends:
-        within.append(end)
-        if (1 << precision) - end[0] <= 1 << _DROPPED_BITS:
-            break
+    if law.sigma_squared > WIDEST_SIGMA**2:
+        raise BudgetError(f"the exact loss of Gaussian noise with sigma above {WIDEST_SIGMA:,} takes long; use its rho")
+    within: list[tuple[int, int]] = []
+    while not within or (1 << precision) - within[-1][0] > 1 << _DROPPED_BITS:
+        within.append(law.probability_at_most(len(within), precision))
     tail = (1 << precision) - within[-1][0] if above else 0  # of both ends
     middle = within[0][1] if above else within[0][0]
     half = _halves(within, low=not above)
