@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from instances import scale
 
+from pgsr.accounting import PureEpsilon
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
-from pgsr.measurement import noise_sensitivity
+from pgsr.ledger import Charge, LedgerError, LedgerFile
 from pgsr.neighbours import Relation, Unit
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View
@@ -103,7 +103,7 @@ def test_the_wrong_unit_or_relation_is_found(case: Case, wrong: Case) -> None:
 
 def test_an_entity_in_one_group_is_todays_sensitivity() -> None:
     for view, quantity in product(View, (1, 2, 7)):
-        assert of(view, Case(Unit.ENTITY, ADD, quantity, 20)).l1 == noise_sensitivity(view, quantity)
+        assert of(view, Case(Unit.ENTITY, ADD, quantity, 20)).l1 == (2 if view is View.COUNTS else quantity)
 
 
 def test_what_is_enumerated_for_m_groups_holds_for_larger_m() -> None:
@@ -186,12 +186,12 @@ def test_units_are_read_back_from_their_text() -> None:
 
 def test_a_ledger_keeps_units_apart(tmp_path) -> None:
     unit = Unit.entity_in_groups(5)
-    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "taxi", Loss(epsilon=1), unit=unit)
-    ledger.charge(Charge(Loss(epsilon="1/2"), "one", unit=unit), "taxi")
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "taxi", PureEpsilon(1), unit=unit)
+    ledger.charge(Charge(PureEpsilon("1/2"), "one", unit=unit), "taxi")
     assert ledger.read().unit == unit
     assert ledger.entries[0].charge.unit == unit
     with pytest.raises(LedgerError, match="counts the unit entity in 5 groups"):
-        ledger.charge(Charge(Loss(epsilon="1/2"), "other", unit=Unit.entity_in_groups(6)), "taxi")
+        ledger.charge(Charge(PureEpsilon("1/2"), "other", unit=Unit.entity_in_groups(6)), "taxi")
 
 
 # Stated and found.

@@ -120,10 +120,14 @@ TWINS = {
             "test_certificates_lagrangian::test_priced_absolute_values_of_a_chain",
         ),
     },
-    "double_geometric_kernel": {
+    "laws.inversion_kernel": {
         "add_noise": (
             "exact_size, a draw in fractions from its bits",
-            "test_core_double_geometric::test_ordinary_words_equal_the_exact_law",
+            "test_laws_double_geometric::test_ordinary_words_equal_the_exact_law",
+        ),
+        "add_in_strips": (
+            "exact_draw, a draw by the definition from its words",
+            "test_laws_discrete_gaussian::test_forced_words_of_wide_laws_equal_the_exact_law",
         ),
     },
     "nearest_tree.kernel": {

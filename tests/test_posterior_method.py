@@ -10,6 +10,7 @@ from pgsr.algorithms import BottomUp, Matching, PooledPrior, Posterior
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, ProblemError
+from pgsr.laws import DoubleGeometric
 
 
 def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
@@ -75,8 +76,10 @@ def test_padded_regions() -> None:
 def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
     truth = small(np.random.default_rng(23))
     wide = Geometric(View.CUMULATIVE, 3, max_quantity=4).measure(truth, Seeded("quantity"))
-    assert wide.noise_scale(truth.hierarchy.n_regions - 1) == 4
-    assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).noise_scale(0) == Fraction(2)
+    assert wide.law(truth.hierarchy.n_regions - 1) == DoubleGeometric(Fraction(4))
+    assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).law(0) == DoubleGeometric(
+        Fraction(2)
+    )
     tight = Geometric(View.CUMULATIVE, Fraction(3)).measure(truth, Seeded("quantity"))
     spread = [Posterior().marginals(noisy).variance.sum() for noisy in (wide, tight)]
     assert spread[0] > 2 * spread[1]

@@ -7,7 +7,13 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-from pgsr.release.noise_law import FALSE_ALARM, Law, Sum, families, judge, measured_below, probability_beyond
+from pgsr.accounting import Rho
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.noise import Noise
+from pgsr.release.noise_law import FALSE_ALARM, Binned, Sum, families, measured_below
+from pgsr.release.noise_law import judge as judged
+from pgsr.release.noise_shapes import Gaussian, Shape, probability_beyond
+from pgsr.release.noise_shapes import Geometric as Shaped
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
@@ -16,12 +22,17 @@ RAGGED = Hierarchy.from_paths(
 )
 
 
+def judge(noisy, scales):
+    """Double geometric noise of these scales is stated; 0 where there is none."""
+    return judged(noisy, [DoubleGeometric(Fraction(size)) if size else None for size in scales])
+
+
 @pytest.fixture(autouse=True)
 def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute the law of a sum once per test: hundreds of judgements there ask for the same ones."""
     known: dict[tuple, np.ndarray] = {}
 
-    def once(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
+    def once(sizes: np.ndarray, parts: list[tuple[Shape, int, int]]) -> np.ndarray:
         asked = (sizes.tobytes(), *parts)
         if asked not in known:
             known[asked] = probability_beyond(sizes, parts)
@@ -30,13 +41,13 @@ def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgsr.release.noise_law.probability_beyond", once)
 
 
-def by_convolution(parts: list[tuple[float, int]], reach: int = 4_000) -> np.ndarray:
+def by_convolution(parts: list[tuple[Shape, int]], reach: int = 4_000) -> np.ndarray:
     """P(|R| <= m) for m = 0..reach, by adding up all pairs of values."""
     values = np.arange(-reach, reach + 1)
     law = (values == 0).astype(float)
-    for size, n in parts:
-        a = np.exp(-1 / size)
-        one = (1 - a) / (1 + a) * a ** np.abs(values)
+    for shape, n in parts:
+        one = np.exp(-np.abs(values) / shape.scale if isinstance(shape, Shaped) else -((values / shape.sigma) ** 2) / 2)
+        one /= one.sum()
         for _ in range(n):
             law = np.convolve(law, one, "same")
     return np.cumsum(np.concatenate([[law[reach]], law[reach + 1 :] + law[:reach][::-1]]))
@@ -44,18 +55,29 @@ def by_convolution(parts: list[tuple[float, int]], reach: int = 4_000) -> np.nda
 
 @pytest.mark.parametrize(
     "parts",
-    [[(0.1, 1)], [(3.0, 1)], [(60.0, 1)], [(0.2, 2)], [(3.0, 2)], [(60.0, 2)], [(3.0, 1), (12.0, 3)], [(9.0, 31)]],
+    [
+        *([(Shaped(0.1), 1)], [(Shaped(3.0), 1)], [(Shaped(60.0), 1)], [(Shaped(0.2), 2)], [(Shaped(3.0), 2)]),
+        *([(Shaped(60.0), 2)], [(Shaped(3.0), 1), (Shaped(12.0), 3)], [(Shaped(9.0), 31)]),
+        *(
+            [(Gaussian(0.2), 1)],
+            [(Gaussian(2.9), 1)],
+            [(Gaussian(80.0), 1)],
+            [(Gaussian(0.3), 2)],
+            [(Gaussian(2.9), 5)],
+        ),
+        *([(Gaussian(3.1), 3)], [(Gaussian(40.0), 31)], [(Shaped(3.0), 1), (Gaussian(5.0), 4)]),
+    ],
     ids=str,
 )
 def test_the_law_of_a_sum_equals_convolution(parts):
     at = np.array([0, 1, 2, 5, 17, 60, 200, 700])
-    ours = probability_beyond(at, [(size, n, level) for level, (size, n) in enumerate(parts)])
+    ours = probability_beyond(at, [(shape, n, level) for level, (shape, n) in enumerate(parts)])
     np.testing.assert_allclose(1 - ours, by_convolution(parts)[at], atol=1e-11)
 
 
 def test_bins_have_the_probabilities_of_the_law():
-    law = Law(Sum((1, 4)), (6.0, 3.0))
-    exact = by_convolution([(6.0, 1), (3.0, 4)])
+    law = Binned(Sum((1, 4)), (Shaped(6.0), Shaped(3.0)))
+    exact = by_convolution([(Shaped(6.0), 1), (Shaped(3.0), 4)])
     np.testing.assert_allclose(law.null, np.diff(exact[law.edges], prepend=0, append=1), atol=1e-11)
     assert law.null.min() > 0
     for factors in ([0.001, 0.001], [0.5, 1.0], [1000.0, 1000.0]):
@@ -141,6 +163,23 @@ def test_one_value_far_off_is_enough():
     noisy.matrix[0, -1] += 60
     assert judge(noisy, (1.0, 1.0, 1.0)).refuted
     assert judge(noise.measure(TRUTH, Seeded("k")), (0.0, 0.0, 1.0)).n_values == 0
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(5), Fraction(900)])
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
+def test_gaussian_noise_of_another_width_or_kind_is_found(view, variance):
+    """Stated right it is not refuted; wider, narrower or double geometric of the same variance it is."""
+    rho = Fraction(2 if view is View.COUNTS else 1) / (2 * variance)
+    noisy = Noise(view, Rho(3 * rho), laws="gaussian").measure(TRUTH, Seeded("gauss"))
+    stated = DiscreteGaussian(variance)
+    verdict = judged(noisy, [stated] * 3)
+    assert not verdict.refuted
+    assert verdict.can_tell
+    for factor in (Fraction(1, 3), Fraction(4)):
+        assert judged(noisy, [DiscreteGaussian(variance * factor)] * 3).refuted
+    if variance > 1:
+        other = DoubleGeometric(Fraction(float(variance / 2) ** 0.5).limit_denominator(100))
+        assert judged(noisy, [other] * 3).evidence > verdict.evidence
 
 
 @pytest.mark.parametrize(("leaves", "epsilon"), [(300, 20), (1_000, 30), (300, 6)])

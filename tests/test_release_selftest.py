@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from pgsr import double_geometric
-from pgsr.double_geometric import DoubleGeometric, thresholds
+from pgsr.laws import DoubleGeometric
+from pgsr.laws.inversion import Table, table_of, thresholds
 from pgsr.release import Outcome, selftest
 from pgsr.release.selftest import REJECT, expected_thresholds, sign_p_value, size_p_value
 
@@ -23,7 +23,7 @@ def failed(report) -> set[str]:
 
 @pytest.mark.parametrize("law_scale", SCALES)
 def test_two_computations_agree(law_scale):
-    assert thresholds(law_scale) == expected_thresholds(law_scale)
+    assert thresholds(DoubleGeometric(law_scale)) == expected_thresholds(law_scale)
 
 
 def test_one_setting_takes_less_than_a_second():
@@ -41,19 +41,19 @@ def test_levels_without_noise_are_left_out():
 @pytest.mark.parametrize("change", [1, -1])
 @pytest.mark.parametrize("place", [0, 5, -2])
 def test_one_wrong_threshold_is_found(monkeypatch, change, place):
-    right = double_geometric._table(Fraction(6)).thresholds
+    right = table_of(DoubleGeometric(Fraction(6))).thresholds
     wrong = right.astype(np.int64)
     wrong[place] += change
     wrong = wrong.astype(np.uint32)
-    monkeypatch.setattr(MODULE, "_table", lambda _scale: double_geometric._Table(wrong))
+    monkeypatch.setattr(MODULE, "table_of", lambda _law: Table(wrong))
     assert "law" in failed(selftest([Fraction(6)]))
 
 
 @pytest.mark.parametrize("change", [1, -1])
 def test_a_wrong_guide_cell_is_found(monkeypatch, change):
-    table = double_geometric._Table(double_geometric._table(Fraction(6)).thresholds)
+    table = Table(table_of(DoubleGeometric(Fraction(6))).thresholds)
     table.guide[40_000] += change
-    monkeypatch.setattr(MODULE, "_table", lambda _scale: table)
+    monkeypatch.setattr(MODULE, "table_of", lambda _law: table)
     assert failed(selftest([Fraction(6)])) == {"law"}
 
 

@@ -13,7 +13,9 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.laws import DoubleGeometric
+from pgsr.ledger import LedgerFile
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -56,7 +58,7 @@ def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
     people = pd.DataFrame({"group": np.repeat(homes.group, sizes)})
     ledger = folder / "ledger.jsonl"
     if not ledger.exists():
-        LedgerFile.create(ledger, "views", Loss(epsilon=100))
+        LedgerFile.create(ledger, "views", PureEpsilon(100))
     return ReleaseConfig(
         terms=Terms("views", 9, "2", kind, view=Measured.BY_GROUPS, **terms),
         entities=Entities(people, entity=None),
@@ -359,7 +361,7 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
 
 
 def test_scales_of_noise_are_told_apart():
-    scales = (3.0, 3.0, 3.0)
+    scales = (DoubleGeometric(Fraction(3)),) * 3
     assert not judge(measured(1), scales).refuted
     assert judge(measured(1), scales).can_tell
     assert judge(measured(3), scales).refuted

@@ -5,7 +5,6 @@ from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import Contents, Entry
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.loss import Currency, Loss
 from pgsr.ledger.relation import steps
 from pgsr.neighbours import Relation, Unit
 
@@ -13,11 +12,9 @@ __all__ = [
     "BrokenLedgerError",
     "Charge",
     "Contents",
-    "Currency",
     "Entry",
     "LedgerError",
     "LedgerFile",
-    "Loss",
     "Relation",
     "Unit",
     "counted",

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from pgsr.accounting import Loss
 from pgsr.ledger.errors import LedgerError
-from pgsr.ledger.loss import Loss
 from pgsr.neighbours import Relation, Unit
 
 
@@ -21,8 +21,9 @@ class Charge:
         LedgerError: nothing is spent.
 
     Example:
-        >>> Charge(Loss(epsilon="1/2"), "kuo into release")
-        Charge(loss=Loss(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
+        >>> from pgsr.accounting import PureEpsilon
+        >>> Charge(PureEpsilon("1/2"), "kuo into release")
+        Charge(loss=PureEpsilon(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
                unit=Unit.ENTITY)
     """
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from pgsr.errors import PgsrError
+from pgsr.accounting import Loss, Rho, epsilon_delta
+from pgsr.errors import BudgetError, PgsrError
 from pgsr.ledger.adding import counted, fits, spent
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.loss import Loss
 from pgsr.neighbours import Relation, Unit
 
 FORMAT = "pgsr ledger 2"
@@ -66,7 +66,9 @@ class Contents:
         """The total without what is spent, part by part; rho counts as epsilon at the delta that is left."""
         left = (max(Fraction(0), a - b) for a, b in zip(self.total.parts, self.spent.parts, strict=True))
         epsilon, delta, rho = left
-        return Loss(epsilon=epsilon, delta=delta) if self.total.rho is None else Loss(rho=rho)
+        if isinstance(self.total, Rho):
+            return Rho(rho)
+        return epsilon_delta(epsilon, delta)
 
     def require(self, charge: Charge, data_set: str, name: str) -> None:
         """Raise `LedgerError` unless the charge may be made; `name` is the ledger's, for the message."""
@@ -151,7 +153,7 @@ def read(data: bytes, head: str, name: str) -> Contents:
     contents = Contents(data_set, total, relation, unit, tuple(entries), hashes)
     try:
         _ = contents.spent
-    except LedgerError as error:
+    except BudgetError as error:
         raise BrokenLedgerError(f"the ledger {name} holds a charge that it cannot hold: {error}; {REMEDY}") from None
     return contents
 

@@ -23,14 +23,16 @@ Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
+from pgsr.release.noise_shapes import Part, Shape, probability_beyond, shape_of
 from pgsr.views import View
 
 FALSE_ALARM = 1e-9
@@ -50,8 +52,6 @@ EXACT_BELOW = 12.0
 
 _TAILS = (1, 0.98, 0.95, *(q / 10 for q in range(9, 0, -1)), 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-13, 1e-18)
 """The chances P(|R| > m) at which bins end."""
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
@@ -110,34 +110,35 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement, scales: tuple[float, ...]) -> Verdict:
-    """Test the residuals of a measurement against the stated scales of noise per level (0 where none was drawn).
+def judge(measurement: Measurement, laws: Sequence[Law | None]) -> Verdict:
+    """Test the residuals of a measurement against the stated law of the noise of every level (None without noise).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
 
     Example:
         >>> from fractions import Fraction
         >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))  # scale 2 on both levels
-        >>> judge(noisy, (2.0, 2.0)).refuted, judge(noisy, (8.0, 8.0)).refuted
-        (False, True)
+        >>> [judge(noisy, [DoubleGeometric(Fraction(scale))] * 2).refuted for scale in (2, 8)]
+        [False, True]
 
     The false alarm is shown by `tests/test_release_noise_law.py`.
     """
     found = [family for family in families(measurement) if family.size]
     if not found:
         return Verdict(0, 0.0, None, None)
-    laws: dict[Sum, Law] = {}
+    shapes, binned = [law and shape_of(law) for law in laws], {}
     for family in found:
         for kind in family.residuals:
-            laws.setdefault(kind, Law(kind, scales))
-    alternatives = list(_alternatives(len(scales)))
+            binned.setdefault(kind, Binned(kind, shapes))
+    alternatives = list(_alternatives(len(shapes)))
     prior = np.log(len(found) * len(alternatives))
-    evidence = np.array([_log_ratios(family, laws, alternatives) for family in found])
+    evidence = np.array([_log_ratios(family, binned, alternatives) for family in found])
     total = float(np.logaddexp.reduce(evidence.ravel()) - prior)
-    told = {f for f in FACTORS if any(_is_found(family, laws, f, prior) for family in found)}
+    told = {f for f in FACTORS if any(_is_found(family, binned, f, prior) for family in found)}
     small = [f for f in FACTORS if f < 1 and all(g in told for g in FACTORS if g <= f)]
     large = [f for f in FACTORS if f > 1 and all(g in told for g in FACTORS if g >= f)]
     return Verdict(
@@ -178,12 +179,13 @@ def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
     return below
 
 
-class Law:
-    """The law of |R| under the stated scales, in bins."""
+class Binned:
+    """The law of |R| under the stated laws of the levels, in bins."""
 
-    def __init__(self, kind: Sum, scales: tuple[float, ...]) -> None:
-        self.parts = [(scale, n, level) for level, (scale, n) in enumerate(zip(scales, kind.draws, strict=True)) if n]
-        sd = self.deviation(np.ones(len(scales)))
+    def __init__(self, kind: Sum, shapes: Sequence[Shape | None]) -> None:
+        pairs = enumerate(zip(shapes, kind.draws, strict=True))
+        self.parts: list[Part] = [(shape, n, level) for level, (shape, n) in pairs if n and shape]
+        sd = self.deviation(np.ones(len(shapes)))
         top = max(60, int(35 * sd))
         self.points = np.unique(np.concatenate([np.arange(min(top, 40)), np.geomspace(1, top, 200).astype(np.int64)]))
         self.beyond = np.minimum.accumulate(np.clip(probability_beyond(self.points, self.parts), 0, 1))
@@ -194,12 +196,8 @@ class Law:
         self.null = -np.diff(self.beyond[wanted], prepend=1, append=0)
 
     def deviation(self, factors: np.ndarray) -> float:
-        """Compute the standard deviation of R if every level's scale were `factors` times the stated one."""
-        spread = 0.0
-        for scale, n, level in self.parts:
-            a = np.exp(-1 / (scale * factors[level]))
-            spread += n * 2 * a / (1 - a) ** 2
-        return float(np.sqrt(spread))
+        """Compute the standard deviation of R if every level's noise were `factors` times as wide as stated."""
+        return float(np.sqrt(sum(n * s.stretched(factors[level]).deviation ** 2 for s, n, level in self.parts)))
 
     @cached_property
     def _nominal(self) -> float:
@@ -211,7 +209,7 @@ class Law:
         return np.bincount(bins, minlength=len(self.null))
 
     def alternative(self, factors: np.ndarray) -> np.ndarray:
-        """Compute the chances of the bins if every level's scale were `factors` times the stated one.
+        """Compute the chances of the bins if every level's noise were `factors` times as wide as stated.
 
         A millionth of the stated law is mixed in, so that no residual is impossible.
         """
@@ -223,50 +221,13 @@ class Law:
         Elsewhere the stated law is stretched to the other standard deviation, which is quicker.
         """
         if self._nominal < EXACT_BELOW:
-            parts = [(scale * factors[level], n, level) for scale, n, level in self.parts]
+            parts = [(shape.stretched(factors[level]), n, level) for shape, n, level in self.parts]
             beyond = np.clip(probability_beyond(self.edges, parts), 0, 1)
         else:
             stretch = max(self.deviation(factors), 1e-9) / self._nominal
             beyond = np.interp((self.edges + 0.5) / stretch, self.points + 0.5, self.beyond, right=0.0)
         found = np.maximum(-np.diff(np.minimum.accumulate(beyond), prepend=1, append=0), 0)
         return found / found.sum()
-
-
-def probability_beyond(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
-    """Compute P(|R| > m), R a sum of n independent double geometric draws of each scale.
-
-    The characteristic function of one draw is f(t) = (1 - a)^2 / (1 - 2 a cos t + a^2), a = exp(-1 / scale), and
-
-        P(|R| <= m) = (1 / pi) integral from 0 to pi of prod f(t)^n sin((m + 1/2) t) / sin(t / 2) dt
-
-    by summing exp(i k t) over |k| <= m. One draw has the closed form P(|R| > m) = 2 a^(m + 1) / (1 + a). Otherwise the
-    integral is taken by Gauss-Legendre in panels of at most two oscillations, up to where prod f is below 1e-13; the
-    error is some 1e-12, so bins end where less than 1e-10 would be left.
-    """
-    if sum(n for _, n, _ in parts) == 1:
-        a = np.exp(-1 / parts[0][0])
-        return 2 * a ** (sizes + 1.0) / (1 + a)
-    end = np.pi
-    while _characteristic(np.array([end / 2]), parts)[0] < 1e-13:
-        end /= 2
-    # Between the halvings of the range f changes little; within each, panels are short enough for the sine.
-    width = min(4 * np.pi / (float(sizes.max()) + 1), end)
-    breaks = [0.0]
-    for high in end / 2.0 ** np.arange(24, -1, -1):
-        breaks.extend(np.linspace(breaks[-1], high, 1 + max(1, int(np.ceil((high - breaks[-1]) / width))))[1:])
-    low, high = np.array(breaks[:-1]), np.array(breaks[1:])
-    t = ((high + low)[:, None] / 2 + (high - low)[:, None] / 2 * _NODES).ravel()
-    weight = ((high - low)[:, None] / 2 * _WEIGHTS).ravel() * _characteristic(t, parts) / np.sin(t / 2) / np.pi
-    return 1 - np.array([np.sin((size + 0.5) * t) @ weight for size in sizes])
-
-
-def _characteristic(t: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
-    found = np.zeros(len(t))
-    for scale, n, _ in parts:
-        a = np.exp(-1 / scale)
-        # 1 - 2 a cos t + a^2 = (1 - a)^2 + 4 a sin(t / 2)^2, without cancellation.
-        found -= n * np.log1p(4 * a * np.sin(t / 2) ** 2 / (1 - a) ** 2)
-    return np.exp(found)
 
 
 def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:
@@ -293,7 +254,7 @@ def _alternatives(n_levels: int) -> Iterator[np.ndarray]:
             yield factors
 
 
-def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndarray]) -> np.ndarray:
+def _log_ratios(family: Family, laws: dict[Sum, Binned], alternatives: list[np.ndarray]) -> np.ndarray:
     """Compute the log of the product of P1 / P0 over the family's residuals, for every alternative."""
     found = np.zeros(len(alternatives))
     for kind, values in family.residuals.items():
@@ -303,7 +264,7 @@ def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndar
     return found
 
 
-def _is_found(family: Family, laws: dict[Sum, Law], factor: float, prior: float) -> bool:
+def _is_found(family: Family, laws: dict[Sum, Binned], factor: float, prior: float) -> bool:
     """Tell whether evidence three standard deviations below its mean would do, were all scales wrong by `factor`."""
     mean = spread = 0.0
     for kind, values in family.residuals.items():

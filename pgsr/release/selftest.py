@@ -9,7 +9,8 @@ from math import ceil, log
 import numpy as np
 from scipy.special import chdtrc
 
-from pgsr.double_geometric import DoubleGeometric, _table
+from pgsr.laws import DoubleGeometric
+from pgsr.laws.inversion import table_of
 from pgsr.random import ByteStream, Secure, StreamId
 from pgsr.release.checking import Finding, Outcome, Report
 
@@ -75,7 +76,7 @@ def _fresh_streams() -> Finding:
 
 
 def _thresholds(scale: Fraction) -> Finding:
-    table, expected = _table(scale), np.array(expected_thresholds(scale), np.int64)
+    table, expected = table_of(DoubleGeometric(scale)), np.array(expected_thresholds(scale), np.int64)
     ours, guide = table.thresholds.astype(np.int64), table.guide.astype(np.int64)
     same = len(ours) == len(expected)
     wrong = int((ours != expected).sum()) if same else max(len(ours), len(expected))

@@ -20,6 +20,7 @@ that left the data, with the privacy paid in `.privacy.claim`; `Transcript.save`
 it again, its own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of `pgsr.release`.
 """
 
+from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
 from pgsr.synthesis.answers import answers, counts
 from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
@@ -43,7 +44,6 @@ from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.universe import Universe
-from pgsr.zcdp import Conversion, epsilon_of, rho_of
 
 __all__ = [
     "COUNT",

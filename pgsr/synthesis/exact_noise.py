@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Protocol
 
-from pgsr.double_geometric import exp_minus
+from pgsr.enclosure import exp_minus
 from pgsr.errors import BudgetError
 from pgsr.random import ByteStream
 

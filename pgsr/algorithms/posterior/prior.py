@@ -148,8 +148,9 @@ class _Precision:
 def _precision(measurement: Measurement) -> _Precision:
     """Precision of a region's own values, and of the sum of what is known below it; shape (regions,) each."""
     tree = measurement.hierarchy
-    spent = np.array([float(level) ** 2 for level in measurement.epsilon])
-    own = np.where(measurement.measured, spent[tree.level_of], 0.0)
+    laws = [measurement.law(start) for start in tree.level_start[:-1].tolist()]
+    known = np.array([2 / float(law.variance_bound) if law else 0.0 for law in laws])
+    own = np.where(measurement.measured, known[tree.level_of], 0.0)
     below = np.zeros(tree.n_regions)
     for region in range(tree.n_inner - 1, -1, -1):
         children = slice(tree.first_child[region], tree.first_child[region + 1])
