@@ -255,7 +255,10 @@ def _standing(errors: LevelErrors, arm: Arm) -> _Standing | None:
         where = f"{data}, epsilon {epsilon:g}, {level_name(level, errors.where(data=data).n_levels)}"
         ratios = [(ratio, f"{where}: {row.arm}") for row in others if (ratio := _ratio(mine, row)) is not None]
         largest += [max(ratios)] if ratios else []
-    return _Standing(arm, tuple(judged), *max(largest), len(places) - len(largest)) if largest else None
+    if not largest:
+        return None
+    ratio, where = max(largest)
+    return _Standing(arm, tuple(judged), ratio, where, len(places) - len(largest))
 
 
 def _nowhere_beaten(standing: _Standing) -> Verdict:
