@@ -106,10 +106,20 @@ def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:
 
 
 def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
-    """Say whether the residual flow of M_H with regions' totals has a negative cycle, by Bellman and Ford's method."""
+    """Say whether the residual flow of M_H with fixed totals has a negative cycle, by Bellman and Ford's method."""
     tree, y, arcs = problem.hierarchy, problem.target, []
+    fixed = [] if problem.stated_totals is None else list(range(len(problem.stated_totals)))
+    if problem.conditions is not None:
+        fixed += [int(cells[0]) // x.shape[1] for cells in problem.conditions.rows.tolil().rows]
+
+    def end(region: int) -> tuple[str, int] | str:
+        """Where a leaf ends: in the lowest region above it with a fixed total."""
+        while region >= 0 and region not in fixed:
+            region = int(tree.parent[region])
+        return ("end", region) if region >= 0 else "top"
+
     for r, s in np.ndindex(*x.shape):
-        own = ("leaf", r) if r >= tree.n_inner else (r, s)
+        own = end(r) if r >= tree.n_inner else (r, s)
         above = (int(tree.parent[r]), s) if r else "top"
         w, d = int(problem.w[r]), int(x[r, s] - y[r, s])
         arcs.append((own, above, w * (2 * d + 1)))
