@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,23 @@ def priced_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: float
     x = monotone_minimum(len(y), lambda i, j: sum(z[i : j + 1], Fraction(0)) / (j - i + 1))
     d = [min(max(a, lower), upper) - int(b) for a, b in zip(x, y, strict=True)]
     return float(sum(w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)))
+
+
+def bounded_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: np.ndarray, upper: np.ndarray) -> Fraction:
+    """The same with bounds of every cell: the best way to cut the chain into runs of one value, in fractions."""
+    z, n = [int(a) - Fraction(float(b)) / (2 * w) for a, b in zip(y, net, strict=True)], len(y)
+    found = []
+    for cuts in product((False, True), repeat=n - 1):
+        edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), n]
+        x: list[Fraction] = []
+        for i, j in pairwise(edges):
+            best = sum(z[i:j], Fraction(0)) / (j - i)
+            x += [min(max(best, Fraction(int(lower[i:j].max()))), Fraction(int(upper[i:j].min())))] * (j - i)
+        inside = all(lo <= a <= hi for lo, a, hi in zip(lower.tolist(), x, upper.tolist(), strict=True))
+        if inside and all(a <= b for a, b in pairwise(x)):
+            d = [a - int(b) for a, b in zip(x, y, strict=True)]
+            found.append(sum((w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)), Fraction(0)))
+    return min(found)
 
 
 def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:

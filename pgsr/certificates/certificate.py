@@ -262,12 +262,13 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
 
 
 def _prices_all(problem: Problem, multipliers: Multipliers | None) -> bool:
-    """Say whether a bound by these multipliers knows all conditions that were stated: rows and, with order, bounds."""
+    """Say whether a bound by these multipliers knows all that was stated: rows and, with order and norm 1, bounds."""
     stated = problem.conditions
     if stated is None:
         return True
     rows = not len(stated.row_lower) or (multipliers is not None and multipliers.conditions is not None)
-    bounds = not problem.monotone or not stated.n_bounds or (multipliers is not None and multipliers.bounds is not None)
+    kept = not problem.monotone or problem.norm == 2 or not stated.n_bounds
+    bounds = kept or (multipliers is not None and multipliers.bounds is not None)
     return multipliers is not None and rows and bounds
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
 from pgsr.certificates import Multipliers, objective
+from pgsr.conditions import UNBOUNDED
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
@@ -74,6 +75,7 @@ class TreeDual(ABC):
         self.y = np.ascontiguousarray(y[tree.leaves])
         self.leaf_weight = w[tree.leaves].astype(float)
         self.upper = np.full(len(self.y), np.inf)
+        self.bounds = _leaf_bounds(problem, self.n)
         own = np.zeros(self.shape, np.int64) if lone else y[self.kept, : self.n]
         if self.everywhere:
             self.upper[:] = problem.region_totals[tree.leaves]
@@ -145,7 +147,12 @@ class TreeDual(ABC):
         if self.held:
             have = float(leaves[:, -1].sum())
             missing = problem.root_total - have
-            if missing >= 0:
+            if self.bounds is not None:
+                least, most = self.bounds
+                last = shared_within(leaves[:, -1], missing, least[:, -1], most[:, -1], self.leaf_weight)
+                np.minimum(leaves, last[:, None], out=leaves)
+                leaves[:, -1] = last
+            elif missing >= 0:
                 leaves[:, -1] += missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
             else:
                 np.minimum(leaves, leaves[:, -1:] * (problem.root_total / have), out=leaves)
@@ -248,7 +255,10 @@ class SquaresDual(TreeDual):
         cost, spent = np.zeros(len(self.chunk_node)), np.zeros(self.shape[0])
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
-        if self.leaf_cells is None:
+        if self.bounds is not None:
+            leaves = (self.y, *self.bounds, self.leaf_weight)
+            share(kernels.fit_bounded_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+        elif self.leaf_cells is None:
             leaves = (self.y, self.upper, self.leaf_weight)
             share(kernels.fit_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
         else:
@@ -272,6 +282,72 @@ class SquaresDual(TreeDual):
         if self.cells is None:
             return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
         return float((self.cells * (x - self.problem.target) ** 2).sum())
+
+
+def refused_bounds_above(problem: Problem) -> str | None:
+    """Say that a stated bound of an inner region's cell does not follow from those of the leaves, or return None."""
+    tree, stated = problem.hierarchy, problem.conditions
+    if stated is None or tree.n_levels == 1:
+        return None
+    low, high = _ordered_bounds(problem)
+    implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
+    stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    below, above = stated.lower > implied[0], stated_high < implied[1]
+    if problem.totals is not None:  # the last cells that are public; what contradicts them was found before
+        n = len(problem.stated_totals if problem.stated_totals is not None else ())
+        below[:n, -1], above[:n, -1] = False, False
+    for which, outside in enumerate((below, above)):
+        outside[tree.leaves] = False
+        if outside.any():
+            number = -1 if stated.sources is None else int(stated.sources[which][outside][0])
+            name = stated.stated[number] if number >= 0 else "a bound of a cell"
+            return (
+                f"this method takes bounds of cells of the lowest regions, and {name} is of one above them; take a "
+                "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or state it of the regions below"
+            )
+    return None
+
+
+def shared_within(
+    last: np.ndarray, missing: float, lower: np.ndarray, upper: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Spread what is missing over numbers, by 1 / weight, as far as their bounds leave room.
+
+    Example:
+        >>> shared_within(np.array([1.0, 2.0]), 3.0, np.zeros(2), np.array([1.5, 9.0]), np.ones(2))
+        array([1.5, 4.5])
+    """
+    last = last.copy()
+    for _ in range(len(last) + 1):
+        room = upper - last if missing > 0 else last - lower
+        share_of = np.where(room > 0, 1.0 / weight, 0.0)
+        if missing == 0 or not share_of.any():
+            break
+        step = np.minimum(abs(missing) * share_of / share_of.sum(), room) * np.sign(missing)
+        last += step
+        full = (np.abs(step) >= room).any()
+        missing = missing - float(step.sum()) if full else 0.0
+    return last
+
+
+def _leaf_bounds(problem: Problem, n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Compute what order makes of signs, public totals and stated bounds of the leaves' first n cells, if any are."""
+    if problem.conditions is None:
+        return None
+    low, high = _ordered_bounds(problem)
+    leaves = problem.hierarchy.leaves
+    return np.ascontiguousarray(low[leaves, :n]), np.ascontiguousarray(high[leaves, :n])
+
+
+def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the bounds of all cells that signs, order, public totals and stated bounds imply within a region."""
+    stated, totals = problem.conditions, problem.stated_totals
+    assert stated is not None, "only asked where conditions are stated"
+    low = np.maximum(stated.lower, 0).astype(float)
+    high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    if totals is not None:
+        high[: len(totals), -1] = np.minimum(high[: len(totals), -1], totals)
+    return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
 
 
 def cumulative_counts_exceed(problem: Problem) -> str | None:
