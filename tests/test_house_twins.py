@@ -45,6 +45,10 @@ TWINS = {
     },
     "algorithms.m_c.integers_kernel": {
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
+        "fit_bounded_leaves": (
+            "the real fit, rounded one by one",
+            "test_m_c_integers::test_soft_fits_within_bounds_are_the_real_ones_rounded",
+        ),
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
@@ -56,7 +60,12 @@ TWINS = {
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_bounded_leaves": (
+            "naive.bounded_chain_minimum_l2",
+            "test_m_c_dual::test_leaves_with_bounds_of_cells_are_the_definitions",
+        ),
         "push": ("all monotone vectors, settled by it", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
+        "push_within": ("the same", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
         "node_costs": ("naive.CellCosts", M_C_SUMS),
     },

@@ -10,6 +10,7 @@ import numpy as np
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
 from pgsr.blocks import row_blocks
 from pgsr.certificates import Multipliers, objective
+from pgsr.conditions import UNBOUNDED
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
@@ -76,6 +77,7 @@ class TreeDual(ABC):
         self.y = np.ascontiguousarray(y[tree.leaves])
         self.leaf_weight = w[tree.leaves].astype(float)
         self.upper = np.full(len(self.y), np.inf)
+        self.bounds = _leaf_bounds(problem, self.n)
         own = np.zeros(self.shape, np.int64) if lone else y[self.kept, : self.n]
         if self.everywhere:
             self.upper[:] = problem.region_totals[tree.leaves]
@@ -148,20 +150,26 @@ class TreeDual(ABC):
             self.at(point.prices)
         tree = self.problem.hierarchy
         x = np.empty(self.problem.target.shape) if out is None else out
-        self._write_leaves(slice(0, len(self.y)), x[tree.leaves], self._leaves_have)
+        self._write_leaves(slice(0, len(self.y)), x[tree.leaves], self._last_cells())
         for level in range(tree.n_levels - 2, -1, -1):
             x[tree.level(level)] = tree.sum_children(x, level)
         return x
 
-    @property
-    def _leaves_have(self) -> float:
-        """The groups of all leaves together before they are brought to the root's public total."""
+    def _last_cells(self) -> np.ndarray | None:
+        """Bring the leaves' last cells, their numbers of groups, to the root's public total; None if it is not held."""
         if not self.held:
-            return 0.0
+            return None
         last = np.empty(len(self.y))
         for rows in row_blocks(slice(0, len(self.y)), self.y.shape[1]):
             last[rows] = self._expanded(rows, np.empty(self.y[rows].shape))[:, -1]
-        return float(last.sum())
+        have = float(last.sum())
+        missing = self.problem.root_total - have
+        if self.bounds is not None:
+            least, most = self.bounds
+            return shared_within(last, missing, least[:, -1], most[:, -1], self.leaf_weight)
+        if missing >= 0:
+            return last + missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
+        return last * (self.problem.root_total / have)
 
     def _expanded(self, rows: slice, out: np.ndarray) -> np.ndarray:
         from pgsr.algorithms.m_c import tree_kernel as kernels
@@ -170,18 +178,15 @@ class TreeDual(ABC):
         share(kernels.expand, range(len(out)), self.n, *blocks, self.upper[rows], out)
         return out
 
-    def _write_leaves(self, rows: slice, out: np.ndarray, have: float) -> None:
-        """Write the feasible values of these leaves, which all together have so many groups before."""
+    def _write_leaves(self, rows: slice, out: np.ndarray, last: np.ndarray | None) -> None:
+        """Write the feasible values of these leaves; `last` is what `_last_cells` found for all of them."""
         self._expanded(rows, out)
         if self.everywhere:
             # The last cells are constants, so the kernel leaves them out.
             out[:, -1] = self.problem.region_totals[self.problem.hierarchy.leaves][rows]
-        if self.held:
-            missing = self.problem.root_total - have
-            if missing >= 0:
-                out[:, -1] += (missing / self.leaf_weight / (1.0 / self.leaf_weight).sum())[rows]
-            else:
-                np.minimum(out, out[:, -1:] * (self.problem.root_total / have), out=out)
+        if last is not None:
+            np.minimum(out, last[rows, None], out=out)
+            out[:, -1] = last[rows]
 
     def better(self, point: Point) -> Point | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
@@ -280,7 +285,10 @@ class SquaresDual(TreeDual):
         cost, spent = np.zeros(len(self.chunk_node)), np.zeros(self.shape[0])
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
-        if self.leaf_cells is None:
+        if self.bounds is not None:
+            leaves = (self.y, *self.bounds, self.leaf_weight)
+            share(kernels.fit_bounded_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+        elif self.leaf_cells is None:
             leaves = (self.y, self.upper, self.leaf_weight)
             share(kernels.fit_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
         else:
@@ -309,13 +317,13 @@ class SquaresDual(TreeDual):
         """Compute the objective of `feasible` with no more than one family of leaves in memory; weights per region."""
         if point is not self._last:
             self.at(point.prices)
-        tree, terms, have = self.problem.hierarchy, [], self._leaves_have
+        tree, terms, last = self.problem.hierarchy, [], self._last_cells()
         inner = np.empty((tree.n_inner, self.y.shape[1]))
         parents = range(tree.n_inner)[tree.level(tree.n_levels - 2)] if tree.n_inner else range(0)
         families = [slice(*tree.first_child[parent : parent + 2].tolist()) for parent in parents] or [tree.leaves]
         for number, family in enumerate(families):
             x = np.empty((family.stop - family.start, self.y.shape[1]))
-            self._write_leaves(slice(family.start - tree.n_inner, family.stop - tree.n_inner), x, have)
+            self._write_leaves(slice(family.start - tree.n_inner, family.stop - tree.n_inner), x, last)
             terms += self._squares(family, x)
             if parents:
                 inner[parents[number]] = np.add.reduceat(x, [0], axis=0)
@@ -328,6 +336,72 @@ class SquaresDual(TreeDual):
         for rows in row_blocks(slice(0, len(x)), x.shape[1]):
             terms += list(w[rows] * np.sum((x[rows] - y[rows]) ** 2, axis=1))
         return terms
+
+
+def refused_bounds_above(problem: Problem) -> str | None:
+    """Say that a stated bound of an inner region's cell does not follow from those of the leaves, or return None."""
+    tree, stated = problem.hierarchy, problem.conditions
+    if stated is None or tree.n_levels == 1:
+        return None
+    low, high = _ordered_bounds(problem)
+    implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
+    stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    below, above = stated.lower > implied[0], stated_high < implied[1]
+    if problem.totals is not None:  # the last cells that are public; what contradicts them was found before
+        n = len(problem.stated_totals if problem.stated_totals is not None else ())
+        below[:n, -1], above[:n, -1] = False, False
+    for which, outside in enumerate((below, above)):
+        outside[tree.leaves] = False
+        if outside.any():
+            number = -1 if stated.sources is None else int(stated.sources[which][outside][0])
+            name = stated.stated[number] if number >= 0 else "a bound of a cell"
+            return (
+                f"this method takes bounds of cells of the lowest regions, and {name} is of one above them; take a "
+                "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or state it of the regions below"
+            )
+    return None
+
+
+def shared_within(
+    last: np.ndarray, missing: float, lower: np.ndarray, upper: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Spread what is missing over numbers, by 1 / weight, as far as their bounds leave room.
+
+    Example:
+        >>> shared_within(np.array([1.0, 2.0]), 3.0, np.zeros(2), np.array([1.5, 9.0]), np.ones(2))
+        array([1.5, 4.5])
+    """
+    last = last.copy()
+    for _ in range(len(last) + 1):
+        room = upper - last if missing > 0 else last - lower
+        share_of = np.where(room > 0, 1.0 / weight, 0.0)
+        if missing == 0 or not share_of.any():
+            break
+        step = np.minimum(abs(missing) * share_of / share_of.sum(), room) * np.sign(missing)
+        last += step
+        full = (np.abs(step) >= room).any()
+        missing = missing - float(step.sum()) if full else 0.0
+    return last
+
+
+def _leaf_bounds(problem: Problem, n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Compute what order makes of signs, public totals and stated bounds of the leaves' first n cells, if any are."""
+    if problem.conditions is None:
+        return None
+    low, high = _ordered_bounds(problem)
+    leaves = problem.hierarchy.leaves
+    return np.ascontiguousarray(low[leaves, :n]), np.ascontiguousarray(high[leaves, :n])
+
+
+def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the bounds of all cells that signs, order, public totals and stated bounds imply within a region."""
+    stated, totals = problem.conditions, problem.stated_totals
+    assert stated is not None, "only asked where conditions are stated"
+    low = np.maximum(stated.lower, 0).astype(float)
+    high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    if totals is not None:
+        high[: len(totals), -1] = np.minimum(high[: len(totals), -1], totals)
+    return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
 
 
 def cumulative_counts_exceed(problem: Problem) -> str | None:

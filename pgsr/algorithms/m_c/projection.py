@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed
+from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import certify
 from pgsr.errors import MethodError
@@ -15,7 +16,7 @@ from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Stopped
+from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
@@ -45,6 +46,10 @@ class CumulativeProjection(GatedMethod):
     An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
     is taken out exactly: its children become its parent's.
 
+    Bounds of single cells that `Problem.where` states of the lowest regions are kept: isotonic regressions are pooled
+    by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
+    lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
+
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
         method: how to ascend the dual: "newton", or "accelerated" gradients, an independent check and ten times slower.
@@ -73,6 +78,8 @@ class CumulativeProjection(GatedMethod):
     `tests/test_m_c_projection.py::test_equals_clarabel`.
     """
 
+    conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+
     gap: float = PROVED_GAP
     method: str = "newton"
 
@@ -89,7 +96,7 @@ class CumulativeProjection(GatedMethod):
             return f"CumulativeProjection minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
-        return None
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
@@ -97,7 +104,8 @@ class CumulativeProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
-        return 140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense
+        per_leaf = 24 if problem.conditions is None else 40
+        return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         dual = SquaresDual(problem)
