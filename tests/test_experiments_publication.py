@@ -29,8 +29,8 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     cells = smoke_cells(experiment)
     entries = [
         Entry(
-            task.cell, task.data.real, State.DONE, "", record, code or code_digest(experiment), 60.0, 2.0, 1, cpu_seconds=2.0,
-            finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
+            task.cell, task.data.real, State.DONE, "", record, code or code_digest(experiment), 60.0, 9.0, 1,
+            cpu_seconds=2.0, finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
         )
         for day, (task, record) in enumerate(cells[: len(cells) - but], 1)
     ]  # fmt: skip

@@ -198,8 +198,8 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
     """Make a table with one row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
-    reason, everything recorded, seconds, cpu_seconds, peak_mb, own_mb (without what the process held before), time_limit, code,
-    finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
+    reason, everything recorded, seconds, cpu_seconds, peak_mb, own_mb (without what the process held before),
+    time_limit, code, finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
     (violations_sign, ...). Arrays are lists.
     """
     import pandas as pd

@@ -93,15 +93,13 @@ class Worker:
     def compute(self, task: Task) -> Outcome:
         """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed.
 
-        A process that is not ready within `START_LIMIT` is replaced: the machine was busy, and what it compiled is kept.
+        A process that is not ready within `START_LIMIT` is replaced: the machine was busy; what was compiled is kept.
         """
-        for starts in range(1, STARTS + 1):
-            outcome = self._once(task)
-            if outcome.started or self._closed:
-                break
-            if starts < STARTS:
-                self._end()
-                self._start()
+        starts, outcome = 1, self._once(task)
+        while not outcome.started and starts < STARTS and not self._closed:
+            self._end()
+            self._start()
+            starts, outcome = starts + 1, self._once(task)
         return replace(outcome, starts=starts)
 
     def _once(self, task: Task) -> Outcome:

@@ -7,7 +7,7 @@ from these files alone (`report.results_page`). Names of machines are left out.
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import Condition
-from pgsr.experiments.engine.store import Store, to_frame
+from pgsr.experiments.engine.store import Entry, Store, to_frame
 from pgsr.experiments.report.environment import environment
 from pgsr.experiments.report.sections import collect
 
@@ -80,7 +80,7 @@ def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path
         profile=str(profile),
         cells=len(section.done),
         planned=sum(section.condition.values()),
-        replicates=int(frame.groupby(["data", "arm"])["replicate"].nunique().min()),
+        replicates=min(len({e.cell.replicate for e in cells}) for cells in _by_arm(section.done).values()),
         seconds=round(sum(entry.cpu_seconds for entry in section.done), 1),
         computed=(_day(dates[0]), _day(dates[-1])),
         code=code_digest(owner),
@@ -106,6 +106,13 @@ def published(experiments: Sequence[Experiment], folder: Path) -> list[tuple[Exp
             body = json.loads(description.read_text("utf-8"))
             about = Publication(**(body | {"computed": tuple(body["computed"])}))
             found.append((experiment, about, pd.read_parquet(table)))
+    return found
+
+
+def _by_arm(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    found: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        found.setdefault((entry.cell.data, entry.cell.arm), []).append(entry)
     return found
 
 
