@@ -20,7 +20,7 @@ from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.kuo2018 import data_statistics, norms, three_levels, weighting
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
-from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
+from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, is_the_papers, paper_name, part_of
 from pgsr.experiments.registry import find
 
 pytestmark = pytest.mark.slow
@@ -143,10 +143,14 @@ def test_k1_gives_the_published_totals():
 
 @needs("census2000_blockgroup_race_hhsize.parquet")
 def test_k1_counts_white_block_groups():
-    record = computed(on(data_statistics.EXPERIMENT, WHITE_STATES, (None,), 1))[0].record
+    by_group = WHITE_STATES.fallback
+    assert by_group is not None
+    record = computed(on(data_statistics.EXPERIMENT, by_group, (None,), 1))[0].record
     found = [record[name] for name in ("groups", "entities", "distinct sizes", "largest size")]
     assert found == [193_585, 211_460_626, 5_885, 23_020]
-    assert paper_name(WHITE_STATES.name) == "White"
+    assert paper_name(WHITE_STATES.name) == paper_name(by_group.name) == "White"
+    assert is_the_papers(WHITE_STATES.name)
+    assert not is_the_papers(by_group.name)
 
 
 @needs_taxi

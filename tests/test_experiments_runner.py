@@ -389,7 +389,7 @@ def test_absent_data_falls_back_or_is_left_out():
     there, notes = sweeps.experiment(data=(real, stand_in)).available(SMOKE)
     assert [data.name for data in there.scale(SMOKE).data] == ["small"]
     assert notes[0].startswith("real is left out: no such file")
-    assert "small stands in (generated" in notes[1]
+    assert "small (generated) stands in" in notes[1]
     wrong = replace(sweeps.SMALL, groups=1)
     with pytest.raises(DataError, match="correct the declaration"):
         wrong.truth()

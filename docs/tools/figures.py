@@ -1,5 +1,6 @@
-"""The figures of the pages, drawn when the site is built, from public generators and seeded noise; those of results
-from the files in docs/results.
+"""The figures of the pages, drawn when the site is built.
+
+They show public generators with seeded noise, and the published results in docs/results.
 
 `python docs/tools/figures.py` draws docs/overview.png anew, the one figure that is kept in the repository, because
 README shows it.

@@ -199,8 +199,8 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
     reason, everything recorded, seconds, cpu_seconds, peak_mb, own_mb (without what the process held before),
-    time_limit, code, finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
-    (violations_sign, ...). Arrays are lists.
+    time_limit, code, finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one
+    per kind (violations_sign, ...). Arrays are lists.
     """
     import pandas as pd
 
