@@ -1,6 +1,7 @@
 """The experiments on Kuo et al. 2018: every one runs, draws and judges; figures of prototypes come out on real data."""
 
 import io
+import math
 import os
 import warnings
 from dataclasses import replace
@@ -210,3 +211,19 @@ def test_the_omniscient_line():
     truth = TAXI_HALVES.truth()
     expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))
     assert levels(found, "Hc x Hc", Fraction(1, 2), "omniscient")[0] == pytest.approx(expected)
+
+
+def test_laplace_noise_in_integers_has_more_variance():
+    """What the list of items says of the law that stands for it; probabilities of rounded noise by its own integral."""
+
+    def rounded_laplace(scale: float, k: int) -> float:
+        def below(x: float) -> float:
+            return 0.5 * math.exp(x / scale) if x < 0 else 1 - 0.5 * math.exp(-x / scale)
+
+        return below(k + 0.5) - below(k - 0.5)
+
+    for spread, less in ((1, 0.11), (3, 0.014)):
+        far, a = range(-60 * spread, 60 * spread + 1), math.exp(-1 / spread)
+        laplace = sum(k * k * rounded_laplace(spread, k) for k in far)
+        geometric = sum(k * k * (1 - a) / (1 + a) * a ** abs(k) for k in far)
+        assert 1 - geometric / laplace == pytest.approx(less, rel=0.05)

@@ -47,7 +47,8 @@ def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_2
     try:
         with duckdb.connect() as connection:
             pairs = connection.execute(
-                "SELECT CAST(coalesce(PULocationID, 0) AS BIGINT) AS zone, medallion IS NULL AS none, count(*) AS trips "
+                "SELECT CAST(coalesce(PULocationID, 0) AS BIGINT) AS zone, medallion IS NULL AS none, "
+                "count(*) AS trips "
                 "FROM read_parquet(?) WHERE zone NOT IN (264, 265) GROUP BY medallion, zone",
                 [str(path)],
             ).fetchnumpy()
