@@ -248,6 +248,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL,), (Fraction(1),), replicates=1, **_grid(2, (2, 3))),
         Profile.QUICK: Scale((TAXI_2014, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
+        Profile.REDUCED: Scale((KUO_TAXI,), (Fraction(1),), replicates=1, **_grid(PAPERS_LIMIT, (5, 50))),
         Profile.PAPER: Scale(
             (TAXI_2014, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(PAPERS_LIMIT, range(5, 51, 5))
         ),

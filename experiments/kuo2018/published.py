@@ -109,8 +109,8 @@ ABSENT = (
     Absent(
         "Laplace noise, on private numbers of groups and on the scores of algorithm selection",
         "section 3 (footnote) and section 6",
-        "the double geometric law of the same epsilon takes its place: drawn exactly, in integers, its variance is less "
-        "than that of Laplace noise rounded to integers, by 11 % at scale 1 and 1.4 % at scale 3",
+        "the double geometric law of the same epsilon takes its place: drawn exactly, in integers, its variance is "
+        "less than that of Laplace noise rounded to integers, by 11 % at scale 1 and 1.4 % at scale 3",
     ),
 )
 """What the paper has and this project lacks."""
