@@ -38,15 +38,16 @@ SMOKE = Profile.SMOKE
 
 def late(times: int):
     """Make workers whose first `times` processes are not ready in time; waits that long take no time here."""
-    answer, left = worker.Worker._answer, [times]
+    answer, left, asked = worker.Worker._answer, [times], []
 
     def answered(self, seconds):
-        if seconds == worker.START_LIMIT and left[0]:
+        if seconds >= worker.START_LIMIT and left[0]:
+            asked.append(seconds)
             left[0] -= 1
             raise queue.Empty
         return answer(self, seconds)
 
-    return answered
+    return answered, asked
 
 
 def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
@@ -60,10 +61,12 @@ def quiet(text: str) -> None:
 def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES, replicates=2)
-    monkeypatch.setattr(worker.Worker, "_answer", late(2))
+    answered, asked = late(2)
+    monkeypatch.setattr(worker.Worker, "_answer", answered)
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
     assert summary.ran == {State.DONE: 4}
     assert summary.restarted == 1
+    assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
     assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, Entry)) == [1, 1, 1, 3]
     plain = Store(tmp_path / "plain")
     monkeypatch.undo()
@@ -73,7 +76,7 @@ def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
 
 def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatch):
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES)
-    monkeypatch.setattr(worker.Worker, "_answer", late(10))
+    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
     assert summary.ran == {State.FAILED: 2}
     assert {reason for _, reason in summary.failures} == {

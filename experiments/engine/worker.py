@@ -30,7 +30,8 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 """Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
 
 STARTS = 3
-"""Processes that a cell gets when a busy machine does not import and compile within `START_LIMIT` seconds."""
+"""Processes that a cell gets when a busy machine does not import and compile in time: `START_LIMIT` seconds for the
+first, and twice as many for each that follows."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Outcome:
         value: what it measured, or None.
         error: a sentence if it raised or the worker died, else "".
         timed_out: whether the worker was killed at the cell's limit.
-        started: whether it came as far as the cell; False if imports and warm-up took longer than `START_LIMIT` in each
-            of `STARTS` processes.
+        started: whether it came as far as the cell; False if imports and warm-up took too long in each of `STARTS`
+            processes.
         starts: processes that were started for it.
         cpu_seconds: of its process and the processes that this started, since the cell before it; of the first cell
             with start-up. 0 if unknown. Other work on the machine changes it little, unlike `seconds`.
@@ -93,16 +94,16 @@ class Worker:
     def compute(self, task: Task) -> Outcome:
         """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed.
 
-        A process that is not ready within `START_LIMIT` is replaced: the machine was busy; what was compiled is kept.
+        A process that is not ready in time is replaced: the machine was busy; what was compiled is kept.
         """
-        starts, outcome = 1, self._once(task)
+        starts, outcome = 1, self._once(task, START_LIMIT)
         while not outcome.started and starts < STARTS and not self._closed:
             self._end()
             self._start()
-            starts, outcome = starts + 1, self._once(task)
+            starts, outcome = starts + 1, self._once(task, START_LIMIT * 2**starts)
         return replace(outcome, starts=starts)
 
-    def _once(self, task: Task) -> Outcome:
+    def _once(self, task: Task, start_limit: float) -> Outcome:
         assert self._process.stdin is not None
         self.reusable = False
         # A worker that dies while it is fed is reported below, by its exit.
@@ -110,7 +111,7 @@ class Worker:
             _write(self._process.stdin, cloudpickle.dumps(task))
         started = False
         try:
-            found = self._answer(START_LIMIT)
+            found = self._answer(start_limit)
             if found == "ready":
                 started = True
                 found = self._answer(task.time_limit)
