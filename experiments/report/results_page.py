@@ -1,5 +1,6 @@
 """The page of published results, docs/results.md: per experiment its figure, its verdicts, and where they come from."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,8 +37,8 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
         ),
     ]
     rows = [
-        (Link(e.id, f"#{e.id.lower()}"), e.title, e.reproduces, f"{a.cells:,} of {a.planned:,}", f"{a.replicates}",
-         _duration(a.seconds))
+        (Link(e.id, f"#{_anchor(_title(e))}"), e.title, e.reproduces, f"{a.cells:,} of {a.planned:,}",
+         f"{a.replicates}", _duration(a.seconds))
         for e, a, _ in found
     ]  # fmt: skip
     heads = ("experiment", "title", "of", "cells", "replicates", "processor")
@@ -54,7 +55,7 @@ def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterato
 
 
 def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame") -> Iterator[Block]:
-    yield Heading(2, f"{experiment.id}: {experiment.title}", experiment.id.lower())
+    yield Heading(2, _title(experiment))
     yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
     yield Shown(f"{FIGURES}/{experiment.id}.png", f"The figure of {experiment.id}, {experiment.title}")
     counts: dict[tuple[str, str], Counter[Finding]] = {}
@@ -77,6 +78,20 @@ def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame
         Code(f"python -m pgsr.experiments run {about.experiment} --profile {about.profile}"),
         ".",
     )
+
+
+def _title(experiment: Experiment) -> str:
+    return f"{experiment.id}: {experiment.title}"
+
+
+def _anchor(heading: str) -> str:
+    """Make the anchor that the site and the places that show Markdown give to a heading.
+
+    Example:
+        >>> _anchor("K7: Three levels, without and with consistency")
+        'k7-three-levels-without-and-with-consistency'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _duration(seconds: float) -> str:
