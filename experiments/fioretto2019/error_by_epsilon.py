@@ -157,7 +157,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1, 10), Fraction(1)), replicates=2, time_limit=60),
         Profile.QUICK: Scale(
-            (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
+            (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=60
         ),
         Profile.PAPER: Scale(
             (TAXI_2014, TAXI_DENSE, KUO_TAXI, CENSUS),

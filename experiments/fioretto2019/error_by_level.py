@@ -285,9 +285,7 @@ EXPERIMENT = Experiment(
     arms=(*FOUR, *HALF.values()),
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), replicates=2, time_limit=60),
-        Profile.QUICK: Scale(
-            (KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
-        ),
+        Profile.QUICK: Scale((KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=60),
         Profile.PAPER: Scale(
             (TAXI_2014, TAXI_DENSE, KUO_TAXI, CENSUS, CENSUS_CALIBRATED),
             (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
