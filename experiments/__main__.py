@@ -31,6 +31,8 @@ from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report.items import all_items, counted, item_blocks
+from pgsr.experiments.report.publication import publish
+from pgsr.experiments.report.results_page import results_blocks
 from pgsr.experiments.report.sections import collect
 from pgsr.experiments.report.summary import write_summary
 from pgsr.release import Kind
@@ -75,7 +77,8 @@ SomeNamesArgument = Annotated[
     ),
 ]
 ProfileOption = Annotated[
-    Profile, typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes and replicates.")
+    Profile,
+    typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes; reduced: PG1 and HP1 in two hours."),
 ]
 ResultsOption = Annotated[Path, typer.Option("--out", help="Folder of all results.")]
 
@@ -438,6 +441,23 @@ def summary(
             _console().print(f"wrote  {path}", highlight=False, soft_wrap=True)
 
 
+@app.command(name="publish", epilog="Example:  python -m pgsr.experiments publish K8 PG4 --profile paper")
+def publish_(
+    names: SomeNamesArgument = None,
+    profile: ProfileOption = Profile.PAPER,
+    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Write stored results to docs/results, and the page docs/results.md; without names, the page alone."""
+    console, folder = _console(), writable(docs / "results")
+    for experiment in [find(name) for name in names or ()]:
+        found = publish(experiment, profile, Store(results), folder)
+        console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
+    page = docs / "results.md"
+    page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
+    console.print(f"page   {page}", highlight=False)
+
+
 @app.command(
     epilog="Examples:  python -m pgsr.experiments verdicts  |  "
     "python -m pgsr.experiments verdicts K5 K8 --profile paper"
@@ -491,7 +511,8 @@ def _print_summary(console: Console, summary: runner.Summary) -> None:
         return
     done = ", ".join(f"{n:,} {state}" for state, n in summary.ran.items())
     left = f"; {summary.left:,} left" if summary.left else ""
-    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}", highlight=False)
+    again = f"; {summary.restarted:,} needed several starts, the machine was busy" if summary.restarted else ""
+    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}{again}", highlight=False)
     for key, reason in summary.failures[:10]:
         console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
     if len(summary.failures) > 10:
