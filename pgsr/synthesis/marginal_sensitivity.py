@@ -1,7 +1,7 @@
 """The sensitivities of whole marginals: by how much one row can change the vector of all counts of a marginal."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 from pgsr.synthesis.checks import chosen
 from pgsr.synthesis.domain import Domain
@@ -74,7 +74,7 @@ def marginal_sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbo
             return MarginalSensitivity(0, 0)
         return step if once else MarginalSensitivity(2 * step.squared, 2 * step.absolute)
     whole = _wholes(domain, marginal)
-    pairs = list(zip(whole, whole[1:], strict=False))
+    pairs = list(pairwise(whole))
     if once:
         return _largest([(a.squared + b.squared, a.absolute + b.absolute) for a, b in pairs])
     found = [(2 * step.squared, 2 * step.absolute)] if _on_members(marginal) else []
