@@ -8,6 +8,9 @@ from pgsr.errors import ProblemError
 from pgsr.quadratic_flow.network import Network
 from pgsr.quadratic_flow.relaxed import relaxed_prices
 
+_ENOUGH = 0.1
+"""Units by which vertices may be off before prices are rounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Flow:
@@ -51,16 +54,14 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
     """
     from pgsr.quadratic_flow import exchange_kernel as kernels
 
-    price = np.rint(relaxed_prices(network) if start is None else start).astype(np.int64)
+    price = np.rint(relaxed_prices(network, tolerance=_ENOUGH) if start is None else start).astype(np.int64)
     price[0] = 0
     x, excess = np.empty(len(network.y), np.int64), np.empty(network.n_vertices, np.int64)
     numbers = network.y, network.w, network.lower, price
     kernels.take(network.start, network.end, *numbers, network.supply, x, excess)
     visits = 0
     for sign in (1, -1):
-        found = kernels.balance(
-            network.first, network.end, network.start, *network.ends, *numbers, x, excess, sign
-        )
+        found = kernels.balance(network.first, network.end, network.start, *network.ends, *numbers, x, excess, sign)
         if found < 0:
             raise ProblemError("no flow satisfies all vertices: what comes in at some has no way out, or the reverse")
         visits += found

@@ -41,9 +41,10 @@ class Network:
         cls, start: object, end: object, y: object, w: object, lower: object, n_vertices: int, supply: object = 0
     ) -> "Network":
         """Make the network of arcs that are sorted by their start."""
-        vertices = (np.asarray(part, np.int32) for part in (start, end))
-        numbers = (np.asarray(part, np.int64) for part in (y, w, lower))
-        return cls(*vertices, *numbers, np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy())
+        balances = np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy()
+        return cls(
+            _as(np.int32, start), _as(np.int32, end), _as(np.int64, y), _as(np.int64, w), _as(np.int64, lower), balances
+        )
 
     @property
     def n_vertices(self) -> int:
@@ -59,3 +60,7 @@ class Network:
         """The arcs that end at v are arcs[first[v]] .. arcs[first[v + 1] - 1]: first, shape (vertices + 1,), and arcs."""
         arcs = np.argsort(self.end, kind="stable").astype(np.int32)
         return np.searchsorted(self.end[arcs], np.arange(self.n_vertices + 1)).astype(np.int64), arcs
+
+
+def _as(kind: type, values: object) -> np.ndarray:
+    return np.ascontiguousarray(values, kind)

@@ -99,12 +99,12 @@ def conjugate_gradients(first, end, c, tie, pivot, right, accuracy, most, z):
     z[:] = 0.0
     precondition(first, end, c, pivot, r, m)
     p[:] = m
-    norm = np.dot(r, m)
+    norm = inner(r, m)
     enough = accuracy * accuracy * norm
     steps = 0
     while norm > enough and steps < most:
         multiply(first, end, c, tie, p, q)
-        curvature = np.dot(p, q)
+        curvature = inner(p, q)
         if curvature <= 0.0:
             break
         step = norm / curvature
@@ -112,8 +112,17 @@ def conjugate_gradients(first, end, c, tie, pivot, right, accuracy, most, z):
             z[v] += step * p[v]
             r[v] -= step * q[v]
         precondition(first, end, c, pivot, r, m)
-        before, norm = norm, np.dot(r, m)
+        before, norm = norm, inner(r, m)
         for v in range(n):
             p[v] = m[v] + norm / before * p[v]
         steps += 1
     return steps
+
+
+@compiled
+def inner(a, b):
+    """Compute the inner product; unlike `np.dot` it starts no threads."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total

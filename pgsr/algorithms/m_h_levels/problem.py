@@ -49,6 +49,11 @@ class LevelProblem:
             raise ProblemError("the root's total follows from the leaves' totals; give total or totals, not both")
         if total is not None and (isinstance(total, bool) or not isinstance(total, int | np.integer) or total < 0):
             raise ProblemError(f"total is {total!r}; give a whole number of groups, 0 or more")
+        if tree.padded.any():
+            region = int(np.flatnonzero(tree.padded)[0])
+            raise ProblemError(
+                f"region {'/'.join(tree.paths[region])} stands above a copy of itself; give every branch the same depth"
+            )
         if totals is not None:
             _require_numbers("totals", totals, tree.n_regions - tree.n_inner, "leaf", 0)
         if self.weights is not None:
@@ -74,6 +79,8 @@ class LevelProblem:
 def _require_numbers(what: str, numbers: object, n: int, of: str, least: int) -> None:
     array = np.asarray(numbers)
     if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise ProblemError(f"{what} is {array.dtype} of shape {array.shape}; give one whole number per {of}, {n} in all")
+        raise ProblemError(
+            f"{what} is {array.dtype} of shape {array.shape}; give one whole number per {of}, {n} in all"
+        )
     if array.min() < least:
         raise ProblemError(f"{what} of {of} {int(array.argmin())} is {int(array.min())}; give {least} or more")

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.vertices import Vertices, counts_of, network_of

@@ -87,8 +87,8 @@ def network_of(problem: LevelProblem) -> tuple[Network, np.ndarray]:
     if problem.totals is not None:
         supply[vertices.leaves] = problem.totals
     y = np.concatenate([table.ravel() for table in problem.noisy.tables])
-    parts = (start, np.concatenate(ends), y, np.concatenate(weights), np.concatenate(lowers))
-    return Network.of(*(part[order] for part in parts), vertices.n, supply), order
+    end, w, lower = map(np.concatenate, (ends, weights, lowers))
+    return Network.of(start[order], end[order], y[order], w[order], lower[order], vertices.n, supply), order
 
 
 def counts_of(problem: LevelProblem, x: np.ndarray, order: np.ndarray) -> CountsByLevel:
@@ -98,4 +98,6 @@ def counts_of(problem: LevelProblem, x: np.ndarray, order: np.ndarray) -> Counts
     shapes = [table.shape for table in problem.noisy.tables]
     stops = np.cumsum([rows * columns for rows, columns in shapes])
     parts = np.split(cells, stops[:-1])
-    return CountsByLevel(problem.hierarchy, tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+    return CountsByLevel(
+        problem.hierarchy, tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+    )
