@@ -22,7 +22,7 @@ class CountsByLevel:
 
     Attributes:
         hierarchy: the regions.
-        tables: one array per level, root first; int64, shape (regions of the level, K[l] + 1).
+        tables: one array per level, root first; int64 or int32, shape (regions of the level, K[l] + 1).
 
     Raises:
         CountError: a table of the wrong shape or kind, or a K that rises from a level to the one below it.
@@ -52,7 +52,7 @@ class CountsByLevel:
                 raise CountError(f"the table of level {level} holds {table.dtype}; give integers")
         sizes = [table.shape[1] - 1 for table in tables]
         require_falling(sizes)
-        object.__setattr__(self, "tables", tuple(table.astype(np.int64, copy=False) for table in tables))
+        object.__setattr__(self, "tables", tuple(map(_numbers, tables)))
 
     @classmethod
     def of(cls, counts: CountOfCounts, max_sizes: Sequence[int]) -> "CountsByLevel":
@@ -95,6 +95,10 @@ class CountsByLevel:
             of_children = np.add.reduceat(below, starts, axis=0)
             found.append(of_children - folded(self.tables[level], below.shape[1] - 1))
         return tuple(found)
+
+
+def _numbers(table: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(table, np.int32 if table.dtype == np.int32 else np.int64)
 
 
 def folded(table: np.ndarray, k: int) -> np.ndarray:

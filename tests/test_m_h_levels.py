@@ -10,7 +10,7 @@ from scipy import optimize, sparse
 from pgsr import CountOfCounts, Hierarchy, Problem
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, certified
-from pgsr.algorithms.m_h_levels.vertices import network_of
+from pgsr.algorithms.m_h_levels.selection import Selection
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import CountError, ProblemError, TooLargeError
 from pgsr.models import Flow
@@ -263,9 +263,15 @@ def test_equals_m_h_where_all_levels_have_the_same_sizes(kind):
         assert LevelTreeProjection().solve(problem).certificate.objective == method.solve(stated).certificate.objective
 
 
+def network_of(problem: LevelProblem) -> Network:
+    """The network of all cells."""
+    selection = Selection.of(problem)
+    return replace(selection, kept=tuple(np.ones_like(kept) for kept in selection.kept)).network().network
+
+
 def test_any_prices_to_start_from_give_an_optimum():
     for seed in range(12):
-        network, _ = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 3]))
+        network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 3]))
         best = cheapest_flow(network)
         for scale in (0, 5, 200):
             start = np.random.default_rng([13, seed]).normal(0, scale, network.n_vertices)
@@ -316,15 +322,16 @@ def as_tables(problem: LevelProblem, cells: np.ndarray) -> CountsByLevel:
 def test_relaxed_prices_balance_every_vertex():
     """By the definition: at these prices arcs carry max(lower, y + d / 2w), and nothing is left over."""
     for seed in range(12):
-        network, _ = network_of(random_problem(seed, (3, 4, 2), (30, 9, 9, 2), KINDS[seed % 3]))
+        network = network_of(random_problem(seed, (3, 4, 2), (30, 9, 9, 2), KINDS[seed % 3]))
         excess = excess_at(network, relaxed_prices(network, tolerance=1e-8))
         assert np.abs(excess[1:]).max() < 1e-8
 
 
 def excess_at(network, price: np.ndarray) -> np.ndarray:
     excess = network.supply.astype(float)
-    for start, end, y, w, lower in zip(network.start, network.end, network.y, network.w, network.lower, strict=True):
-        flow = max(float(lower), y + (price[end] - price[start]) / (2 * w))
+    for start, end, y, w, free in zip(network.start, network.end, network.y, network.w, network.free, strict=True):
+        flow = y + (price[end] - price[start]) / (2 * w)
+        flow = flow if free else max(0.0, flow)
         excess[start] -= flow
         excess[end] += flow
     return excess
@@ -336,7 +343,7 @@ def test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows():
         arcs = [(v, u) for v in range(2, 12) for u in {int(generator.integers(1, v)) for _ in range(ups)}]
         start, end = np.array(arcs).T
         start, end = np.append(0, start), np.append(1, end)
-        network = Network.of(start, end, 0 * start, 1 + 0 * start, 0 * start, n_vertices=12)
+        network = Network.of(start, end, 0 * start, 1 + 0 * start, 0 * start > 0, n_vertices=12)
         c, tie, n = generator.random(len(start)), 1e-3 * generator.random(12), 12
         laplacian = np.diag(tie)
         for u, v, conductance in zip(start, end, c, strict=True):

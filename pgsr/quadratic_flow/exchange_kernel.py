@@ -16,7 +16,7 @@ _NEVER = 2**62
 
 
 @compiled
-def take(start, end, y, w, lower, price, supply, x, excess):
+def take(start, end, y, w, free, price, supply, x, excess):
     """Let every arc carry what is cheapest at these prices; among equally cheap flows, what leaves less excess.
 
     An arc is paid d = price[end] - price[start] a unit, and its unit number k + 1 costs w (2 (k - y) + 1): the flow is
@@ -27,7 +27,8 @@ def take(start, end, y, w, lower, price, supply, x, excess):
     for a in range(len(start)):
         u, v = start[a], end[a]
         paid = price[v] - price[u]
-        x[a] = max(lower[a], y[a] + (paid + w[a] - 1) // (2 * w[a]))
+        units = y[a] + (paid + w[a] - 1) // (2 * w[a])
+        x[a] = units if free[a] else max(0, units)
         excess[v] += x[a]
         excess[u] -= x[a]
     for a in range(len(start)):
@@ -43,7 +44,7 @@ def take(start, end, y, w, lower, price, supply, x, excess):
 
 
 @compiled
-def balance(first, end, start, first_in, arc_in, y, w, lower, price, x, excess, sign):
+def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, sign):
     """Send excess (sign 1) or shortage (sign -1) along shortest paths to where it is wanted, or to the ground.
 
     A unit of excess leaves vertex v along an arc that starts there, which then carries one more, or back along one that
@@ -81,7 +82,7 @@ def balance(first, end, start, first_in, arc_in, y, w, lower, price, x, excess, 
                     break
                 # Towards the ends of its arcs, each of which then carries `sign` units more ...
                 for a in range(first[v], first[v + 1]):
-                    if sign > 0 or x[a] > lower[a]:
+                    if sign > 0 or x[a] > 0 or free[a]:
                         to = np.int64(end[a])
                         length = w[a] * (2 * sign * (x[a] - y[a]) + 1) - sign * (price[to] - price[v])
                         if here + length < min(distance[to], nearest):
@@ -96,7 +97,7 @@ def balance(first, end, start, first_in, arc_in, y, w, lower, price, x, excess, 
                 # ... and towards the starts of those that end there, each of which then carries that many less.
                 for i in range(first_in[v], first_in[v + 1]):
                     a = np.int64(arc_in[i])
-                    if sign < 0 or x[a] > lower[a]:
+                    if sign < 0 or x[a] > 0 or free[a]:
                         to = np.int64(start[a])
                         length = w[a] * (-2 * sign * (x[a] - y[a]) + 1) + sign * (price[v] - price[to])
                         if here + length < min(distance[to], nearest):

@@ -31,11 +31,11 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
     """Find the cheapest integer flow, and integer prices that prove it.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
-        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= lower[a],  integer.
+        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= 0 unless free[a],  integer.
 
     At prices p with p[0] = 0 a feasible flow is a cheapest one if every arc satisfies, with d = p[end] - p[start],
 
-        w (2 (x - y) - 1)  <=  d  <=  w (2 (x - y) + 1),     the left one only where x > lower,
+        w (2 (x - y) - 1)  <=  d  <=  w (2 (x - y) + 1),     the left one only where x > 0 or the arc is free,
 
     since then each arc alone could not do better at these prices. The prices of the relaxation, rounded, are nearly
     right: flows are chosen to satisfy the conditions, some vertices are then off by a few units, and every such unit
@@ -48,7 +48,7 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
         ProblemError: no flow satisfies all vertices.
 
     Example:
-        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [0, 0, 0], n_vertices=2)
+        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> cheapest_flow(network).x.tolist()
         [6, 0, 6]
     """
@@ -57,7 +57,7 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
     price = np.rint(relaxed_prices(network, tolerance=_ENOUGH) if start is None else start).astype(np.int64)
     price[0] = 0
     x, excess = np.empty(len(network.y), np.int64), np.empty(network.n_vertices, np.int64)
-    numbers = network.y, network.w, network.lower, price
+    numbers = network.y, network.w, network.free, price
     kernels.take(network.start, network.end, *numbers, network.supply, x, excess)
     visits = 0
     for sign in (1, -1):

@@ -5,27 +5,26 @@ from functools import cached_property
 
 import numpy as np
 
-FREE = -(2**60)
-"""The lower bound of an arc that has none."""
-
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """A network whose arc a carries x[a] units from start[a] to end[a], at a cost of w[a] (x[a] - y[a])^2.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
-        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= lower[a].
+        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= 0 unless free[a].
 
     Vertex 0 is the ground: it gives and takes whatever is left over. Other vertices are numbered against the direction
     of the arcs, so that every arc that does not start at the ground ends at a vertex of a smaller number.
 
     Attributes:
         start, end: vertices, int32, sorted by `start`; shape (arcs,).
-        y, w, lower: int64, w positive, `FREE` where there is no bound; shape (arcs,).
+        y: int64; shape (arcs,).
+        w: positive, int64; shape (arcs,).
+        free: whether an arc may carry less than nothing, bool; shape (arcs,).
         supply: units that come in from outside, negative where they leave; int64, shape (vertices,).
 
     Example:
-        >>> Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [0, 0, 0], n_vertices=2).first
+        >>> Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2).first
         array([0, 2, 3])
     """
 
@@ -33,18 +32,17 @@ class Network:
     end: np.ndarray
     y: np.ndarray
     w: np.ndarray
-    lower: np.ndarray
+    free: np.ndarray
     supply: np.ndarray
 
     @classmethod
     def of(
-        cls, start: object, end: object, y: object, w: object, lower: object, n_vertices: int, supply: object = 0
+        cls, start: object, end: object, y: object, w: object, free: object, n_vertices: int, supply: object = 0
     ) -> "Network":
         """Make the network of arcs that are sorted by their start."""
+        vertices = _as(np.int32, start), _as(np.int32, end)
         balances = np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy()
-        return cls(
-            _as(np.int32, start), _as(np.int32, end), _as(np.int64, y), _as(np.int64, w), _as(np.int64, lower), balances
-        )
+        return cls(*vertices, _as(np.int64, y), _as(np.int64, w), _as(np.bool_, free), balances)
 
     @property
     def n_vertices(self) -> int:
@@ -57,9 +55,10 @@ class Network:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The arcs that end at v are arcs[first[v]] .. arcs[first[v + 1] - 1]: first, shape (vertices + 1,), and arcs."""
+        """Numbers `(first, arcs)`: the arcs that end at v are arcs[first[v]] .. arcs[first[v + 1] - 1]."""
         arcs = np.argsort(self.end, kind="stable").astype(np.int32)
-        return np.searchsorted(self.end[arcs], np.arange(self.n_vertices + 1)).astype(np.int64), arcs
+        first = np.concatenate([[0], np.cumsum(np.bincount(self.end, minlength=self.n_vertices))])
+        return first.astype(np.int64), arcs
 
 
 def _as(kind: type, values: object) -> np.ndarray:

@@ -4,10 +4,10 @@ Arguments that occur everywhere (the docstring of `pgsr.quadratic_flow` explains
 
     start[a], end[a]   the vertices of arc a, int32; arcs are sorted by start, and start > end but for arcs from 0
     first[v]           arcs first[v] .. first[v + 1] - 1 start at vertex v
-    y[a], rate[a]      the arc carries y + rate (price[end] - price[start]), with rate = 1 / 2w
-    lower[a]           but no less than this
+    y[a], w[a]         the arc carries y + (price[end] - price[start]) / 2w
+    free[a]            whether that may be less than 0
     price[v]           of a vertex; that of vertex 0, the ground, is 0 and stays so
-    c[a]               the conductance: rate where the arc carries more than its lower bound, else 0
+    c[a]               the conductance: 1 / 2w where the arc is free or carries something, else 0
 
     tie[v]             a tiny conductance from vertex v to the ground, so that no part of the network floats
 
@@ -20,16 +20,16 @@ from pgsr.compilation import compiled
 
 
 @compiled
-def demand(start, end, y, rate, lower, price, supply, c, excess):
+def demand(start, end, y, w, free, price, supply, c, excess):
     """Compute conductances and excesses, inflow - outflow + supply of every vertex, at these prices."""
     for v in range(len(excess)):
         excess[v] = supply[v]
     for a in range(len(start)):
         u, v = start[a], end[a]
-        flow = y[a] + rate[a] * (price[v] - price[u])
-        c[a] = rate[a]
-        if flow <= lower[a]:
-            flow = lower[a]
+        c[a] = 0.5 / w[a]
+        flow = y[a] + c[a] * (price[v] - price[u])
+        if flow <= 0.0 and not free[a]:
+            flow = 0.0
             c[a] = 0.0
         excess[v] += flow
         excess[u] -= flow

@@ -16,12 +16,13 @@ are at their lower bounds would be moved infinitely far."""
 def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance: float = 1e-6) -> np.ndarray:
     """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
 
-    An arc that is paid d = price[end] - price[start] a unit carries x = max(lower, y + d / 2w). The dual
+    An arc that is paid d = price[end] - price[start] a unit carries x = max(0, y + d / 2w), or y + d / 2w if it is
+    free. The dual
 
-        D(price) = sum over arcs of  max over x >= lower of  d x - w (x - y)^2    +  sum of price supply
+        D(price) = sum over arcs of  max over x of  d x - w (x - y)^2    +  sum of price supply
 
     is convex, once differentiable and piecewise quadratic; its derivative by a vertex's price is the vertex's excess.
-    Newton's method minimises it. A step solves a system of the network of arcs above their lower bounds, by conjugate
+    Newton's method minimises it. A step solves a system of the network of arcs that carry something, by conjugate
     gradients with incomplete factors that are exact on trees (`newton_kernel.factorise`).
 
     Args:
@@ -29,7 +30,7 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
         tolerance: ends where no vertex is off by more units than this, or where rounding stops all progress.
 
     Example:
-        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [0, 0, 0], n_vertices=2)
+        >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> float(relaxed_prices(network)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
         4.6667
     """
@@ -37,14 +38,14 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
 
     n = network.n_vertices
     price = np.zeros(n) if start is None else np.array(start, float)
-    y, rate, supply = network.y.astype(float), 0.5 / network.w, network.supply.astype(float)
-    lower = network.lower.astype(float)
-    c, excess, pivot, step = np.empty(len(y)), *np.empty((3, n))
+    c, excess, pivot, step = np.empty(len(network.y)), *np.empty((3, n))
+    rate = 0.5 / network.w
     tie = _TIE * (np.bincount(network.start, rate, n) + np.bincount(network.end, rate, n))
-    arcs = network.start, network.end, y, rate, lower
+    del rate
+    arcs = network.start, network.end, network.y, network.w, network.free
 
     def look(at: np.ndarray) -> float:
-        kernels.demand(*arcs, at, supply, c, excess)
+        kernels.demand(*arcs, at, network.supply, c, excess)
         return float(np.abs(excess).max())
 
     worst = look(price)

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.vertices import Vertices, counts_of, network_of
+from pgsr.algorithms.m_h_levels.selection import Selection
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.quadratic_flow import Flow, cheapest_flow
+from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
 from pgsr.solving import Deadline
+
+_ENOUGH = 0.1
+"""Units by which sums may be off before prices are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +62,18 @@ class LevelTreeProjection:
         """Solve a problem; every problem that can be stated has an answer."""
         require_kind(problem, LevelProblem, "problem", "give LevelProblem(CountsByLevel(...))")
         deadline = Deadline()
-        network, order = network_of(problem)
-        flow = cheapest_flow(network)
-        counts, prices = counts_of(problem, flow.x, order), _prices(Vertices.of(problem), flow)
+        selection, prices = Selection.of(problem), None
+        while True:  # until no cell that was left out is worth a unit, first in real numbers
+            chosen = selection.network()
+            prices = relaxed_prices(chosen.network, None if prices is None else chosen.start(prices), _ENOUGH)
+            prices, added = chosen.offer(prices, slack=0)
+            if not added:
+                break
+        while True:
+            flow = cheapest_flow(chosen.network, chosen.start(prices))
+            prices, added = chosen.offer(flow.price, slack=1)
+            if not added:
+                break
+            chosen = selection.network()
+        counts = chosen.counts(flow.x)
         return LevelResult(counts, prices, certified(problem, counts, prices), deadline.spent)
-
-
-def _prices(vertices: Vertices, flow: Flow) -> LevelPrices:
-    inner = tuple(flow.price[numbers] for numbers in vertices.inner)
-    return LevelPrices(int(flow.price[vertices.top]), inner, flow.price[vertices.leaves])
