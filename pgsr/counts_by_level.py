@@ -92,7 +92,7 @@ class CountsByLevel:
         for level in range(tree.n_levels - 1):
             here, below = tree.level(level), self.tables[level + 1]
             starts = tree.first_child[here] - here.stop
-            of_children = np.add.reduceat(below, starts, axis=0)
+            of_children = np.add.reduceat(below, starts, axis=0, dtype=np.int64)
             found.append(of_children - folded(self.tables[level], below.shape[1] - 1))
         return tuple(found)
 
@@ -108,8 +108,8 @@ def folded(table: np.ndarray, k: int) -> np.ndarray:
         >>> folded(np.array([[5, 4, 3, 2]]), 1)
         array([[5, 9]])
     """
-    out = np.array(table[:, : k + 1])
-    out[:, k] += table[:, k + 1 :].sum(axis=1)
+    out = table[:, : k + 1].astype(np.int64)
+    out[:, k] += table[:, k + 1 :].sum(axis=1, dtype=np.int64)
     return out
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.blocks import row_blocks
 from pgsr.counts_by_level import CountsByLevel
 
 
@@ -49,26 +50,36 @@ def certified(problem: LevelProblem, x: CountsByLevel, prices: LevelPrices) -> L
 
     summed with prices over all cells, conditions cancel, and every cell alone could not do better.
     """
-    tree, proved = problem.hierarchy, True
-    objective = 0
-    for level, (table, y) in enumerate(zip(x.tables, problem.noisy.tables, strict=True)):
-        here = tree.level(level)
-        w, off = problem.w[here, None], table - y
-        objective += sum(int(weight) * _squares(row) for weight, row in _by_weight(w[:, 0], off))
-        if level == 0:
-            above: np.ndarray | int = prices.top
-        else:
-            above = prices.inner[level - 1][tree.parent[here] - tree.level(level - 1).start]
-        if level < tree.n_levels - 1:
-            own = prices.inner[level][:, np.minimum(np.arange(table.shape[1]), problem.noisy.max_sizes[level + 1])]
-        else:
-            own = prices.leaves[:, None]
-        excess = above - own - 2 * w * off
-        proved = proved and not ((excess > w) | ((excess < -w) & (table > 0))).any()
-    proved = proved and (problem.total is not None or prices.top == 0)
+    proved = problem.total is not None or prices.top == 0
     proved = proved and (problem.totals is not None or not prices.leaves.any())
+    objective = 0
+    for level, table in enumerate(x.tables):
+        for rows in row_blocks(slice(0, len(table)), table.shape[1]):
+            value, holds = _judge_rows(problem, table[rows], prices, level, rows)
+            objective += value
+            proved = proved and holds
     violated = _violations(problem, x)
     return LevelCertificate(objective, violated, proved and not any(violated.values()))
+
+
+def _judge_rows(
+    problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level: int, rows: slice
+) -> tuple[int, bool]:
+    """Compute the part of the objective of some regions of a level, and whether prices prove their cells best."""
+    tree = problem.hierarchy
+    here = slice(tree.level(level).start + rows.start, tree.level(level).start + rows.stop)
+    w, off = problem.w[here, None], x.astype(np.int64) - problem.noisy.tables[level][rows]
+    if level == 0:
+        above: np.ndarray | int = prices.top
+    else:
+        above = prices.inner[level - 1][tree.parent[here] - tree.level(level - 1).start]
+    if level < tree.n_levels - 1:
+        own = prices.inner[level][rows][:, np.minimum(np.arange(x.shape[1]), problem.noisy.max_sizes[level + 1])]
+    else:
+        own = prices.leaves[rows, None]
+    excess = above - own - 2 * w * off
+    best = not ((excess > w) | ((excess < -w) & (x > 0))).any()
+    return sum(int(weight) * _squares(part) for weight, part in _by_weight(w[:, 0], off)), best
 
 
 def _violations(problem: LevelProblem, x: CountsByLevel) -> dict[str, int]:
