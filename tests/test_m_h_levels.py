@@ -194,7 +194,7 @@ def test_equals_two_general_solvers_and_min_cost_flows(fan, max_sizes, kind):
 
 @dataclass(frozen=True, eq=False)
 class UnitSteps:
-    """A problem with a variable of 0 or 1 per cell and unit; the j-th unit of a cell costs w (2 (j - y) + 1), j >= 0."""
+    """A problem with a 0-1 variable per cell and unit; the j-th unit of a cell costs w (2 (j - y) + 1), j >= 0."""
 
     rows: np.ndarray
     right: np.ndarray

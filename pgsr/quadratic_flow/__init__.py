@@ -5,8 +5,8 @@
 
 M_H with other sizes on every level is such a flow (docs/sizes_per_level.md), and so is M_H with every region's total.
 
-**In real numbers** prices are found by Newton's method, whose steps are solved like electric networks: an arc that carries
-something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough.
+**In real numbers** prices are found by Newton's method, whose steps are solved like electric networks: an arc that
+carries something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough.
 
 **In integers** the rounded prices are a start. Flows are the cheapest ones at these prices, and every vertex is then
 off by a few units; each of them goes along a shortest path to where it is wanted (successive shortest paths), which

@@ -31,7 +31,8 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
     """Find the cheapest integer flow, and integer prices that prove it.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
-        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= 0 unless free[a],  integer.
+        subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,
+                    x[a] integer,   x[a] >= 0 unless free[a].
 
     At prices p with p[0] = 0 a feasible flow is a cheapest one if every arc satisfies, with d = p[end] - p[start],
 

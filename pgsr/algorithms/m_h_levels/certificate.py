@@ -62,9 +62,7 @@ def certified(problem: LevelProblem, x: CountsByLevel, prices: LevelPrices) -> L
     return LevelCertificate(objective, violated, proved and not any(violated.values()))
 
 
-def _judge_rows(
-    problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level: int, rows: slice
-) -> tuple[int, bool]:
+def _judge_rows(problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level: int, rows: slice) -> tuple[int, bool]:
     """Compute the part of the objective of some regions of a level, and whether prices prove their cells best."""
     tree = problem.hierarchy
     here = slice(tree.level(level).start + rows.start, tree.level(level).start + rows.stop)

@@ -58,7 +58,7 @@ class LevelProblem:
             _require_numbers("totals", totals, tree.n_regions - tree.n_inner, "leaf", 0)
         if self.weights is not None:
             _require_numbers("weights", self.weights, tree.n_regions, "region", 1)
-        largest = max(max(int(np.abs(table).max()) for table in self.noisy.tables), int(total or 0))
+        largest = max(*(max(int(t.max()), -int(t.min())) for t in self.noisy.tables), int(total or 0))
         if totals is not None:
             largest = max(largest, int(totals.max()))
         if largest * int(self.w.max()) * tree.n_levels > _LARGEST:

@@ -102,7 +102,7 @@ class Selection:
 
     def _sums(self) -> list[np.ndarray]:
         """Say which vertices of inner regions are there, per level with children."""
-        problem, tree = self.problem, self.problem.hierarchy
+        tree = self.problem.hierarchy
         sums: list[np.ndarray] = [np.empty(0)] * (tree.n_levels - 1)
         for level in range(tree.n_levels - 2, -1, -1):
             starts = tree.first_child[tree.level(level)] - tree.level(level).stop
