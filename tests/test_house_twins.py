@@ -18,6 +18,7 @@ TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
+FACTORS = "test_m_h_levels::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
@@ -163,6 +164,18 @@ TWINS = {
             "through nearest_integers, whose optimum brute force checks",
             "test_nearest_tree_bounds::test_equals_brute_force",
         ),
+    },
+    "quadratic_flow.exchange_kernel": {
+        "take": ("through cheapest_flow, whose optimum brute force checks", "test_m_h_levels::test_equals_brute_force"),
+        "balance": (
+            "through cheapest_flow, whose optimum brute force checks",
+            "test_m_h_levels::test_equals_brute_force",
+        ),
+    },
+    "quadratic_flow.newton_kernel": {
+        "demand": ("excess_at, arc by arc", "test_m_h_levels::test_relaxed_prices_balance_every_vertex"),
+        "factorise": ("the inverse of the matrix", FACTORS),
+        "conjugate_gradients": ("the matrix itself", FACTORS),
     },
     "synthesis.answers_kernel": {
         "count": (
