@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from pgsr.budget import Budget, Ledger, Number, exact
+from pgsr.accounting.spending import Ledger
+from pgsr.budget import Budget, Number, exact
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.measurement import noise_sensitivity
+from pgsr.laws import DoubleGeometric, GeometricNoise
+from pgsr.neighbours import Unit
 from pgsr.random import Source, StreamId
+from pgsr.sensitivity import sensitivity_of
 from pgsr.views import View
 
 _BLOCK = 1 << 22
@@ -85,7 +86,8 @@ class LevelGeometric:
         levels = Budget.split(exact(self.epsilon), n_levels, self.shares).levels
         if not all(levels):
             raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
-        return [DoubleGeometric(Fraction(noise_sensitivity(View.COUNTS, self.max_quantity)) / part) for part in levels]
+        size = sensitivity_of(View.COUNTS, Unit.ENTITY, max_quantity=self.max_quantity, max_size=1)
+        return [GeometricNoise(part).law(size) for part in levels]
 
 
 def _narrow(block: np.ndarray, kind: np.dtype) -> np.ndarray:

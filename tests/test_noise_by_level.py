@@ -6,11 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Hierarchy, Seeded, View
-from pgsr.budget import Ledger
+from pgsr import CountOfCounts, Hierarchy, Ledger, Seeded, View
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError, ProblemError
+from pgsr.laws import DoubleGeometric
 from pgsr.noise_by_level import LevelGeometric
 from pgsr.random import StreamId
 
