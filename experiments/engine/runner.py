@@ -36,7 +36,7 @@ OBSERVED = 1.1
 """Where cells like it ran before, a cell needs at most this much of the most that they needed."""
 
 SHORT = 4.0
-"""Seconds up to which the process of a cell takes the next one of its kind: about what the start of a process with torch
+"""Seconds up to which the process of a cell takes the next one of its kind: what the start of a process with torch
 takes. Longer cells run in their order, replicate by replicate, so that a sweep cut short has something of all arms."""
 
 _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
