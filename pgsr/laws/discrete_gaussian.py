@@ -10,6 +10,7 @@ Source of the law: Canonne, Kamath & Steinke 2020, "The Discrete Gaussian for Di
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import exp, log, pi
 
 import numpy as np
@@ -107,7 +108,7 @@ class DiscreteGaussian(Law):
         else:
             inversion.add_to(self.drawn_from, values, stream)
 
-    @property
+    @cached_property
     def drawn_from(self) -> GaussianSizes | Strips:
         """What is drawn by inversion: |X|, or for a wide law strips of sizes."""
         strip_bits = 0
