@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from pgsr import cli
 from pgsr.accounting import Approximate, PureEpsilon, Rho
+from pgsr.errors import BudgetError
 from pgsr.ledger import Charge, LedgerFile, Relation, Unit
 
 
@@ -57,6 +58,27 @@ def test_from_init_to_verify(path):
         assert "edited" in told
         assert "restore" in told
         assert len(told.strip().splitlines()) == 1
+
+
+def test_show_tells_all_charges_in_every_currency(path):
+    assert invoke("init", path, "--data-set", "demo", "--total", "2", "--delta", "1e-6").exit_code == 0
+    ledger = LedgerFile(path)
+    for _ in range(2):
+        ledger.charge(Charge(PureEpsilon("1/2"), "a release"), "demo")
+    shown = invoke("show", path).stdout
+    assert "all as epsilon with delta" in shown
+    for line in (r"all as epsilon +│ epsilon 1 ", r"all as rho +│ rho 0.24491866", r"delta 1/1000000 "):
+        assert re.search(line, shown), shown
+    ledger.charge(Charge(Rho("1/100"), "a fit"), "demo")
+    shown = invoke("show", path, "--delta", "1/1000").stdout
+    assert "something charged is not pure" in shown
+    assert "delta 1/1000 " in shown
+    ledger.charge(Charge(Approximate("1/100", "1e-7"), "another"), "demo")
+    shown = invoke("show", path, "--delta", "1e-8").stdout
+    assert "a charge with a delta has no rho" in shown
+    assert "the charges' deltas exceed this delta" in shown
+    with pytest.raises(BudgetError, match="delta is 1 or more"):
+        invoke("show", path, "--delta", "2")
 
 
 def test_verify_against_heads_that_were_noted(path):

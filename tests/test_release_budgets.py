@@ -72,9 +72,9 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
         law.spelling if law else {} for law in terms.noise_laws(3)
     ]
     assert manifest.terms_of(fields)[0] == replace(terms, shares=terms.parts(3), level_names=terms.names(3))
-    spent = LedgerFile(config.ledger).read().charges
-    assert [charge.loss for charge in spent] == [total]
-    assert (spent[0].unit, spent[0].relation) == (terms.unit, terms.neighbours)
+    spent = LedgerFile(config.ledger).read().entries
+    assert [entry.charge.loss for entry in spent] == [total]
+    assert (spent[0].charge.unit, spent[0].charge.relation) == (terms.unit, terms.neighbours)
     assert total.spelled in (config.output / "README.txt").read_text().replace("\n", " ")
 
 
@@ -110,7 +110,7 @@ def test_plans_compare_under_the_same_budget(tmp_path) -> None:
 
 FORGERIES = {
     "less rho": {"rho": Fraction(1, 1_000)},
-    "more rho": {"rho": Fraction(1, 2)},
+    "more rho": {"rho": Fraction(5)},
     "another law, and less rho": {"laws": Laws.GEOMETRIC, "rho": Fraction(1, 1_000)},
     "another unit": {"unit": Unit.entity_in_groups(12)},
     "epsilon instead": {"rho": None, "epsilon": Fraction(1, 10), "laws": None},

@@ -8,7 +8,7 @@ from math import inf, log
 from pgsr.accounting.composing import composed
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
 from pgsr.accounting.noise_rho import geometric_of_rho, require_change
-from pgsr.accounting.search import largest
+from pgsr.accounting.search import decimal_down, largest
 from pgsr.accounting.zcdp import Conversion, rho_of
 from pgsr.budget import Budget, Number
 from pgsr.checks import require_kind
@@ -19,7 +19,12 @@ from pgsr.sensitivity import Sensitivity
 
 Noises = tuple[LevelNoise | None, ...]
 
+Candidate = Callable[[float], Noises | None]
+"""Searches noise within the budget, given the least sum of ln variance so far; None if it cannot be below that."""
+
 _DIGITS = 6
+
+_HALVINGS = 12
 
 _ALIKE = 1 + 1e-9
 """Of noise with the same variance the geometric is taken: it has a pure epsilon, too."""
@@ -114,13 +119,19 @@ def variance_of(noise: LevelNoise, sensitivity: Sensitivity) -> float:
 
 def _candidates(
     epsilon: Fraction, delta: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Sensitivity], laws: Laws
-) -> list[Callable[[], Noises]]:
+) -> list[Candidate]:
     """List what there is to choose from within (epsilon, delta), each searched when called."""
     budget, start = Approximate(epsilon, delta), rho_of(epsilon, delta, Conversion.TIGHT)
 
-    def searched(make: Callable[[Fraction], Noises], start: Fraction) -> Callable[[], Noises]:
-        def found() -> Noises:
-            return make(largest(lambda x: composed(make(x), sensitivities).within(budget), start, _DIGITS))
+    def fits(noises: Noises) -> bool:
+        return composed(noises, sensitivities).within(budget)
+
+    def searched(make: Callable[[Fraction], Noises], start: Fraction) -> Candidate:
+        def found(best: float) -> Noises | None:
+            target = _as_good(lambda x: _log_variances(make(x), sensitivities), start, best)
+            if target > start and not fits(make(target)):
+                return None
+            return make(largest(lambda x: fits(make(x)), target, _DIGITS))
 
         return found
 
@@ -136,7 +147,7 @@ def _candidates(
 
         return make
 
-    pure = [lambda: geometric(epsilon), searched(geometric, epsilon)]
+    pure: list[Candidate] = [lambda best: geometric(epsilon), searched(geometric, epsilon)]
     if laws is Laws.GEOMETRIC:
         return pure
     if laws is Laws.GAUSSIAN:
@@ -186,22 +197,36 @@ def _drawn(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensitiv
     return tuple(noises)
 
 
-def _least(candidates: Sequence[Callable[[], Noises]], sensitivities: Sequence[Sensitivity]) -> Noises:
+def _least(candidates: Sequence[Candidate], sensitivities: Sequence[Sensitivity]) -> Noises:
     """Choose the candidate with the least sum of ln variance; the first of several.
 
     Raises:
         BudgetError: the noise of all is too large to be drawn; the first one's error.
     """
-    refused, found = None, []
+    refused, least, found = None, inf, None
     for candidate in candidates:
         try:
-            noises = candidate()
-            found.append((_log_variances(noises, sensitivities), len(found), noises))
+            noises = candidate(least)
+            if noises is not None and (sum_of_logs := _log_variances(noises, sensitivities)) < least:
+                least, found = sum_of_logs, noises
         except BudgetError as error:
             refused = refused or error
-    if not found:
+    if found is None:
         raise refused or BudgetError("there is no noise to choose from")
-    return min(found)[2]
+    return found
+
+
+def _as_good(sum_of_logs: Callable[[Fraction], float], start: Fraction, best: float) -> Fraction:
+    """Find the amount, at least `start`, below which noise is worse than the best so far, a little too small."""
+    if best == inf or sum_of_logs(start) <= best:
+        return start
+    low, high = start, 2 * start
+    while sum_of_logs(high) > best:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum_of_logs(middle) > best else (low, middle)
+    return decimal_down(low, _DIGITS)
 
 
 def _log_variances(noises: Noises, sensitivities: Sequence[Sensitivity]) -> float:
