@@ -188,11 +188,13 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
             (KUO, BOTTOM_UP),
         ),
     )
-    below = [verdict for claim, ours, others in claims for verdict in _below(errors, claim, ours, others)]
+    below = [
+        verdict for claim, ours, others in claims for verdict in smaller_at_every_level(errors, claim, ours, others)
+    ]
     return below + [verdict for arm in ARMS for verdict in _nowhere_beaten(errors, arm)]
 
 
-def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
+def smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
     """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
     for data, epsilon in errors.values_of("data", "epsilon"):
         part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True
