@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pgsr import ByGroups, Result, Status, View, metrics
+from pgsr import ByGroups, Geometric, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
@@ -117,6 +117,7 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     if isinstance(arm.post, Posterior):
         assert arm.noise is not None, "every arm here measures"
         noise = arm.noise(min(EPSILONS), len(data.levels))
+        assert isinstance(noise, Geometric), "by a pure epsilon"
         scale = float(1 / min(share for share in noise.budget(len(data.levels)).levels if share))
         width = 100 + 60 * scale if noise.view is View.CUMULATIVE else 1_000 + 350 * scale
         needed += int(8 * (os.cpu_count() or 1) * (data.max_size + 1) * min(width, data.groups + 1))

@@ -5,7 +5,6 @@ groups are replaced, not added or removed. A unit is no competitor of another: h
 much.
 """
 
-from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -75,7 +74,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     return figure
 
 
-def verdicts(frame: "pd.DataFrame") -> Iterable[Verdict]:
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge, unit by unit, whether double-geometric noise is better than Gaussian noise on these few levels."""
     errors = level_errors(frame, "emd")
     return [
