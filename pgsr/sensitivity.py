@@ -68,7 +68,8 @@ def sensitivity_of(
 
     - Counts: each of the m groups leaves a cell and enters a higher one; all may leave one cell and enter one other. On
       a move m groups go up and m go down, 4m steps out of or into a cell in all. One cell can have 2m of them, entered
-      from below and from above. Two cells have 3m at most: between them groups only go up, or only go down.
+      from below and from above. Two cells have 3m at most: of groups that go from one to the other only those of one
+      direction count in both, and those that go back cancel.
     - Cumulative counts: a group that grows from s to at most s + M leaves the cells s .. s + M - 1, by one each, and
       these may be the same M cells for all m groups. On a move each cell rises by at most m and falls by at most m.
     - Ranked sizes: a vector whose entries each grow by 0 to M, sorted again, has entries that each grow by 0 to M, and

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pgsr import ByGroups, Result, Status, View, metrics
+from pgsr import ByGroups, Geometric, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
@@ -126,6 +126,7 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     if isinstance(arm.post, Posterior):
         assert arm.noise is not None, "every arm here measures"
         noise = arm.noise(min(EPSILONS), len(data.levels))
+        assert isinstance(noise, Geometric), "by a pure epsilon"
         scale = float(1 / min(share for share in noise.budget(len(data.levels)).levels if share))
         width = 100 + 60 * scale if noise.view is View.CUMULATIVE else 1_000 + 350 * scale
         needed += int(8 * (os.cpu_count() or 1) * (data.max_size + 1) * min(width, data.groups + 1))
@@ -197,12 +198,14 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
             (KUO, BOTTOM_UP),
         ),
     )
-    below = [verdict for claim, ours, others in claims for verdict in _below(errors, claim, ours, others)]
+    below = [
+        verdict for claim, ours, others in claims for verdict in smaller_at_every_level(errors, claim, ours, others)
+    ]
     standings = [standing for arm in ARMS if (standing := _standing(errors, arm)) is not None]
     return below + [_nowhere_beaten(each) for each in standings] + [_one_of(standings)] * bool(standings)
 
 
-def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
+def smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
     """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
     for data, epsilon in errors.values_of("data", "epsilon"):
         part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True
