@@ -1,6 +1,7 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
 from pgsr import metrics
+from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.accounting.spending import Ledger
 from pgsr.budget import Budget
 from pgsr.certificates import Certificate, certify
@@ -14,7 +15,8 @@ from pgsr.looking import overlay
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess, Result, Status
-from pgsr.noise import Geometric
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise import Geometric, Noise
 from pgsr.problem import Problem
 from pgsr.random import Secure, Seeded
 from pgsr.version import installed_version
@@ -24,6 +26,7 @@ from pgsr.views_by_region import ByGroups
 __version__ = installed_version()
 
 __all__ = [
+    "Approximate",
     "Budget",
     "ByGroups",
     "Certificate",
@@ -36,15 +39,20 @@ __all__ = [
     "Measurement",
     "Mechanism",
     "Method",
+    "Noise",
     "PgsrError",
     "PostProcess",
     "Problem",
     "ProblemError",
+    "PureEpsilon",
+    "Relation",
     "Result",
+    "Rho",
     "Secure",
     "Seeded",
     "Status",
     "Totals",
+    "Unit",
     "View",
     "__version__",
     "certify",
