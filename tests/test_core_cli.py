@@ -2,13 +2,11 @@
 
 import io
 import json
-import math
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +19,6 @@ from pgsr import PgsrError, cli
 from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
-from pgsr.release.outline import deviation
 from pgsr.release.running.progress import Stages
 
 ROOT = Path(__file__).parent.parent
@@ -172,19 +169,10 @@ def test_validate_tells_what_would_be_released(place, mechanism):
     for name, level, regions, scale in zip(
         terms.names(3), terms.budget(3).levels, (1, 2, 4), terms.scales(3), strict=True
     ):
-        noise = f"sensitivity {terms.sensitivity}, noise of scale {scale} (" if level else "not measured"
+        noise = f"sensitivity {terms.sensitivity.l1}, noise of scale {scale} (" if level else "not measured"
         assert f"{name} │ {regions} region{'s' * (regions > 1)}, epsilon {level}, {noise}" in shown
     assert "entities.parquet (private, not opened here)" in shown
     assert "secret" not in shown
-
-
-def test_the_deviation_of_the_noise_is_that_of_its_law():
-    for scale in ("6", "1/3", "7/2"):
-        a = math.exp(-1 / float(Fraction(scale)))
-        law = [(1 - a) / (1 + a) * a ** abs(x) for x in range(-2000, 2001)]
-        assert sum(law) == pytest.approx(1)
-        variance = sum(p * x * x for p, x in zip(law, range(-2000, 2001), strict=True))
-        assert deviation(scale) == pytest.approx(math.sqrt(variance))
 
 
 def test_validate_without_public_tables(place):
