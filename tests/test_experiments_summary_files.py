@@ -35,7 +35,7 @@ def test_the_files_hold_the_means_and_what_made_them(tmp_path: Path) -> None:
     assert len(frame) == 2 * 2 * 3
     for arm, levels in ((x2.KUO, KUO), (x2.POSTERIOR, POSTERIOR)):
         for metric, values in levels.items():
-            rows = frame[(frame.arm == arm.label) & (frame.metric == metric)].sort_values("level")
+            rows = frame[(frame.arm == arm.label) & (frame.metric == metric)].sort_values(by="level")
             assert rows["mean"].tolist() == pytest.approx(values)
             assert rows["standard_error"].tolist() == pytest.approx([v / 100 / 3**0.5 for v in values])
             assert rows["replicates"].tolist() == [3, 3, 3]

@@ -37,7 +37,7 @@ def test_two_level_is_what_it_says(totals):
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_both_are_exact_where_every_cell_is_a_block(totals):
-    """Every cell is one before any fit; rates are the same in all cells, so the Hessian does not mix aggregates."""
+    """Rates are the same in all cells, so the Hessian does not mix aggregates."""
     rng = np.random.default_rng(302)
     for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
@@ -93,6 +93,8 @@ def random_dual(rng, totals, fitted=True):
     dual = SquaresDual(problem if totals else replace(problem, totals=None))
     if fitted:
         dual.at(rng.normal(0, 3, dual.shape) * (np.arange(dual.shape[0]) > 0)[:, None])
+    else:
+        dual.take_apart()
     rest = rng.normal(0, 1, dual.shape)
     rest[0, : dual.first_free] = 0
     return dual, rest

@@ -10,9 +10,11 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
+from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.conditions import cells
 from pgsr.errors import MethodError
 from pgsr.laws.per_level import GeometricNoise
+from pgsr.solving import Deadline, Stopped
 
 TOTALS = ("root", "regions", None)
 
@@ -174,6 +176,32 @@ def test_integers_are_the_rounded_relaxation():
     assert result.certificate.violations == certify(problem, result.estimate).violations
     assert relaxed.certificate.bound * (1 - 1e-12) <= result.certificate.bound  # integers may bound better
     assert result.certificate.bound <= IsotonicTreeProjection().apply(noisy).certificate.objective
+
+
+@pytest.mark.parametrize("method", ["newton", "accelerated"])
+@pytest.mark.parametrize("totals", TOTALS)
+def test_in_place_is_the_same_answer(totals, method):
+    """The same bits, in the memory of the values; `objective_at` is the objective of what `feasible` forms."""
+    rng = np.random.default_rng(69)
+    for _ in range(scale(20, 200)):
+        problem = random_problem(rng, totals)
+        projection = CumulativeProjection(method=method)
+        expected = projection.solve(problem).estimate.values
+        dual = SquaresDual(problem)
+        point = dual.at(rng.normal(0, 3, dual.shape))
+        assert dual.objective_at(point) == pytest.approx(dual.objective(dual.feasible(point)), rel=1e-12)
+        copy = replace(problem, values=problem.target.copy())
+        found = projection.in_place(copy, Deadline())
+        assert np.array_equal(found, expected)
+        assert np.shares_memory(found, copy.target)
+
+
+def test_in_place_stops_with_a_reason():
+    problem = random_problem(np.random.default_rng(70), "regions")
+    with pytest.raises(Stopped, match="minimises squares"):
+        CumulativeProjection().in_place(replace(problem, norm=1), Deadline())
+    with pytest.raises(Stopped, match="relative gap"):
+        CumulativeProjection(gap=1e-300).in_place(problem, Deadline(1e-9))
 
 
 def test_time_limit_says_the_gap_reached():

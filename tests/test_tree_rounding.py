@@ -109,6 +109,18 @@ def test_leads_and_lags_of_one_parent_cancel() -> None:
         assert np.abs(error).sum(axis=0).max() < 2 * n
 
 
+@pytest.mark.parametrize("public", [True, False])
+def test_in_place_is_the_same(public: bool) -> None:
+    rng = np.random.default_rng(79)
+    for _ in range(100):
+        tree, values = random_case(rng)
+        totals = np.rint(values[:, -1]).astype(np.int64) if public else None
+        about = tree, values, int(values[0, -1]), totals
+        expected, room = integers_near(*about), values.copy()
+        assert np.array_equal(integers_near(tree, room, *about[2:], in_place=True), expected)
+        assert np.array_equal(room.view(np.int64), expected)
+
+
 def test_integers_stay_as_they_are() -> None:
     rng = np.random.default_rng(13)
     for _ in range(50):

@@ -82,7 +82,7 @@ class _Accelerated:
         self.dual = dual
         dual.take_apart()
         dual.gain[:] = 0.5 / (dual.leaf_weight[:, None] if dual.leaf_cells is None else dual.leaf_cells[:, : dual.n])
-        self.metric = TreeDiagonal(dual)  # before any fit every cell is a block
+        self.metric = TreeDiagonal(dual)  # every cell is a block
         self.before, self.t = np.zeros(dual.shape), 1.0
 
     def after(self, point: Point) -> Point:
