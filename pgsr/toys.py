@@ -39,7 +39,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
         weights=None,
         entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
-        epsilon=None if target.epsilon is None else toy.epsilon,
+        noise=None if target.noise is None else toy.noise,
         conditions=None
         if stated is None
         else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgsr import Hierarchy, Measurement, Problem, Totals, View
+from pgsr.laws.per_level import GeometricNoise
 
 
 def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarray | None = None) -> Problem:
@@ -20,9 +21,9 @@ def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarr
 
 def measurement_of(tree: Hierarchy, noisy: np.ndarray, total: int, view: View = View.COUNTS) -> Measurement:
     """A measurement with these values, whatever they are; only the root's total is public."""
-    epsilon = (Fraction(1),) * tree.n_levels
+    noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     return Measurement(
-        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, epsilon, Totals.ROOT, np.array([total]), False
+        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, noise, Totals.ROOT, np.array([total]), False
     )
 
 

@@ -12,6 +12,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seed
 from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
 from pgsr.conditions import cells
 from pgsr.errors import MethodError
+from pgsr.laws.per_level import GeometricNoise
 
 TOTALS = ("root", "regions", None)
 
@@ -225,9 +226,9 @@ def random_problem(rng: np.random.Generator, totals: str | None, max_regions: in
     counts = rng.integers(0, int(rng.integers(1, 30)), shape) * (rng.random(shape) < 0.5)
     true = tree.sum_up(np.cumsum(counts, axis=1))
     noisy = true + np.rint(rng.normal(0, 10.0 ** rng.uniform(-0.5, 1.5), true.shape)).astype(np.int64)
-    epsilon = (Fraction(1),) * tree.n_levels
+    noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     public = true[:, -1].copy()
-    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, epsilon, Totals.REGIONS, public, False)
+    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, noise, Totals.REGIONS, public, False)
     weights = rng.integers(1, 10, tree.n_regions)
     weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
     for level in range(tree.n_levels - 1):

@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.preconditioner import aggregates
@@ -13,7 +16,7 @@ from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod, Taken
+from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
@@ -128,6 +131,32 @@ class CumulativeProjection(GatedMethod):
         reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
         certificate = certify(problem, rounded, prices)
         return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=prices)
+
+    def in_place(self, problem: Problem, deadline: Deadline) -> np.ndarray:
+        """Solve the relaxation in the memory of the problem's own values, which are gone afterwards.
+
+        The same x as `solve` finds, real, shape (regions, K + 1), without its certificate. Beyond the values there are
+        only what the blocks of leaves take, a family of leaves, and 150 bytes per cell of an inner region.
+
+        Raises:
+            Stopped: as the status of `solve` would be.
+            MemoryNeededError: it does not fit.
+        """
+        for status, reason in (
+            (Status.UNSUPPORTED, self.supports(problem)),
+            (Status.INFEASIBLE, problem.contradiction),
+            (Status.TOO_LARGE, self.exceeds(problem)),
+        ):
+            if reason is not None:
+                raise Stopped(status, reason)
+        tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+        memory.require(self.bytes_needed(problem) - 24 * (tree.n_regions - tree.n_inner) * n_sizes, repr(problem))
+        room = problem.target.view(np.float64)
+        found = maximise(SquaresDual(problem), self.gap / 2, deadline, None, self.method == "accelerated", room)
+        if found.timed_out and found.gap > self.gap:
+            reached = f"relative gap {found.gap:.1e} after {deadline.limit:g} s and {found.steps} steps"
+            raise Stopped(Status.TIMED_OUT, f"{reached}, {self.gap:g} was asked for")
+        return found.x
 
     def __repr__(self) -> str:
         arguments = [f"gap={self.gap:g}"] * (self.gap != PROVED_GAP) + [f"method={self.method!r}"] * (
