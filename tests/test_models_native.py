@@ -266,6 +266,9 @@ def test_any_values_are_judged():
     assert "consistency" in broken.reason
     with pytest.raises(MethodError, match="shape"):
         model.judge(np.zeros(4))
+    for ragged in ([[1, 2, 3], [1, 2]], [[1, [2, 3]], [1, 2, 3]], []):
+        with pytest.raises(MethodError, match="different lengths or kinds; give x of shape"):
+            model.judge(ragged)
 
 
 def with_at_most(model, most):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pgsr import Problem, Result, Status, __version__
 from pgsr.algorithms import (
+    CumulativeIntegers,
     CumulativeProjection,
     EntityTotalsProjection,
     Isotonic,
@@ -36,6 +37,7 @@ OWN: tuple[Method, ...] = (
     RegionTotalsProjection(),
     EntityTotalsProjection(),
     CumulativeProjection(),
+    CumulativeIntegers(),
     CumulativeFlow(),
     Isotonic(),
     SimplexProjection(),

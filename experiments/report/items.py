@@ -112,7 +112,9 @@ def item_blocks(items: Sequence[Item]) -> list[Block]:
         for kind in Kind:
             own = [item for item in items if (item.paper, item.kind) == (paper, kind)]
             if own:
-                rows = tuple((item.what, item.source, _code(item.where), str(item.state), item.why) for item in own)
+                rows = tuple(
+                    (_quoted(item.what), item.source, _code(item.where), str(item.state), item.why) for item in own
+                )
                 heads = ("item", "in the paper", "here", "works", "shown by, or why not")
                 blocks.append(Table(f"{paper}: {kind} ({len(own):,})", heads, (("", rows),)))
     return blocks
@@ -125,6 +127,12 @@ def _in_words(row: dict[str, str]) -> str:
 def _code(where: str) -> tuple[str | Code, ...]:
     """Write dotted names as code."""
     return (Code(where),) if where.startswith("pgsr.") else (where,)
+
+
+def _quoted(words: str) -> tuple[str | Code, ...]:
+    """Write what stands between backticks as code."""
+    parts = words.split("`")
+    return tuple(Code(part) if i % 2 else part for i, part in enumerate(parts)) if len(parts) % 2 else (words,)
 
 
 def _methods(papers: Sequence[str]) -> Iterator[Item]:

@@ -187,7 +187,13 @@ class NativeModel(ABC):
         """Judge values that came from anywhere: nothing but a certificate speaks for them."""
         problem = self.problem
         parts = list(values.values()) if isinstance(values, Mapping) else values
-        table = np.concatenate([np.atleast_2d(part) for part in parts]) if not isinstance(parts, np.ndarray) else parts
+        try:
+            table = parts if isinstance(parts, np.ndarray) else np.concatenate([np.atleast_2d(part) for part in parts])
+        except ValueError:
+            raise MethodError(
+                "the rows of the solution are of different lengths or kinds; give x of shape "
+                f"{problem.target.shape}, or one such array per level"
+            ) from None
         if table.size != problem.n_unknowns:
             raise MethodError(
                 f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x of shape "

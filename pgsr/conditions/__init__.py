@@ -4,12 +4,14 @@
 
     problem.where(cells(size=0) == 0, total(region=("US", "MI")) >= 1_000)
 
-`expressions` has what a modeller writes, which names regions and sizes and knows no data; `stated` what it means for
-one hierarchy and one largest size: bounds of cells and rows of a sparse matrix; `propagation` finds contradictions.
+`expressions` has what a modeller writes, which names regions and sizes and knows no data, `arguments` checks it;
+`resolved` is an expression in numbers, `stated` what conditions mean for one hierarchy and one largest size: bounds of
+cells and rows of a sparse matrix; `propagation` finds contradictions.
 """
 
-from pgsr.conditions.expressions import Cells, Condition, Expression, cells, groups, total
+from pgsr.conditions.expressions import Condition, Expression, cells, groups, total
 from pgsr.conditions.propagation import Surroundings, contradicting_conditions, is_decided_by_sums
+from pgsr.conditions.resolved import Cells
 from pgsr.conditions.stated import UNBOUNDED, Conditions, state
 
 __all__ = [

@@ -1,60 +1,27 @@
 """The expressions and comparisons that a modeller writes, before they meet a hierarchy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from pgsr.errors import HierarchyError, ProblemError
-from pgsr.hierarchy import Hierarchy, Path
+from pgsr.conditions.arguments import (
+    checked_factor,
+    checked_numbers,
+    checked_regions,
+    checked_size,
+    index_of,
+    size_text,
+)
+from pgsr.conditions.resolved import Cells, Resolved, matched, rows_of, without_zeros
+from pgsr.errors import ProblemError
+from pgsr.hierarchy import Path
 from pgsr.region_ids import region_id
 from pgsr.views import View
-
-LARGEST_NUMBER = 2**50
-"""Largest coefficient or constant, so that sums over cells stay within 64 bits."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The cells of one problem, which expressions are resolved against.
-
-    Attributes:
-        hierarchy: the regions.
-        view: `View.COUNTS` or `View.CUMULATIVE`.
-        max_size: K.
-    """
-
-    hierarchy: Hierarchy
-    view: View
-    max_size: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.hierarchy.n_regions, self.max_size + 1
-
-
-@dataclass(frozen=True, eq=False)
-class Resolved:
-    """An expression as numbers: entry i is matrix[i] x + constant[i] over the cells x, row by row of regions.
-
-    Attributes:
-        matrix: integers, shape (n, regions * (K + 1)).
-        constant: int64, shape (n,).
-        names: writes the entries at some positions, an array, as they stand in sentences; only some are ever asked for.
-        shape: (regions, sizes) where the entries are a table, row by row; None where they are a list.
-        is_array: whether an array of this shape takes part, which stands against a table of the same shape only.
-    """
-
-    matrix: sparse.csr_array
-    constant: np.ndarray
-    names: Callable[[np.ndarray], list[str]]
-    shape: tuple[int, int] | None = None
-    is_array: bool = False
 
 
 class Expression(ABC):
@@ -106,7 +73,7 @@ class Expression(ABC):
         return _Plus(_expression(other), -1, self)
 
     def __mul__(self, factor: Any) -> "Expression":
-        return _Times(_factor(factor), self)
+        return _Times(checked_factor(factor), self)
 
     __rmul__ = __mul__
 
@@ -196,7 +163,7 @@ def cells(
         >>> cells(region=("US", "GA"), size=3) == 412
         Condition(cells(US/GA, 3) == 412)
     """
-    return _Selection("cells", *_where(region, level), _checked_size(size))
+    return _Selection("cells", *checked_regions(region, level), checked_size(size))
 
 
 def groups(
@@ -210,7 +177,7 @@ def groups(
         >>> groups(level=0, size=slice(5, None)) <= 20
         Condition(groups(level 0, 5:) <= 20)
     """
-    return _Selection("groups", *_where(region, level), _checked_size(size))
+    return _Selection("groups", *checked_regions(region, level), checked_size(size))
 
 
 def total(region: Sequence[Any] | None = None, *, level: int | None = None) -> Expression:
@@ -222,7 +189,7 @@ def total(region: Sequence[Any] | None = None, *, level: int | None = None) -> E
         >>> total(region=("US", "MI")) >= 1_000
         Condition(total(US/MI) >= 1,000)
     """
-    return _Selection("total", *_where(region, level), None)
+    return _Selection("total", *checked_regions(region, level), None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,23 +208,23 @@ class _Selection(Expression):
             where = where if len(self.regions) == 1 else f"[{where}]"
         else:
             where = "every region" if self.level is None else f"level {self.level}"
-        return f"{self.kind}({where})" if self.kind == "total" else f"{self.kind}({where}, {_size_text(self.size)})"
+        return f"{self.kind}({where})" if self.kind == "total" else f"{self.kind}({where}, {size_text(self.size)})"
 
     def resolve(self, place: Cells) -> Resolved:
         regions, sizes = self._regions(place), self._sizes(place)
         n_sizes, paths = place.max_size + 1, place.hierarchy.paths
         if self.kind == "total" and place.view is View.COUNTS:
             columns = n_sizes * regions[:, None] + np.arange(n_sizes)
-            matrix = _rows(columns, np.ones(columns.shape, np.int64), place)
+            matrix = rows_of(columns, np.ones(columns.shape, np.int64), place)
         elif self.kind == "total":
-            matrix = _rows(n_sizes * regions[:, None] + place.max_size, np.ones((len(regions), 1), np.int64), place)
+            matrix = rows_of(n_sizes * regions[:, None] + place.max_size, np.ones((len(regions), 1), np.int64), place)
         else:
             here = (n_sizes * regions[:, None] + sizes).reshape(-1, 1)
-            matrix = _rows(here, np.ones(here.shape, np.int64), place)
+            matrix = rows_of(here, np.ones(here.shape, np.int64), place)
             if self.kind == "groups" and place.view is View.CUMULATIVE:
                 before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
                 signs = np.where(here % n_sizes > 0, 1, 0)
-                matrix = sparse.csr_array(matrix - _rows(before, signs, place))
+                matrix = sparse.csr_array(matrix - rows_of(before, signs, place))
 
         written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
 
@@ -268,12 +235,12 @@ class _Selection(Expression):
             return [f"{self.kind}({written(r)}, {s})" for r, s in zip(*where, strict=True)]
 
         shape = len(regions), 1 if self.kind == "total" else len(sizes)
-        return Resolved(_without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
+        return Resolved(without_zeros(matrix), np.zeros(len(matrix.indptr) - 1, np.int64), names, shape)
 
     def _regions(self, place: Cells) -> np.ndarray:
         tree = place.hierarchy
         if self.regions is not None:
-            return np.array([_index(tree, path) for path in self.regions])
+            return np.array([index_of(tree, path) for path in self.regions])
         if self.level is None:
             return np.arange(tree.n_regions)
         if self.level >= tree.n_levels:
@@ -342,7 +309,7 @@ class _Plus(Expression):
 
         shape = left.shape if right.shape in (None, left.shape) else right.shape if left.shape is None else None
         is_array = left.is_array or right.is_array
-        return Resolved(_without_zeros(sparse.csr_array(matrix)), left.constant + added, names, shape, is_array)
+        return Resolved(without_zeros(sparse.csr_array(matrix)), left.constant + added, names, shape, is_array)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,7 +325,7 @@ class _Times(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
-        matrix = _without_zeros(sparse.csr_array(inner.matrix * self.factor))
+        matrix = without_zeros(sparse.csr_array(inner.matrix * self.factor))
 
         def names(entries: np.ndarray) -> list[str]:
             brackets = isinstance(self.inner, _Plus)
@@ -380,150 +347,13 @@ class _Sum(Expression):
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
         ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
-        matrix = _without_zeros(sparse.csr_array(ones @ inner.matrix))
+        matrix = without_zeros(sparse.csr_array(ones @ inner.matrix))
         return Resolved(matrix, inner.constant.sum(keepdims=True), lambda entries: [self.name] * len(entries))
-
-
-def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
-    """Give both as many entries: one entry alone is repeated.
-
-    Raises:
-        ProblemError: they have different numbers of entries, or of regions or sizes, neither of them one.
-    """
-    n, m = len(left.constant), len(right.constant)
-    as_wide = left.shape == right.shape or None in (left.shape, right.shape)
-    if n == m and (as_wide or not (left.is_array or right.is_array)):
-        return left, right
-    if 1 not in (n, m) or n == m:
-        by_shape = left.is_array or right.is_array
-        here, there = (
-            f"{side.shape[0]:,} x {side.shape[1]:,}" if by_shape and side.shape else f"{len(side.constant):,}"
-            for side in (left, right)
-        )
-        raise ProblemError(
-            f"{name}: {here} entries on the left and {there} on the right; select as many of both, or one, or add up"
-        )
-    return (_repeated(left, m), right) if n == 1 else (left, _repeated(right, n))
-
-
-def _repeated(one: Resolved, n: int) -> Resolved:
-    ones = sparse.csr_array(np.ones((n, 1), np.int64))
-    return Resolved(
-        sparse.csr_array(ones @ one.matrix),
-        np.repeat(one.constant, n),
-        lambda entries: one.names(np.zeros(1, int)) * len(entries),
-    )
-
-
-def _rows(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:
-    n, width = columns.shape
-    shape = n, place.shape[0] * place.shape[1]
-    return sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
-
-
-def _without_zeros(matrix: sparse.csr_array) -> sparse.csr_array:
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if matrix.nnz and int(np.abs(matrix.data).max()) > LARGEST_NUMBER:
-        raise ProblemError("a coefficient of the conditions exceeds 2^50; scale the condition down")
-    return matrix
-
-
-def _index(tree: Hierarchy, path: Path) -> int:
-    try:
-        return tree.index(path)
-    except HierarchyError:
-        names = [region_id(known) for known in tree.paths]
-        near = get_close_matches(region_id(path), names, 1, 0.0)
-        raise ProblemError(f"no region {region_id(path)}; the nearest name is {near[0]}") from None
-
-
-def _where(region: Any, level: Any) -> tuple[tuple[Path, ...] | None, int | None]:
-    """Check a selection of regions: paths or a level."""
-    if region is not None and level is not None:
-        raise ProblemError("a region and a level are given; give one of them")
-    if level is not None and (not _is_whole(level) or level < 0):
-        raise ProblemError(f"level={level!r}; give 0 for the root's, 1 for the level below it, and so on")
-    if region is None:
-        return None, None if level is None else int(level)
-    given = [region] if isinstance(region, tuple) and not (region and isinstance(region[0], tuple)) else region
-    good = isinstance(given, list | tuple) and len(given) > 0
-    if not good or not all(
-        isinstance(path, tuple) and path and all(isinstance(n, str) for n in path) for path in given
-    ):
-        raise ProblemError(f"region={region!r}; a region is its path from the root, ('US', 'GA'), several are a list")
-    return tuple(given), None
-
-
-def _checked_size(size: Any) -> "int | slice | None":
-    if isinstance(size, slice):
-        parts = [part for part in (size.start, size.stop, size.step) if part is not None]
-        if any(not _is_whole(part) or part < 0 for part in parts) or size.step == 0:
-            raise ProblemError(f"size={_size_text(size)}; sizes count from 0, so give whole numbers from 0 on")
-        return size
-    if size is None:
-        return None
-    if not _is_whole(size) or size < 0:
-        raise ProblemError(f"size={size!r}; give a whole number from 0 on, or a slice of these")
-    return int(size)
 
 
 def _expression(value: Any) -> Expression:
     """Make an expression of a number or several."""
-    if isinstance(value, Expression):
-        return value
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(_is_whole(number) for number in array.flat))
-    if array.ndim > 2 or not array.size or not whole:
-        raise ProblemError(
-            f"a condition compares with {_value_text(value, array)}; give an integer, one per entry, or an array of "
-            "integers with a row per region and a column per size (fractions: multiply through)"
-        )
-    if int(array.max()) > LARGEST_NUMBER or int(array.min()) < -LARGEST_NUMBER:
-        raise ProblemError(f"a condition compares with {_beyond(array)}")
-    shape = (array.shape[0], array.shape[1]) if array.ndim == 2 else None
-    return _Number(array.astype(np.int64).ravel(), shape)
-
-
-def _beyond(array: np.ndarray) -> str:
-    largest = max((int(number) for number in array.flat), key=abs)
-    text = f"{largest:,}" if abs(largest) < 2**128 else f"an integer of {largest.bit_length():,} bits"
-    return f"{text}, which is beyond 2^50; give numbers up to 2^50"
-
-
-def _value_text(value: Any, array: np.ndarray) -> str:
-    """Write a value that cannot be compared with: itself where it is short, or else what it is."""
-    if array.ndim and array.size > 4:
-        return f"an array of shape {array.shape} and type {array.dtype}"
-    if isinstance(value, str | int | float | complex | list | tuple | np.ndarray | np.generic) or value is None:
-        text = " ".join(repr(value).split())
-        return text if len(text) <= 60 else f"a long {type(value).__name__}"
-    return f"a {type(value).__name__}"
-
-
-def _factor(value: Any) -> int:
-    if not _is_whole(value):
-        text = _value_text(value, np.asarray(value, object))
-        raise ProblemError(f"a condition multiplies by {text}; give an integer (fractions: multiply through)")
-    if abs(int(value)) > LARGEST_NUMBER:
-        raise ProblemError(f"a condition multiplies by {_beyond(np.array([int(value)], object))}")
-    return int(value)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _size_text(size: "int | slice | None") -> str:
-    if size is None:
-        return "every size"
-    if isinstance(size, int):
-        return str(size)
-    parts = [size.start, size.stop] + ([size.step] if size.step is not None else [])
-    return ":".join("" if part is None else str(part) for part in parts)
+    return value if isinstance(value, Expression) else _Number(*checked_numbers(value))
 
 
 def _sign(number: int) -> str:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.conditions.expressions import Cells
+from pgsr.conditions.resolved import Cells
 from pgsr.conditions.stated import UNBOUNDED, Conditions
 from pgsr.region_ids import region_id
 from pgsr.views import View

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.conditions.expressions import Cells, Condition, matched
+from pgsr.conditions.expressions import Condition
+from pgsr.conditions.resolved import Cells, matched
 from pgsr.errors import ProblemError
 from pgsr.region_ids import region_id
 
