@@ -34,7 +34,6 @@ from pgsr.experiments.report.items import all_items, counted, item_blocks
 from pgsr.experiments.report.publication import publish
 from pgsr.experiments.report.results_page import results_blocks
 from pgsr.experiments.report.sections import collect
-from pgsr.experiments.report.summary import write_summary
 from pgsr.release import Kind
 
 EXAMPLES = """Examples:
@@ -424,21 +423,6 @@ def report(
     wanted = [find(name) for name in names] if names else EXPERIMENTS
     page, document = write_report(wanted, profile, Store(results), writable(out))
     _console().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
-
-
-@app.command(epilog="Example:  python -m pgsr.experiments summary X2 --profile paper --to docs/results")
-def summary(
-    names: NamesArgument,
-    profile: ProfileOption = Profile.QUICK,
-    out: ResultsOption = Path("results"),
-    to: Annotated[Path, typer.Option(help="Folder for the means (Parquet), what made them (JSON) and a page.")] = Path(
-        "results/summary"
-    ),
-) -> None:
-    """Write what is stored as small files that can be kept: means, their origin, and a page. Runs nothing."""
-    for experiment in [find(name) for name in names]:
-        for path in write_summary(experiment, profile, Store(out), writable(to)):
-            _console().print(f"wrote  {path}", highlight=False, soft_wrap=True)
 
 
 @app.command(name="publish", epilog="Example:  python -m pgsr.experiments publish K8 PG4 --profile paper")
