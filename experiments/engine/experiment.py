@@ -16,7 +16,6 @@ import numpy as np
 
 from pgsr import (
     CountOfCounts,
-    Geometric,
     Hierarchy,
     Measurement,
     Mechanism,
@@ -30,6 +29,7 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.histogram import LARGEST_DENSE
+from pgsr.noise import NoiseStep
 from pgsr.random import Source
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Arm:
     """
 
     label: str
-    noise: Callable[[Fraction, int], Geometric] | None = field(default=None, repr=False)
+    noise: Callable[[Fraction, int], NoiseStep] | None = field(default=None, repr=False)
     post: Method | PostProcess | PerDataSet | None = None
     problem: Callable[[Measurement], Problem] | None = field(default=None, repr=False)
     source: Callable[[str, int], Source] = field(default=Seeded, repr=False)
@@ -266,7 +266,7 @@ class Trial:
         return dict(self.cell.parameters)
 
     @property
-    def noise(self) -> Geometric:
+    def noise(self) -> NoiseStep:
         """The arm's noise step at this epsilon."""
         if self.arm.noise is None or self.cell.epsilon is None:
             raise ExperimentError(
