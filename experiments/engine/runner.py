@@ -36,8 +36,9 @@ OBSERVED = 1.1
 """Where cells like it ran before, a cell needs at most this much of the most that they needed."""
 
 SHORT = 4.0
-"""Seconds up to which the process of a cell takes the next one of its kind: what the start of a process with torch
-takes. Longer cells run in their order, replicate by replicate, so that a sweep cut short has something of all arms."""
+"""Processor seconds up to which the process of a cell takes the next one of its kind: about what the start of a process
+with torch takes. Longer cells run in their order, replicate by replicate, so that a sweep cut short has something of
+all arms."""
 
 _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
 
@@ -211,7 +212,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
                         workers.add(worker)
                         while task is not None and not queue.stopped:
                             results.put(compute_entry(task, worker))
-                            short = share and worker.reusable and worker.seconds < SHORT
+                            short = share and worker.reusable and worker.work < SHORT
                             task = queue.alike(task) if short else None
                         workers.discard(worker)
         except BaseException as error:  # the thread that waits for results raises it

@@ -46,11 +46,11 @@ class Outcome:
             processes.
         starts: processes that were started for it.
         cpu_seconds: of its process and the processes that this started, since the cell before it; of the first cell
-            with start-up. 0 if unknown. Other work on the machine changes it little, unlike `seconds`.
+            with start-up. 0 if unknown. Other work on the machine changes it little, unlike the time that passes.
         peak_bytes: most memory of the worker during the cell; 0 if unknown.
         baseline_bytes: its memory just before: imports, compiled code and what earlier cells left.
         reusable: whether the next cell's peak can be told from this one's.
-        seconds: of the cell alone, without start-up and warm-up.
+        work: processor seconds of the cell alone, without start-up and warm-up.
     """
 
     value: Any = None
@@ -60,7 +60,7 @@ class Outcome:
     peak_bytes: int = 0
     baseline_bytes: int = 0
     reusable: bool = False
-    seconds: float = 0.0
+    work: float = 0.0
     starts: int = 1
     cpu_seconds: float = 0.0
 
@@ -70,14 +70,14 @@ class Worker:
 
     Attributes:
         reusable: whether it may be given another cell.
-        seconds: of its last cell alone.
+        work: processor seconds of its last cell alone.
     """
 
     def __init__(self) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
         self._closed = False
         self._start()
-        self.reusable, self.seconds = True, 0.0
+        self.reusable, self.work = True, 0.0
 
     def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
@@ -120,7 +120,7 @@ class Worker:
             self._process.kill()
             return Outcome(timed_out=True, started=started, peak_bytes=peak, cpu_seconds=cpu)
         if isinstance(found, Outcome):
-            self.reusable, self.seconds = found.reusable, found.seconds
+            self.reusable, self.work = found.reusable, found.work
             before, self._cpu = self._cpu, found.cpu_seconds
             return replace(found, cpu_seconds=found.cpu_seconds - before)
         self.kill()
@@ -180,14 +180,16 @@ def serve() -> None:
             warm = True
         reusable, baseline = forget_peak(), psutil.Process().memory_info().rss
         _write(pipe, cloudpickle.dumps("ready"))
-        value, error, start = None, "", time.perf_counter()
+        value, error, before = None, "", _cpu_of()
         try:
             value = task.compute()
         except Exception as failure:
             text = str(failure).strip().splitlines()
             error = f"{type(failure).__name__}{f': {text[0]}' if text else ''}"
-        seconds = time.perf_counter() - start
-        outcome = Outcome(value, error, False, True, peak_memory(), baseline, reusable, seconds, cpu_seconds=_cpu_of())
+        used = _cpu_of()
+        outcome = Outcome(
+            value, error, False, True, peak_memory(), baseline, reusable, work=used - before, cpu_seconds=used
+        )
         _write(pipe, cloudpickle.dumps(outcome))
 
 

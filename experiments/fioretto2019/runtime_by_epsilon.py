@@ -38,6 +38,7 @@ from pgsr.experiments.fioretto2019.arms import (
     cumulative,
 )
 from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI_2014, TAXI_SMALL
+from pgsr.laws.per_level import GeometricNoise
 from pgsr.models import Cvxpy, Gurobi
 
 if TYPE_CHECKING:
@@ -58,9 +59,11 @@ class NarrowTables:
         return CostTables().supports(problem)
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
-        if problem.epsilon is None:
-            return Result(Status.UNSUPPORTED, "windows follow from epsilon; state a problem that says what was spent")
-        return CostTables(window=half_width(min(problem.epsilon))).solve(problem, time_limit)
+        noise = [] if problem.noise is None else [level for level in problem.noise if level is not None]
+        spent = [level.epsilon for level in noise if isinstance(level, GeometricNoise)]
+        if not spent or len(spent) < len(noise):
+            return Result(Status.UNSUPPORTED, "windows follow from epsilon; measure with double geometric noise")
+        return CostTables(window=half_width(min(spent))).solve(problem, time_limit)
 
 
 def half_width(level_epsilon: Fraction) -> int:

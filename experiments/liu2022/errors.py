@@ -105,13 +105,6 @@ EXPERIMENT = Experiment(
             time_limit=120,
             grid=query_grid(ASKED, 50, 30),
         ),
-        Profile.REDUCED: Scale(
-            (REFERRALS,),
-            (Fraction(1),),
-            replicates=5,
-            time_limit=3_600,
-            grid=query_grid(ASKED, 1_000, 300),
-        ),
         Profile.PAPER: Scale(
             (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
             (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),

@@ -59,15 +59,19 @@ class Publication:
 def publish(experiment: Experiment, profile: Profile, store: Store, folder: Path) -> Publication:
     """Write what the store holds of an experiment to ID.parquet and ID.json in a folder that exists.
 
-    Cells that are missing are counted; an unfinished sweep has replicates of all arms, because it runs one by one.
+    Cells that failed or were late are left out and counted, with the reason.
 
     Raises:
-        ExperimentError: nothing is stored, or some of it comes from other sources than today's.
+        ExperimentError: cells are missing or torn, or come from other sources than today's.
     """
     owner = experiment.owner
     (section,) = collect([owner], profile, store, draw=False)
-    if not section.done:
-        raise ExperimentError(f"{owner.id} has no results of profile {profile} to publish; {section.command}")
+    missing = section.condition[Condition.MISSING] + section.condition[Condition.TORN]
+    if missing or not section.done:
+        lacks = f"{missing:,} cells" if section.done else "all cells"
+        raise ExperimentError(
+            f"{owner.id} lacks {lacks} of profile {profile}, and a part of a sweep is not published; {section.command}"
+        )
     if stale := section.condition[Condition.STALE]:
         raise ExperimentError(
             f"{stale:,} cells of {owner.id} come from other sources than today's, so they cannot be published as this "

@@ -25,9 +25,9 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
     blocks: list[Block] = [
         Heading(1, "Results at the papers' sizes"),
         text(
-            "Every experiment below was run at the papers' sizes; where some cells are missing, the table says so. "
-            "Figures and verdicts are made from the file that is linked beside them, one row per cell, by the code "
-            "that also reports on results of your own. What a verdict and a cause mean: ",
+            "Every experiment below was run at the papers' sizes, all its cells; where some have no result, it says "
+            "why. Figures and verdicts are made from the file that is linked beside them, one row per cell, by the "
+            "code that also reports on results of your own. What a verdict and a cause mean: ",
             Link("read the results", "read_results.md"),
             "; what the runs take: ",
             Link("make the tables again", "reproduce.md"),
