@@ -10,20 +10,39 @@ Source: balanced sampling after Deville and Tille 2004; best of several proposal
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from pgsr.synthesis.domain import Domain
+from pgsr.synthesis.filling import Filling
 from pgsr.synthesis.population import Population
-
-if TYPE_CHECKING:
-    from pgsr.synthesis.filled_households import FilledHouseholds
+from pgsr.synthesis.public_households import PublicHouseholds
 
 CANDIDATES = 4
 """How many values the model proposes for each draw; more hold tables nearer, and follow the model less."""
 
 GROUPS_AT_ONCE = 50_000
 """Groups whose random numbers are in memory together."""
+
+
+class Filled(Protocol):
+    """A model that fills public groups, as `FilledHouseholds` does; see there."""
+
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def households(self) -> PublicHouseholds: ...
+    @property
+    def filling(self) -> Filling: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def components(self) -> np.ndarray: ...
+    @property
+    def slot_tables(self) -> list[np.ndarray]: ...
+    @property
+    def way_table(self) -> np.ndarray: ...
 
 
 def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -42,7 +61,7 @@ def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
     return np.searchsorted(np.cumsum(numbers), at, side="right")
 
 
-def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Population:
+def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
     """Fill groups of these kinds with members, in the order given.
 
     Args:
@@ -76,7 +95,7 @@ def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Populatio
 
 
 def _members(
-    model: "FilledHouseholds",
+    model: Filled,
     kinds: np.ndarray,
     component: np.ndarray,
     numbers: np.ndarray,
@@ -120,7 +139,7 @@ def _members(
     return Population(domain, kinds[:, : len(domain.group)], persons[:, np.argsort(drawn_in)], group_of, role_of)
 
 
-def _prefix_tables(model: "FilledHouseholds") -> tuple[list[np.ndarray], np.ndarray]:
+def _prefix_tables(model: Filled) -> tuple[list[np.ndarray], np.ndarray]:
     """List, per attribute in the order of drawing, the chances of it with those before it in its block."""
     from numba.typed import List
 
@@ -134,7 +153,7 @@ def _prefix_tables(model: "FilledHouseholds") -> tuple[list[np.ndarray], np.ndar
     return tables, np.array(prefixes, np.int64)
 
 
-def _ways(model: "FilledHouseholds", kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ways(model: Filled, kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List the chances of ways by component, and by size where it is given; and the row of every group."""
     filling, table = model.filling, model.way_table.T
     if not filling.with_sizes:

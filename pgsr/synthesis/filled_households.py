@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 
 from pgsr.synthesis import archive
+from pgsr.synthesis.balanced_draws import fill, spread
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filling import Filling, Given
@@ -122,8 +123,6 @@ class FilledHouseholds:
 
         Source: see `pgsr.synthesis.balanced_draws`.
         """
-        from pgsr.synthesis.balanced_draws import fill, spread
-
         require_whole(n_groups=n_groups)
         require_whole(least=0, seed=seed)
         return fill(self, spread(self.households.numbers, n_groups, seed), seed)
