@@ -52,7 +52,7 @@ class FilledHouseholds:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "impossible", tuple(self.impossible))
-        shapes = logit_shapes(self.filling, np.shape(self.of_ways)[-1] if np.ndim(self.of_ways) else 0)
+        shapes = logit_shapes(self.filling, np.asarray(self.of_ways).shape[-1] if np.ndim(self.of_ways) else 0)
         for name, shape in shapes.items():
             table = np.asarray(getattr(self, name), np.float64)
             if table.shape != shape or not table.shape[-1] or not np.isfinite(table).all():
@@ -75,7 +75,7 @@ class FilledHouseholds:
     @cached_property
     def components(self) -> np.ndarray:
         """P(component k of a group of this kind), shape (kinds, K)."""
-        logits = values_matrix(self.households) @ self.of_groups
+        logits = np.asarray(values_matrix(self.households) @ self.of_groups)
         weights = np.exp(logits - logits.max(1, keepdims=True))
         return weights / weights.sum(1, keepdims=True)
 

@@ -32,8 +32,8 @@ from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
 
-GROWTH = 4
-"""By how much more is spent on each marginal, after a round that changed less than its noise would; noise is halved."""
+GROWTH = 2
+"""How many times as much is spent on each marginal after a round that changed less than its noise would."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class WholeMarginals:
     goes to marginals of 2 to k attributes, at the levels of groups, of persons and (with roles) of relations: in every
     round, `batch` of them are selected by the exponential mechanism and measured, and the model is fitted to all that
     was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement; when a round
-    changed the answers it measured by less than the expected noise, the next ones spend four times as much on each. The
+    changed the answers it measured by less than the expected noise, the next ones spend twice as much on each. The
     last round spends what is left, so rho is spent exactly.
 
     What neighbours have in common is not measured: attributes of groups, and sizes under `Neighbours.REPLACE`.
@@ -76,7 +76,7 @@ class WholeMarginals:
     Args:
         components: K.
         k: most attributes of a marginal.
-        rounds: most rounds; noise is halved before, and rounds are fewer, as the data allow.
+        rounds: most rounds; they are fewer where more is spent on each.
         batch: marginals per round.
         first: share of rho for the marginals of one attribute.
         selection: share of selections in the rho of the rounds.
@@ -278,7 +278,7 @@ def replay(
     transcript: MarginalTranscript,
     method: WholeMarginals,
     seed: int = 0,
-    told: Callable[[], None] = lambda: None,
+    told: Callable[[], object] = lambda: None,
 ) -> FilledHouseholds:
     """Make the distribution of a fit again from its transcript alone."""
     model = FillingFit(transcript.households, method.impossible, method.components, seed, method.threads)
