@@ -171,7 +171,7 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
         SynthesisConfig.read(broken)
     for word in ("'seed' is true", "'person' is unknown; did you mean 'persons'", "'sex' of [person_attributes] is ["):
         assert word in str(caught.value)
-    with pytest.raises(ConfigError, match='"hpd-fixed", "hpd-gen", "mwem"'):
+    with pytest.raises(ConfigError, match='"whole-marginals", "hpd-fixed", "hpd-gen", "mwem"'):
         SynthesisConfig.read(configured(place, "best"))
 
 
