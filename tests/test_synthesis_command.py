@@ -83,7 +83,8 @@ def test_secure_noise_by_default(place):
     assert done.exit_code == 0, done.output
     folder = place / "synthetic"
     assert sorted(p.name for p in folder.iterdir()) == [
-        "SHA256SUMS", "households.parquet", "model.npz", "persons.parquet", "transcript.json",
+        "SHA256SUMS", "dictionary.csv", "households.parquet", "model.npz", "persons.parquet", "report.html",
+        "transcript.json",
     ]  # fmt: skip
     told = json.loads((folder / "transcript.json").read_text())
     assert told["privacy_claim"].startswith("(1, 1/1000000)-differential privacy")

@@ -60,6 +60,13 @@ def test_public_facts_come_out_exactly(place):
     report = check_synthesis(place / "synthetic")
     assert report.passed, report
     assert "marginals and their selections spend exactly" in repr(report)
+    page = (place / "synthetic" / "report.html").read_text()
+    for words in ("Errors to be expected", "are public and are those of the data", "declared impossible; 0 persons"):
+        assert words in page
+    listed = pd.read_csv(place / "synthetic" / "dictionary.csv")
+    of_homes, of_people = (listed[listed["table"] == name]["column"].tolist() for name in ("households", "persons"))
+    assert of_homes == list(homes)
+    assert of_people == list(people)
 
 
 @pytest.mark.parametrize("text", [NO_RULES, MOVED])

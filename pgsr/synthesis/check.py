@@ -14,6 +14,7 @@ from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay
 from pgsr.synthesis.config import SynthesisMethod, family_of
+from pgsr.synthesis.dictionary import dictionary
 from pgsr.synthesis.domain import COUNT, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.given_sizes import require_source
@@ -49,9 +50,9 @@ def check_synthesis(
     What it cannot find: whether noise was secure (or a rehearsal was given other labels), whether answers are those of
     the data and queries were chosen as they should be, and whether a ledger was charged; whether sizes are those of the
     release that the transcript names, which is not in the folder, so that a sample with given sizes is not drawn again;
-    and, unless its `digest` was announced elsewhere, a folder made up as a whole, or another name of the data set,
-    version or public number on which nothing else in the folder depends. Fitting a mixture again needs torch, and may
-    give other numbers on other hardware.
+    whether the numbers of report.html are right, which is not written again; and, unless its `digest` was announced
+    elsewhere, a folder made up as a whole, or another name of the data set, version or public number on which nothing
+    else in the folder depends. Fitting a mixture again needs torch, and may give other numbers on other hardware.
 
     Args:
         folder: of a synthesis.
@@ -196,6 +197,8 @@ class _Synthesis(_Folder):
             raise SynthesisError("persons are not numbered from 1 in every household, in the order of households")
         if not set(people["role"]) <= {role.name for role in domain.roles}:
             raise SynthesisError("a person has a role that the domain does not have")
+        if (self.path / files.DICTIONARY).read_bytes() != dictionary(domain, len(levels)).encode():
+            raise SynthesisError(f"{files.DICTIONARY} does not describe the tables as a synthesis does")
         return f"{len(homes):,} households and {len(people):,} persons, all values, sizes and keys of the domain"
 
     def model(self) -> str:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 HOUSEHOLDS, PERSONS, MODEL, TRANSCRIPT = "households.parquet", "persons.parquet", "model.npz", "transcript.json"
 SUMS = "SHA256SUMS"
-FILES = (HOUSEHOLDS, MODEL, PERSONS, TRANSCRIPT, SUMS)
+DICTIONARY, REPORT = "dictionary.csv", "report.html"
+FILES = (DICTIONARY, HOUSEHOLDS, MODEL, PERSONS, REPORT, TRANSCRIPT, SUMS)
 
 FORMAT = "pgsr synthesis 2"
 ADDS_UP = "other releases of the same persons add to this one; the ledger of the data set holds them all"

@@ -20,9 +20,10 @@ from pgsr.release.errors import ConfigError
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.saying import unfailing
 from pgsr.synthesis import folder as files
-from pgsr.synthesis import marginal_fields
+from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
 from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.dictionary import dictionary
 from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
@@ -206,13 +207,15 @@ def _make(
         del population
         fitted.distribution.save(hidden / MODEL)
         sample = _count(given, groups)
-        (hidden / TRANSCRIPT).write_text(
-            files.written(transcript_fields(config, fitted, given, sample)), encoding="utf-8"
-        )
+        fields = transcript_fields(config, fitted, given, sample)
+        (hidden / TRANSCRIPT).write_text(files.written(fields), encoding="utf-8")
         say("sampling and writing")
         model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
         tables = sampled(model, groups, config.seed, None if given is None else given.counts)
         _write(hidden, tables, model.domain, _levels(given))
+        say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
+        page = quality.report(fields, model, *tables, _stand_in(config, model))
+        (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
         _publish(hidden, folder, files.FILES)
     except BaseException as error:
         keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
@@ -268,6 +271,14 @@ def _fitted(
     )
 
 
+def _stand_in(config: SynthesisConfig, model: Distribution) -> quality.StandIn | None:
+    """Rehearse a fit of whole marginals on a population of its own model; the other methods would take too long."""
+    method = config.family()
+    if not isinstance(method, WholeMarginals) or not isinstance(model, FilledHouseholds):
+        return None
+    return quality.stand_in(model, method, config.budget, config.neighbours, config.seed)
+
+
 def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:
     if config.method == "mwem":
         raise SynthesisError("sizes can be fixed for mixtures only; use another method than mwem")
@@ -296,6 +307,7 @@ def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.Data
 def _write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
     for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
         pq.write_table(files.table_of(frame, schema), folder / name)
+    (folder / files.DICTIONARY).write_text(dictionary(domain, n_levels), encoding="utf-8", newline="")
 
 
 def _levels(given: GivenSizes | None) -> int:
