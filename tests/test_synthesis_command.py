@@ -84,7 +84,8 @@ def test_secure_noise_by_default(place):
     assert done.exit_code == 0, done.output
     folder = place / "synthetic"
     assert sorted(p.name for p in folder.iterdir()) == [
-        "SHA256SUMS", "households.parquet", "model.npz", "persons.parquet", "transcript.json",
+        "SHA256SUMS", "dictionary.csv", "households.parquet", "model.npz", "persons.parquet", "report.html",
+        "transcript.json",
     ]  # fmt: skip
     told = json.loads((folder / "transcript.json").read_text())
     assert told["privacy_claim"].startswith("(1, 1/1000000)-differential privacy")
@@ -172,7 +173,7 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
         SynthesisConfig.read(broken)
     for word in ("'seed' is true", "'person' is unknown; did you mean 'persons'", "'sex' of [person_attributes] is ["):
         assert word in str(caught.value)
-    with pytest.raises(ConfigError, match='"hpd-fixed", "hpd-gen", "mwem"'):
+    with pytest.raises(ConfigError, match='"whole-marginals", "hpd-fixed", "hpd-gen", "mwem"'):
         SynthesisConfig.read(configured(place, "best"))
 
 

@@ -10,20 +10,38 @@ Source: balanced sampling after Deville and Tille 2004; best of several proposal
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
+from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
-
-if TYPE_CHECKING:
-    from pgsr.synthesis.filled_households import FilledHouseholds
+from pgsr.synthesis.public_households import PublicHouseholds
 
 CANDIDATES = 4
 """How many values the model proposes for each draw; more hold tables nearer, and follow the model less."""
 
 GROUPS_AT_ONCE = 50_000
 """Groups whose random numbers are in memory together."""
+
+
+class Filled(Protocol):
+    """A model that fills public groups, as `FilledHouseholds` does; see there."""
+
+    @property
+    def households(self) -> PublicHouseholds: ...
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def filling(self) -> Any: ...
+    @property
+    def components(self) -> Any: ...
+    @property
+    def slot_tables(self) -> Any: ...
+    @property
+    def way_table(self) -> Any: ...
 
 
 def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -42,7 +60,7 @@ def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
     return np.searchsorted(np.cumsum(numbers), at, side="right")
 
 
-def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Population:
+def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
     """Fill groups of these kinds with members, in the order given.
 
     Args:
@@ -76,7 +94,7 @@ def fill(model: "FilledHouseholds", kind_of: np.ndarray, seed: int) -> Populatio
 
 
 def _members(
-    model: "FilledHouseholds",
+    model: Filled,
     kinds: np.ndarray,
     component: np.ndarray,
     numbers: np.ndarray,
@@ -84,8 +102,6 @@ def _members(
     rng: np.random.Generator,
 ) -> Population:
     """Draw the members of groups with given components and numbers of members per role."""
-    from numba.typed import List
-
     from pgsr.synthesis.balanced_kernel import draw_members
 
     domain = model.domain
@@ -101,40 +117,40 @@ def _members(
     contexts = np.column_stack([kinds[:, : len(domain.group)], sizes - domain.min_size, component])
     given = [*map(len, domain.group), len(domain.sizes), model.n_components, domain.max_size]
     lengths = np.array([*given, *own], np.int64)
-    tables, prefixes = _prefix_tables(model)
-    of_persons, of_groups = List(), List()
-    for j, n_values in enumerate(own):
-        before = lengths[: len(given) + j].tolist()
-        rows = sum(prod(pair) for pair in combinations(before, 2))
-        of_persons.append(np.zeros((rows, n_values)))
-        of_groups.append(np.zeros((rows, n_values)))
+    before = [lengths[: len(given) + j].tolist() for j in range(len(own))]
+    behind_starts = np.cumsum([0, *(sum(prod(pair) for pair in combinations(n, 2)) for n in before)])
+    of_persons, of_groups = np.zeros((2, behind_starts[-1], own.max()))
+    table_starts, tables, prefixes = _prefix_tables(model)
     first = np.concatenate([[0], np.cumsum(sizes)])
     persons = np.zeros((len(group_of), len(own)), np.int64)
     for start in range(0, len(order), GROUPS_AT_ONCE):
         part = order[start : start + GROUPS_AT_ONCE]
         uniforms = rng.random((int(sizes[part].sum()), len(own), CANDIDATES))
         draw_members(
-            first, contexts, lengths, component, slot_of, part, own, prefixes, tables, uniforms, of_persons, of_groups,
-            persons,
+            first, contexts, lengths, component, slot_of, part, own, prefixes, table_starts, tables, uniforms,
+            behind_starts, of_persons, of_groups, persons,
         )  # fmt: skip
     return Population(domain, kinds[:, : len(domain.group)], persons[:, np.argsort(drawn_in)], group_of, role_of)
 
 
-def _prefix_tables(model: "FilledHouseholds") -> tuple[list[np.ndarray], np.ndarray]:
-    """List, per attribute in the order of drawing, the chances of it with those before it in its block."""
-    from numba.typed import List
+def _prefix_tables(model: Filled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stack, by attributes in the order of drawing, the chances of each with those before it in its block.
 
-    tables, prefixes = List(), []
+    Returns:
+        The first row of every attribute, the tables (rows, M, K), and how many attributes are before each.
+    """
+    tables, prefixes = [], []
     for block, table in zip(model.filling.blocks, model.slot_tables, strict=True):
         whole = table.reshape(*block.shape, *table.shape[1:])
         for n_before in range(len(block.shape)):
             rest = tuple(range(n_before + 1, len(block.shape)))
-            tables.append(np.ascontiguousarray(whole.sum(rest).reshape(-1, *table.shape[1:])))
+            tables.append(whole.sum(rest).reshape(-1, *table.shape[1:]))
             prefixes.append(n_before)
-    return tables, np.array(prefixes, np.int64)
+    starts = np.cumsum([0, *map(len, tables)])
+    return starts, np.concatenate(tables), np.array(prefixes, np.int64)
 
 
-def _ways(model: "FilledHouseholds", kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ways(model: Filled, kinds: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """List the chances of ways by component, and by size where it is given; and the row of every group."""
     filling, table = model.filling, model.way_table.T
     if not filling.with_sizes:

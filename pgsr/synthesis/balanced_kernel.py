@@ -52,7 +52,21 @@ def draw_values(contexts, lengths, pairs, chances, row_of, order, uniforms, out)
 
 @compiled
 def draw_members(
-    first, contexts, lengths, component, slot_of, order, own, prefixes, tables, uniforms, of_persons, of_groups, out
+    first,
+    contexts,
+    lengths,
+    component,
+    slot_of,
+    order,
+    own,
+    prefixes,
+    table_starts,
+    tables,
+    uniforms,
+    behind_starts,
+    of_persons,
+    of_groups,
+    out,
 ):
     """Draw the attributes of all members of the groups in `order`, one after the other.
 
@@ -67,9 +81,11 @@ def draw_members(
         component, slot_of: per group, per member.
         own: (attributes,) numbers of values.
         prefixes: (attributes,) how many attributes before it are in the same block.
-        tables: per attribute (cells of the prefix x values, M, K), the chance of the prefix with the value.
+        tables: (cells of the prefix x values, M, K), the chances of the prefix with the value; those of an attribute
+            start in row `table_starts[attribute]`.
         uniforms: (members in order, attributes, candidates) in [0, 1).
-        of_persons, of_groups: per attribute (pairs of contexts, values) differences, kept between calls.
+        of_persons, of_groups: (pairs of contexts, values) differences, kept between calls; those of an attribute start
+            in row `behind_starts[attribute]`.
         out: (members, attributes).
     """
     n_given, turn = contexts.shape[1] + 1, 0
@@ -85,10 +101,11 @@ def draw_members(
             codes[n_given - 1] = slot_of[member]
             for j in range(len(own)):
                 n_before = n_given + j
-                _conditional(tables[j], prefixes[j], out[member], own, j, slot_of[member], component[g], chance)
-                n_cells = _cells(codes, lengths, n_before, cells)
+                table = tables[table_starts[j] :]
+                _conditional(table, prefixes[j], out[member], own, j, slot_of[member], component[g], chance)
+                n_cells = _cells(codes, lengths, n_before, behind_starts[j], cells)
                 _fresh(out, first[g], member, j, n_given, n_before, fresh[:n_cells])
-                best = _best(chance[: own[j]], cells[:n_cells], fresh, of_persons[j], of_groups[j], uniforms[turn, j])
+                best = _best(chance[: own[j]], cells[:n_cells], fresh, of_persons, of_groups, uniforms[turn, j])
                 out[member, j] = best
                 codes[n_before] = best
             turn += 1
@@ -152,9 +169,9 @@ def _conditional(table, n_prefix, drawn, own, j, slot, component, chance):
 
 
 @compiled
-def _cells(codes, lengths, n, cells):
+def _cells(codes, lengths, n, start, cells):
     """Find the rows of the tables of all pairs of the first n contexts, and return how many pairs there are."""
-    at, start = 0, 0
+    at = 0
     for a in range(n):
         for b in range(a + 1, n):
             cells[at] = start + codes[a] * lengths[b] + codes[b]

@@ -11,13 +11,16 @@ import pyarrow.parquet as pq
 
 from pgsr.accounting.zcdp import Conversion
 from pgsr.release.checking import Report, _Folder, _SkippedError
-from pgsr.synthesis import archive
+from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay
 from pgsr.synthesis.config import SynthesisMethod, family_of
+from pgsr.synthesis.dictionary import dictionary
 from pgsr.synthesis.domain import COUNT, SynthesisError
+from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.given_sizes import require_source
 from pgsr.synthesis.linked_tables import read_population, to_tables
+from pgsr.synthesis.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.publish import load_model
@@ -26,6 +29,7 @@ from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.whole_marginals import WholeMarginals
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""
@@ -46,9 +50,9 @@ def check_synthesis(
     What it cannot find: whether noise was secure (or a rehearsal was given other labels), whether answers are those of
     the data and queries were chosen as they should be, and whether a ledger was charged; whether sizes are those of the
     release that the transcript names, which is not in the folder, so that a sample with given sizes is not drawn again;
-    and, unless its `digest` was announced elsewhere, a folder made up as a whole, or another name of the data set,
-    version or public number on which nothing else in the folder depends. Fitting a mixture again needs torch, and may
-    give other numbers on other hardware.
+    whether the numbers of report.html are right, which is not written again; and, unless its `digest` was announced
+    elsewhere, a folder made up as a whole, or another name of the data set, version or public number on which nothing
+    else in the folder depends. Fitting a mixture again needs torch, and may give other numbers on other hardware.
 
     Args:
         folder: of a synthesis.
@@ -88,7 +92,8 @@ class _Synthesis(_Folder):
         fields = files.read((self.path / files.TRANSCRIPT).read_bytes().decode())
         family = family_of(SynthesisMethod(fields["method"]), fields["settings"])
         _require(fields, {"settings": files.settings_of(family)})
-        for name in ("seed", "sampled", "households", "persons", "k"):
+        whole = isinstance(family, WholeMarginals)
+        for name in ("seed", "sampled", "households", *(() if whole else ("persons",)), "k"):
             if type(fields[name]) is not int or fields[name] < (name != "seed"):
                 raise SynthesisError(f"{name} of the transcript is {fields[name]!r}, no whole number from 1 up")
         if not isinstance(fields["data_set"], str):
@@ -99,10 +104,13 @@ class _Synthesis(_Folder):
         domain = archive.domain_of(fields["domain"])
         self.known |= {"fields": fields, "family": family, "domain": domain}
         self.known["workload"] = files.workload_of(domain, fields["k"])
-        return f"exactly the fields that may be published; {fields['method']} of {fields['rounds']} rounds"
+        rounds = len(fields["rounds"]) - 1 if whole else fields["rounds"]
+        return f"exactly the fields that may be published; {fields['method']} of {rounds} rounds"
 
     def budget(self) -> str:
         fields, workload = self._known("fields"), self._known("workload")
+        if isinstance(self._known("family"), WholeMarginals):
+            return self._budget_of_marginals()
         epsilon, delta, rounds, alpha = (fields[name] for name in ("epsilon", "delta", "rounds", "alpha"))
         budget = AdaptiveBudget(epsilon, delta, rounds, alpha, Conversion(fields["conversion"]))
         if alpha != str(AdaptiveBudget.alpha):
@@ -123,9 +131,32 @@ class _Synthesis(_Folder):
             f"{budget.rounds} rounds spend exactly; relation, sensitivity and domain agree; {paid}"
         )
 
+    def _budget_of_marginals(self) -> str:
+        """Check that all that was measured is told as it must be, and that its cost is rho exactly."""
+        fields, method = self._known("fields"), self._known("family")
+        budget = AdaptiveBudget(fields["epsilon"], fields["delta"], 1, conversion=Conversion(fields["conversion"]))
+        neighbours = Neighbours(fields["relation"])
+        model = load_model(self.path / files.MODEL)
+        if not isinstance(model, FilledHouseholds) or model.domain != self._known("domain"):
+            raise SynthesisError(f"{files.MODEL} is no model of whole marginals of the transcript's domain")
+        if model.households.with_sizes != (neighbours is Neighbours.REPLACE):
+            raise SynthesisError(f"{files.MODEL} holds other public facts than the relation {neighbours} leaves")
+        secure = fields["charged"] is not None
+        transcript = marginal_fields.read_back(fields, model.households, method, budget, secure)
+        _require(fields, marginal_fields.derived_fields(transcript, neighbours))
+        self.known["transcript"] = transcript
+        paid = "all of it was charged, it says" if secure else "nothing was charged"
+        return (
+            f"epsilon {fields['epsilon']} and delta {fields['delta']} are rho {float(budget.rho):.6g}, which "
+            f"{len(transcript.measured)} marginals and their selections spend exactly; {paid}"
+        )
+
     def answers(self) -> str:
         """Check that every query was measured once, and that answers are counts over public denominators."""
         transcript = self._known("transcript")
+        if isinstance(transcript, MarginalTranscript):
+            cells = sum(len(m.noisy) for m in transcript.measured)
+            return f"{len(transcript.measured)} marginals of {cells:,} cells, each with whole noisy counts"
         levels = transcript.workload.levels()
         if len({m.query for m in transcript.measured}) < len(transcript.measured):
             raise SynthesisError("a query was measured twice, which no synthesis does")
@@ -166,19 +197,24 @@ class _Synthesis(_Folder):
             raise SynthesisError("persons are not numbered from 1 in every household, in the order of households")
         if not set(people["role"]) <= {role.name for role in domain.roles}:
             raise SynthesisError("a person has a role that the domain does not have")
+        if (self.path / files.DICTIONARY).read_bytes() != dictionary(domain, len(levels)).encode():
+            raise SynthesisError(f"{files.DICTIONARY} does not describe the tables as a synthesis does")
         return f"{len(homes):,} households and {len(people):,} persons, all values, sizes and keys of the domain"
 
     def model(self) -> str:
         fields, domain = self._known("fields"), self._known("domain")
         found = load_model(self.path / files.MODEL)
-        kind = TypeDistribution if fields["method"] == SynthesisMethod.MWEM else Mixture
-        if not isinstance(found, TypeDistribution | Mixture) or not isinstance(found, kind):
+        kinds = {SynthesisMethod.MWEM: TypeDistribution, SynthesisMethod.WHOLE_MARGINALS: FilledHouseholds}
+        kind = kinds.get(SynthesisMethod(fields["method"]), Mixture)
+        if not isinstance(found, TypeDistribution | Mixture | FilledHouseholds) or not isinstance(found, kind):
             raise SynthesisError(
                 f"{files.MODEL} is a {type(found).__name__}, and {fields['method']} makes another kind"
             )
         if found.domain != domain:
             raise SynthesisError(f"{files.MODEL} is of another domain than the transcript")
-        if isinstance(found, Mixture) and found.n_components != fields["settings"]["components"]:
+        if isinstance(found, FilledHouseholds) and found.impossible != self._known("family").impossible:
+            raise SynthesisError(f"{files.MODEL} has other impossible combinations than the settings")
+        if isinstance(found, Mixture | FilledHouseholds) and found.n_components != fields["settings"]["components"]:
             raise SynthesisError(f"{files.MODEL} has {found.n_components} components, not those of the settings")
         with tempfile.TemporaryDirectory() as place:
             again = Path(place) / files.MODEL
@@ -189,8 +225,12 @@ class _Synthesis(_Folder):
 
     def replay(self) -> str:
         fields, family, model = self._known("fields"), self._known("family"), self._known("model")
+        transcript, again = self._known("transcript"), None
         try:
-            again = replay(self._known("transcript"), family, fields["seed"])
+            if isinstance(transcript, MarginalTranscript):
+                again = whole_marginals.replay(transcript, family, fields["seed"])
+            else:
+                again = replay(transcript, family, fields["seed"])
         except TorchMissingError as error:
             raise _SkippedError(f"not fitted again: {error}") from None
         ours, theirs = _probabilities(again), _probabilities(model)
@@ -227,6 +267,8 @@ def _privacy(budget: AdaptiveBudget, neighbours: Neighbours, secure: bool) -> Pr
 def _probabilities(model: Distribution) -> list[np.ndarray]:
     if isinstance(model, TypeDistribution):
         return [model.probabilities]
+    if isinstance(model, FilledHouseholds):
+        return [model.components, *model.slot_tables, model.way_table]
     assert isinstance(model, Mixture)
     return [*model.group, *model.slots, *model.sizes]
 

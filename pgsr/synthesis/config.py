@@ -16,6 +16,7 @@ from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain
 from pgsr.synthesis.folder import workload_of
 from pgsr.synthesis.hpd import HPDFixed, HPDGen
+from pgsr.synthesis.impossible import Impossible, blocks_of, implied
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.linked_tables import load, read_population
 from pgsr.synthesis.mwem import MWEM
@@ -23,6 +24,7 @@ from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.whole_marginals import WholeMarginals
 from pgsr.tables.source import Source
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 class SynthesisMethod(StrEnum):
     """The methods, by the names that a configuration uses."""
 
+    WHOLE_MARGINALS = "whole-marginals"
     HPD_FIXED = "hpd-fixed"
     HPD_GEN = "hpd-gen"
     MWEM = "mwem"
@@ -47,9 +50,10 @@ class SynthesisConfig:
         key, role: columns as in `read_population`.
         domain: attributes and roles.
         bins: numeric columns that become attributes.
-        budget: epsilon, delta and rounds.
-        method, components: the family; components are those of mixtures.
-        k: attributes per query.
+        budget: epsilon, delta and rounds, which mean nothing to whole-marginals.
+        method, components: components are those of mixtures; None for the method's own number.
+        k: attributes per query, or of a marginal at most.
+        impossible: combinations that no person has.
         neighbours: what is protected.
         n_persons: public number of persons; needed where one may be added or removed. Otherwise the true number is
             published if it is None.
@@ -68,8 +72,9 @@ class SynthesisConfig:
     bins: tuple[Binning, ...]
     budget: AdaptiveBudget
     method: SynthesisMethod
-    components: int
+    components: int | None
     k: int
+    impossible: tuple[Impossible, ...]
     neighbours: Neighbours
     n_persons: int | None
     groups: int | None
@@ -107,19 +112,22 @@ class SynthesisConfig:
         homes, people = _table(top, "households"), _table(top, "persons")
         of_homes, home_bins = _attributes(values, top, "household_attributes")
         of_people, person_bins = _attributes(values, top, "person_attributes")
+        method = top.choice("method", SynthesisMethod, SynthesisMethod.WHOLE_MARGINALS)
+        domain = _domain(top, of_homes, of_people)
         config = cls(
             data_set=top.text("data_set"),
             households=read_source(homes, folder),
             persons=read_source(people, folder),
             key=homes.text("key", "household"),
             role=people.text("role", "role"),
-            domain=_domain(top, of_homes, of_people),
+            domain=domain,
             bins=(*home_bins, *person_bins),
             # Kept as text: delta is smaller than `Section.fraction` lets through.
-            budget=AdaptiveBudget(top.text("epsilon"), top.text("delta"), top.number("rounds")),
-            method=top.choice("method", SynthesisMethod, SynthesisMethod.HPD_FIXED),
-            components=top.number("components", 1000),
+            budget=AdaptiveBudget(top.text("epsilon"), top.text("delta"), _rounds(top, method)),
+            method=method,
+            components=top.number("components", None),
             k=top.number("k", 3),
+            impossible=_impossible(top, domain, method),
             neighbours=top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE),
             n_persons=top.number("n_persons", None),
             groups=top.number("groups", None),
@@ -151,9 +159,14 @@ class SynthesisConfig:
         """Make the workload of all queries of k attributes, with relations if the domain has roles."""
         return workload_of(self.domain, self.k)
 
-    def family(self) -> Family:
+    def family(self) -> Family | WholeMarginals:
         """Make the method with its settings."""
-        return family_of(self.method, {} if self.method is SynthesisMethod.MWEM else {"components": self.components})
+        if self.method is SynthesisMethod.WHOLE_MARGINALS:
+            given = {} if self.components is None else {"components": self.components}
+            return WholeMarginals(k=self.k, impossible=self.impossible, **given)
+        return family_of(
+            self.method, {} if self.method is SynthesisMethod.MWEM else {"components": self.components or 1000}
+        )
 
     def _binned(
         self, table: Source, name: str, attributes: Sequence[Attribute], more: Sequence[str] = ()
@@ -163,10 +176,50 @@ class SynthesisConfig:
         return frame.assign(**labels)
 
 
-def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family:
+def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family | WholeMarginals:
     """Make the method with these settings, and its defaults for all others."""
+    if method is SynthesisMethod.WHOLE_MARGINALS:
+        impossible = tuple(Impossible(zero["values"]) for zero in settings.get("impossible", ()))
+        return WholeMarginals(**{**settings, "impossible": impossible})
     kinds = {SynthesisMethod.MWEM: MWEM, SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}
     return kinds[method](**settings)
+
+
+def _rounds(top: Section, method: SynthesisMethod) -> int:
+    """Read the number of rounds; whole-marginals has none, and 1 stands for it in the budget."""
+    rounds = top.number("rounds", None)
+    if method is SynthesisMethod.WHOLE_MARGINALS:
+        if rounds is not None:
+            raise ConfigError(
+                "the key 'rounds' means nothing to method = 'whole-marginals', which finds them itself; leave it out"
+            )
+        return 1
+    if rounds is None:
+        raise ConfigError(f"the key 'rounds' is missing; write rounds = 50, the queries that {method} measures")
+    return rounds
+
+
+def _impossible(top: Section, domain: Domain, method: SynthesisMethod) -> tuple[Impossible, ...]:
+    """Read the combinations that no person has, [[impossible]] and [[implied]]."""
+    found = [Impossible(_values(table, "impossible")) for table in top.tables("impossible")]
+    for table in top.tables("implied"):
+        if set(table) != {"when", "then"} or not all(isinstance(part, dict) for part in table.values()):
+            raise ConfigError("[[implied]] has two keys; write when = {age = ['0-14']} and then = {driver = ['no']}")
+        found.append(implied(domain, _values(table["when"], "implied"), _values(table["then"], "implied")))
+    if found and method is not SynthesisMethod.WHOLE_MARGINALS:
+        raise ConfigError(
+            f"{method} knows no impossible combinations; take method = 'whole-marginals', or leave [[impossible]] and "
+            "[[implied]] out"
+        )
+    blocks_of(domain, found)  # raises where they do not fit the domain
+    return tuple(found)
+
+
+def _values(table: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
+    for attribute, values in table.items():
+        if not isinstance(values, list):
+            raise ConfigError(f"{attribute} of [[{name}]] is {shown(values)}; write an array of its values")
+    return dict(table)
 
 
 def _table(top: Section, key: str) -> Section:
@@ -211,19 +264,20 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
 
 SYNTHESIS_EXAMPLE = """\
 # What `pgsr synthesize` needs to know. Names of files are relative to this file.
-# Nothing here may be read off the private data: attributes, values, bounds and rounds are decided beforehand.
-# Public besides: the number of households and their attributes.
+# Nothing here may be read off the private data: attributes, values and bounds are decided beforehand.
+# Public besides: the number of households and their attributes, which whole-marginals copies exactly.
 
 data_set = "households 2026"     # a public name
 epsilon = "1"                    # in quotes, so that it stays exact
 delta = "1e-10"                  # below 1 / (number of persons)^2, say
-rounds = 50                      # queries to select and measure; each gets a part of epsilon
-method = "hpd-fixed"             # hpd-fixed or hpd-gen (both need torch), or mwem (few kinds of households only)
-k = 3                            # attributes per query
-components = 1000                # of hpd-fixed and hpd-gen
+# method = "whole-marginals"     # needs torch, as do hpd-fixed and hpd-gen; mwem is for few kinds of households only
+# rounds = 50                    # of the other methods: queries to select and measure; each gets a part of epsilon
+# k = 3                          # most attributes of a marginal; for the other methods, attributes per query
+# components = 100               # of the mixture
 n_persons = 25000                # a public number near that of persons, which is private itself
 # neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move", or "replace" (other
-#                                # values of one person), which publish the exact number of persons without n_persons
+#                                # values of one person): then the sizes of households are public, too, and come out
+#                                # exactly, and n_persons is left out
 # groups = 10000                 # households to sample; as many as there are if left out
 # seed = 0                       # of the method, not of the noise
 output = "synthetic"             # a folder that does not exist yet
@@ -248,4 +302,11 @@ vehicles = {bins = [0, 1, 2]}
 [person_attributes]
 sex = ["female", "male"]
 age = {bins = [0, 18, 65], missing = "unknown"}
+
+# [[impossible]]                 # public facts: values of persons that do not occur together, of any attributes and
+# age = ["0-17"]                 #   of role; the synthetic persons have none of them (whole-marginals only)
+# sex = ["male"]
+# [[implied]]                    # persons with the values of `when` have one of those of `then`
+# when = {age = ["unknown"]}
+# then = {sex = ["female"]}
 """

@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 
 from pgsr.synthesis import archive
+from pgsr.synthesis.balanced_draws import fill, spread
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filling import Filling, Given
@@ -51,7 +52,7 @@ class FilledHouseholds:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "impossible", tuple(self.impossible))
-        shapes = logit_shapes(self.filling, np.shape(self.of_ways)[-1] if np.ndim(self.of_ways) else 0)
+        shapes = logit_shapes(self.filling, np.asarray(self.of_ways).shape[-1] if np.ndim(self.of_ways) else 0)
         for name, shape in shapes.items():
             table = np.asarray(getattr(self, name), np.float64)
             if table.shape != shape or not table.shape[-1] or not np.isfinite(table).all():
@@ -74,7 +75,7 @@ class FilledHouseholds:
     @cached_property
     def components(self) -> np.ndarray:
         """P(component k of a group of this kind), shape (kinds, K)."""
-        logits = values_matrix(self.households) @ self.of_groups
+        logits = np.asarray(values_matrix(self.households) @ self.of_groups)
         weights = np.exp(logits - logits.max(1, keepdims=True))
         return weights / weights.sum(1, keepdims=True)
 
@@ -122,8 +123,6 @@ class FilledHouseholds:
 
         Source: see `pgsr.synthesis.balanced_draws`.
         """
-        from pgsr.synthesis.balanced_draws import fill, spread
-
         require_whole(n_groups=n_groups)
         require_whole(least=0, seed=seed)
         return fill(self, spread(self.households.numbers, n_groups, seed), seed)

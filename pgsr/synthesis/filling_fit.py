@@ -74,7 +74,7 @@ class FillingFit:
                 ways += torch().as_tensor(np.log(per_way)[self._filling.size_of])[:, None]
 
     def fit(
-        self, measured: Sequence[MeasuredMarginal], steps: int, rate: float, told: Callable[[], None] = lambda: None
+        self, measured: Sequence[MeasuredMarginal], steps: int, rate: float, told: Callable[[], object] = lambda: None
     ) -> float:
         """Take steps towards all that was measured; return the loss of the last one, about 1 where noise alone is left.
 

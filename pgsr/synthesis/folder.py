@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgsr.ledger import Relation, Unit
-from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.sensitivity import Neighbours, sensitivity
-from pgsr.synthesis.transcript import Transcript
+from pgsr.synthesis.transcript import Privacy, Transcript
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HOUSEHOLDS, PERSONS, MODEL, TRANSCRIPT = "households.parquet", "persons.parquet", "model.npz", "transcript.json"
 SUMS = "SHA256SUMS"
-FILES = (HOUSEHOLDS, MODEL, PERSONS, TRANSCRIPT, SUMS)
+DICTIONARY, REPORT = "dictionary.csv", "report.html"
+FILES = (DICTIONARY, HOUSEHOLDS, MODEL, PERSONS, REPORT, TRANSCRIPT, SUMS)
 
 FORMAT = "pgsr synthesis 2"
 ADDS_UP = "other releases of the same persons add to this one; the ledger of the data set holds them all"
@@ -43,16 +43,31 @@ def workload_of(domain: Domain, k: int) -> Workload:
     return Workload.k_way(domain, k, levels)
 
 
-def settings_of(family: Family) -> dict[str, Any]:
+def settings_of(family: object) -> dict[str, Any]:
     """Collect the settings of a method that affect its result, in the form that JSON gives them."""
-    return json.loads(json.dumps({name: value for name, value in vars(family).items() if name != "device"}))
+    settings = {name: value for name, value in vars(family).items() if name != "device"}
+    return json.loads(json.dumps(settings, default=vars))
 
 
 def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, Any]:
     """Compute the fields of a transcript that follow from a fit's public numbers, domain, queries and budget."""
     privacy, workload = transcript.privacy, transcript.workload
-    paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(Unit.ENTITY)}
     delta = sensitivity(workload, transcript.n_groups, transcript.n_persons, neighbours)
+    return {
+        **facts_of(privacy, transcript.domain, neighbours),
+        "rounds": privacy.rounds,
+        "sensitivity": str(delta),
+        "households": transcript.n_groups,
+        "persons": transcript.n_persons,
+        "measured": [
+            {"query": workload.describe(m.query), "number": m.query, "answer": m.value} for m in transcript.measured
+        ],
+    }
+
+
+def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours) -> dict[str, Any]:
+    """Compute the fields that tell of the guarantee, its cost and the domain, by any method."""
+    paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(Unit.ENTITY)}
     return {
         "format": FORMAT,
         "privacy_claim": privacy.claim,
@@ -62,14 +77,7 @@ def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, 
         "unit": paid["unit"],
         "neighbours": privacy.neighbours,
         **{name: str(getattr(privacy, name)) for name in ("epsilon", "delta", "rho", "alpha", "conversion")},
-        "rounds": privacy.rounds,
-        "sensitivity": str(delta),
-        "households": transcript.n_groups,
-        "persons": transcript.n_persons,
-        "domain": json.loads(json.dumps(asdict(transcript.domain), default=int)),
-        "measured": [
-            {"query": workload.describe(m.query), "number": m.query, "answer": m.value} for m in transcript.measured
-        ],
+        "domain": json.loads(json.dumps(asdict(domain), default=int)),
     }
 
 

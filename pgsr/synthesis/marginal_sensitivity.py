@@ -112,7 +112,7 @@ def _step(domain: Domain, marginal: Marginal) -> MarginalSensitivity:
 
 def _wholes(domain: Domain, marginal: Marginal) -> list[MarginalSensitivity]:
     """Bound the vector of a group, per size that the domain allows."""
-    of_size = dict.fromkeys(domain.sizes, (0, 0))
+    of_size: dict[int, tuple[int, int]] = dict.fromkeys(domain.sizes, (0, 0))
     for numbers in _compositions(domain):
         size = sum(numbers)
         if marginal.level is Level.GROUP:

@@ -16,22 +16,27 @@ from pgsr.accounting import Rho
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile, Relation, Unit
-from pgsr.random import Secure, Seeded
+from pgsr.random import Secure, Seeded, Source
 from pgsr.release.errors import ConfigError
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.saying import unfailing
 from pgsr.synthesis import folder as files
+from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
 from pgsr.synthesis.config import SynthesisConfig
+from pgsr.synthesis.dictionary import dictionary
 from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
+from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
 from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
 from pgsr.synthesis.linked_tables import to_tables
 from pgsr.synthesis.mixture import Mixture
+from pgsr.synthesis.population import Population
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import RhoLedger
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.whole_marginals import FittedMarginals, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +65,7 @@ def synthesize(
         rehearse: use seeded noise, without a charge. The folder gets another name and says that it is not private.
         sizes: release folder or table of counts (`read_sizes`), whose households per region and size the sample gets.
         say: is told in a few words what is going on.
-        progress: show a bar of rounds.
+        progress: show a bar with the time that is left.
 
     Raises:
         PgsrError: the tables, the configuration or the place are not right, or the ledger refuses; nothing was charged.
@@ -125,7 +130,7 @@ def load_model(path: str | PathLike[str]) -> Distribution:
     """
     if not Path(path).is_file():
         raise SynthesisError(f"there is no file {str(path)!r}; give the {MODEL} of a synthesis")
-    for kind in (Mixture, TypeDistribution, RandomHouseholds):
+    for kind in (FilledHouseholds, Mixture, TypeDistribution, RandomHouseholds):
         try:
             return kind.load(path)
         except SynthesisError:
@@ -143,17 +148,23 @@ def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts 
     """
     if release is None:
         return to_tables(model.sample(groups, seed))
-    if not isinstance(model, Mixture):
-        raise SynthesisError("sizes can be fixed for mixtures only; use the method hpd-fixed or hpd-gen")
+    if not isinstance(model, Mixture | FilledHouseholds):
+        raise SynthesisError("sizes can be fixed for mixtures only; use another method than mwem")
     regional = sample_to_sizes(model, release, seed)
     homes, persons = regional.to_tables()
     return _with_empty(homes, regional), persons
 
 
-def transcript_fields(config: SynthesisConfig, fitted: Fitted, given: GivenSizes | None, sample: int) -> dict[str, Any]:
+def transcript_fields(
+    config: SynthesisConfig, fitted: Fitted | FittedMarginals, given: GivenSizes | None, sample: int
+) -> dict[str, Any]:
     """Collect everything that was learned from the data, and its cost. It may be published with the model."""
+    if isinstance(fitted, FittedMarginals):
+        derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours)
+    else:
+        derived = files.derived_fields(fitted.transcript, config.neighbours)
     return {
-        **files.derived_fields(fitted.transcript, config.neighbours),
+        **derived,
         "data_set": config.data_set,
         "method": str(config.method),
         "settings": files.settings_of(config.family()),
@@ -188,35 +199,24 @@ def _make(
         given.require(config.neighbours, rehearse)
         _require_fitting(config, given.counts)
     say("reading the tables")
-    population, workload = config.population(), config.workload()
+    population = config.population()
     groups = population.n_groups if config.groups is None else config.groups
     account = _Account(config.budget.rho, pay)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
-        fitted = fit(
-            population,
-            workload,
-            config.family(),
-            config.budget,
-            source=Seeded("rehearsal") if rehearse else Secure(),
-            neighbours=config.neighbours,
-            seed=config.seed,
-            n_persons=config.n_persons,
-            ledger=account,
-            name=config.data_set,
-            progress=progress,
-        )
+        fitted = _fitted(config, population, account, Seeded("rehearsal") if rehearse else Secure(), say, progress)
         del population
         fitted.distribution.save(hidden / MODEL)
         sample = _count(given, groups)
-        (hidden / TRANSCRIPT).write_text(
-            files.written(transcript_fields(config, fitted, given, sample)), encoding="utf-8"
-        )
+        fields = transcript_fields(config, fitted, given, sample)
+        (hidden / TRANSCRIPT).write_text(files.written(fields), encoding="utf-8")
         say("sampling and writing")
         model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
         tables = sampled(model, groups, config.seed, None if given is None else given.counts)
         _write(hidden, tables, model.domain, _levels(given))
+        say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
+        page = quality.report(fields, model, *tables, _stand_in(config, model))
+        (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
         _publish(hidden, folder, files.FILES)
     except BaseException as error:
         keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
@@ -234,9 +234,55 @@ def _make(
         raise SynthesisError(f"the synthesis failed after noise was drawn, so {spent}{where}: {said}") from error
 
 
+def _fitted(
+    config: SynthesisConfig,
+    population: Population,
+    account: "_Account",
+    source: Source,
+    say: Callable[[str], None],
+    progress: bool,
+) -> Fitted | FittedMarginals:
+    method = config.family()
+    if isinstance(method, WholeMarginals):
+        say("measuring whole marginals")
+        return method.fit(
+            population,
+            config.budget,
+            source=source,
+            neighbours=config.neighbours,
+            seed=config.seed,
+            ledger=account,
+            name=config.data_set,
+            progress=progress,
+        )
+    workload = config.workload()
+    say(f"measuring {config.budget.rounds:,} of {workload.n_queries:,} queries")
+    return fit(
+        population,
+        workload,
+        method,
+        config.budget,
+        source=source,
+        neighbours=config.neighbours,
+        seed=config.seed,
+        n_persons=config.n_persons,
+        ledger=account,
+        name=config.data_set,
+        progress=progress,
+    )
+
+
+def _stand_in(config: SynthesisConfig, model: Distribution) -> quality.StandIn | None:
+    """Rehearse a fit of whole marginals on a population of its own model; the other methods would take too long."""
+    method = config.family()
+    if not isinstance(method, WholeMarginals) or not isinstance(model, FilledHouseholds):
+        return None
+    return quality.stand_in(model, method, config.budget, config.neighbours, config.seed)
+
+
 def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:
     if config.method == "mwem":
-        raise SynthesisError("sizes can be fixed for mixtures only; use the method hpd-fixed or hpd-gen")
+        raise SynthesisError("sizes can be fixed for mixtures only; use another method than mwem")
     tree, sizes = release.hierarchy, config.domain.sizes
     found = np.flatnonzero(release.rows(0, 1)[0]) if tree.n_regions else np.zeros(0, int)
     wrong = [int(size) for size in found if size and size not in sizes]
@@ -262,6 +308,7 @@ def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.Data
 def _write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
     for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
         pq.write_table(files.table_of(frame, schema), folder / name)
+    (folder / files.DICTIONARY).write_text(dictionary(domain, n_levels), encoding="utf-8", newline="")
 
 
 def _levels(given: GivenSizes | None) -> int:

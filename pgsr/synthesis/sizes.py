@@ -11,9 +11,11 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
+from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.linked_tables import TableError, to_tables
 from pgsr.synthesis.mixture import Mixture, draw
 from pgsr.synthesis.population import Population
+from pgsr.synthesis.sizes_of_filled import filled_to_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,13 +73,14 @@ class RegionalPopulation:
 
 
 def sample_to_sizes(
-    mixture: Mixture, release: CountOfCounts, seed: int, region_attribute: str | None = None
+    mixture: Mixture | FilledHouseholds, release: CountOfCounts, seed: int, region_attribute: str | None = None
 ) -> RegionalPopulation:
     """Draw independent groups given their region and size: exactly n[leaf, s] of size s in every leaf.
 
     A group of size s gets component k with probability proportional to P_k(size = s), times P_k(region) with
     `region_attribute`; then sizes of roles given their sum, attributes and members from that component. So groups are
-    drawn exactly from the mixture's distribution given size and region. Sums over leaves agree because leaves do.
+    drawn exactly from the mixture's distribution given size and region. Sums over leaves agree because leaves do. The
+    groups of `FilledHouseholds` are not independent, but balanced, and have attributes of public groups of their size.
 
     Nothing is spent here; a mixture and a release of the same people spent both their budgets, epsilon of the release
     and rho of the mixture. They add up if both protect the same neighbours, as `pgsr.ledger` has it.
@@ -108,12 +111,16 @@ def sample_to_sizes(
         >>> bool((regional.counts(2).counts == release.counts).all())
         True
     """
-    require_kind(mixture, Mixture, "the mixture", "give Mixture.load(path), or a fit's distribution")
+    require_kind(
+        mixture, (Mixture, FilledHouseholds), "the mixture", "give Mixture.load(path), or a fit's distribution"
+    )
     require_whole(least=0, seed=seed)
     require_kind(release, CountOfCounts, "the release", "give CountOfCounts(hierarchy, counts)")
     domain, tree = mixture.domain, release.hierarchy
     _check_sizes(domain, release)
     column, codes = _region_codes(domain, tree, region_attribute)
+    if isinstance(mixture, FilledHouseholds):
+        return _filled(mixture, release, column, codes, seed)
     by_size = {size: _joint(mixture, size) for size in domain.sizes}
     rng = np.random.default_rng(seed)
     components, numbers, leaf_of, empty = [], [], [], []
@@ -146,6 +153,31 @@ def sample_to_sizes(
     return RegionalPopulation(
         tree, population, leaf_of, np.concatenate([*empty, np.zeros(0, np.int64)]).astype(np.int64)
     )
+
+
+def _filled(
+    model: FilledHouseholds, release: CountOfCounts, column: int | None, codes: np.ndarray, seed: int
+) -> RegionalPopulation:
+    """Fill the groups of a release, leaf by leaf and by size within a leaf."""
+    tree = release.hierarchy
+    leaf_of, sizes, empty = [], [], []
+    for leaf in range(tree.leaves.start, tree.leaves.stop):
+        row = release.rows(leaf, leaf + 1)[0]
+        for size in np.flatnonzero(row):
+            leaves = np.full(int(row[size]), leaf)
+            if size == 0 and model.domain.min_size > 0:
+                empty.append(leaves)
+            else:
+                leaf_of.append(leaves)
+                sizes.append(np.full(len(leaves), size))
+    none = np.zeros(0, np.int64)
+    leaf, size = (np.concatenate([*parts, none]).astype(np.int64) for parts in (leaf_of, sizes))
+    rows = leaf * (release.max_size + 1) + size
+    regions = None if column is None else (column, codes[leaf - tree.leaves.start])
+    population = filled_to_sizes(model, rows, size, regions, seed)
+    if regions is not None:
+        population.groups[:, regions[0]] = regions[1]
+    return RegionalPopulation(tree, population, leaf, np.concatenate([*empty, none]).astype(np.int64))
 
 
 def _check_sizes(domain: Domain, release: CountOfCounts) -> None:

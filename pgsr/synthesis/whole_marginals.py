@@ -4,7 +4,7 @@ Measuring one cell of a marginal costs nearly as much as measuring all of it, so
 public of groups is not measured at all, but kept exactly.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -31,6 +31,9 @@ from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
+
+GROWTH = 2
+"""How many times as much is spent on each marginal after a round that changed less than its noise would."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class WholeMarginals:
     goes to marginals of 2 to k attributes, at the levels of groups, of persons and (with roles) of relations: in every
     round, `batch` of them are selected by the exponential mechanism and measured, and the model is fitted to all that
     was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement; when a round
-    changed the answers it measured by less than the expected noise, the next ones spend four times as much on each. The
+    changed the answers it measured by less than the expected noise, the next ones spend twice as much on each. The
     last round spends what is left, so rho is spent exactly.
 
     What neighbours have in common is not measured: attributes of groups, and sizes under `Neighbours.REPLACE`.
@@ -73,7 +76,7 @@ class WholeMarginals:
     Args:
         components: K.
         k: most attributes of a marginal.
-        rounds: most rounds; noise is halved before, and rounds are fewer, as the data allow.
+        rounds: most rounds; they are fewer where more is spent on each.
         batch: marginals per round.
         first: share of rho for the marginals of one attribute.
         selection: share of selections in the rho of the rounds.
@@ -184,11 +187,11 @@ class WholeMarginals:
             disable=None if progress else True,
         )
         with bar:
-            rounds = self._measurements(curator, model, len(single), budget.rho, history, bar)
-            model.fit(rounds, self.final_steps, self.learning_rate, bar.update)
+            measured = self._measurements(curator, model, len(single), budget.rho, history, bar)
+            model.fit(measured, self.final_steps, self.learning_rate, bar.update)
             bar.total = bar.n
         privacy = Privacy.of(budget, neighbours, source)
-        transcript = MarginalTranscript(households, tuple(rounds), self._rounds(rounds, len(single)), privacy)
+        transcript = MarginalTranscript(households, tuple(measured), tuple(len(r.measured) for r in history), privacy)
         return FittedMarginals(model.distribution(), transcript, tuple(history))
 
     def marginals(self, domain: Domain, neighbours: Neighbours) -> tuple[tuple[Marginal, ...], tuple[Marginal, ...]]:
@@ -252,7 +255,7 @@ class WholeMarginals:
             changed = sum(float(np.abs(after[number] - before[number]).sum()) for number in newest)
             noise = sum(sqrt(2 * float(m.variance) / pi) * len(m.noisy) for m in newest.values())
             if changed < noise:
-                each *= 4
+                each *= GROWTH
             before = after
         raise AssertionError("rounds end when rho is spent")
 
@@ -270,16 +273,12 @@ class WholeMarginals:
             newest[number] = curator.measure(number, (1 - share) * rho)
         return newest
 
-    def _rounds(self, measured: Sequence[MeasuredMarginal], n_single: int) -> tuple[int, ...]:
-        batch = max(1, min(self.batch, len(measured) - n_single))
-        return (n_single, *[batch] * ((len(measured) - n_single) // batch))
-
 
 def replay(
     transcript: MarginalTranscript,
     method: WholeMarginals,
     seed: int = 0,
-    told: Callable[[], None] = lambda: None,
+    told: Callable[[], object] = lambda: None,
 ) -> FilledHouseholds:
     """Make the distribution of a fit again from its transcript alone."""
     model = FillingFit(transcript.households, method.impossible, method.components, seed, method.threads)

@@ -138,6 +138,7 @@ MAYBE_CHARACTER = Form('one character in quotes, or ""', {"type": "string", "max
 INTEGER = Form("an integer", {"type": "integer"})
 COUNT = Form("an integer from 1 up", {"type": "integer", "minimum": 1})
 BOOLEAN = Form("true or false", {"type": "boolean"})
+TABLES = Form("tables, each below a line [[name]]", {"type": "array", "items": {"type": "object"}})
 TEXTS = Form(
     'an array of strings, such as ["nation", "state"]',
     {"type": "array", "items": TEXT.schema, "minItems": 1},

@@ -95,6 +95,10 @@ class Section:
         """A table of names that the user chooses, each with one of the allowed strings; empty if the key is absent."""
         return self._take(key, forms.choices(allowed), {})
 
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        """The tables of an array [[key]]; none if the key is absent."""
+        return list(self._take(key, forms.TABLES, []))
+
     def section(self, key: str) -> "Section | None":
         """A table inside this one, or None."""
         self._asked.append(key)
