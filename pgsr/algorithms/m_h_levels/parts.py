@@ -50,12 +50,13 @@ class Reply:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The judgement of the answer of a part, and its root's counts, shape (K of the root + 1,)."""
+    """The judgement of the answer of a part, its root's counts, shape (K of the root + 1,), and its number of cells."""
 
     objective: int
     proved: bool
     violations: dict[str, int]
     root: np.ndarray
+    n_cells: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,8 @@ def improve(parts: Parts, question: Question) -> Reply:
     objective, proved = judged(problem, counts, prices)
     proved = proved and (problem.totals is not None or not prices.leaves.any())
     parts.write(question.key, counts, prices)
-    return Reply(question.kept, outcome=Outcome(objective, proved, violations(problem, counts), counts.tables[0][0]))
+    outcome = Outcome(objective, proved, violations(problem, counts), counts.tables[0][0], counts.n_cells)
+    return Reply(question.kept, outcome=outcome)
 
 
 def _packed(selection: Selection) -> tuple[np.ndarray, ...]:
