@@ -24,7 +24,7 @@ class LevelGeometric:
 
     An entity that joins or leaves a group takes it from one size to another: two cells change by one in the group's
     region on every level, or none where both sizes are in the last class. So sensitivities are those of counts with all
-    sizes: tests/test_noise_by_level.py::test_sensitivity_by_enumeration. Regions of a level share its epsilon, levels
+    sizes: tests/test_core_noise_by_level.py::test_sensitivity_by_enumeration. Regions of a level share its epsilon, levels
     add up.
 
     Attributes:
