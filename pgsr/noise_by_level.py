@@ -24,8 +24,9 @@ class LevelGeometric:
 
     An entity that joins or leaves a group takes it from one size to another: two cells change by one in the group's
     region on every level, or none where both sizes are in the last class. So sensitivities are those of counts with all
-    sizes: tests/test_core_noise_by_level.py::test_sensitivity_by_enumeration. Regions of a level share its epsilon, levels
-    add up.
+    sizes. Regions of a level share its epsilon, levels add up.
+
+    Shown by `tests/test_core_noise_by_level.py::test_sensitivity_by_enumeration`.
 
     Attributes:
         epsilon: of all levels together.
