@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -53,10 +52,27 @@ class StoredNation:
     data: CensusBlocks
     folder: ParquetFolder
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.data, name)
+    @property
+    def name(self) -> str:
+        return self.data.name
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.data.keys
+
+    @property
+    def upper(self) -> Hierarchy:
+        return self.data.upper
+
+    @property
+    def max_sizes(self) -> tuple[int, ...]:
+        return self.data.max_sizes
+
+    def tree(self, key: str) -> Hierarchy:
+        return self.data.tree(key)
+
+    def above(self) -> CountsByLevel:
+        return self.data.above()
 
     def part(self, key: str) -> CountsByLevel:
         levels = range(self.data.upper.n_levels - 1, len(self.data.max_sizes))
@@ -82,8 +98,8 @@ def main(console: Console, out: Path, blocks: Sequence[int], epsilon: str, place
     frame = pd.DataFrame([asdict(step) for step in steps])
     print_frame(console, frame, f"sizes per level, epsilon {epsilon}, {place}")
     if len(blocks) > 1:
-        released = frame[frame["step"] != "make"].groupby("blocks")["seconds"].sum()
-        grows = exponent(released.index.to_list(), released.to_list())
+        seconds = [sum(step.seconds for step in steps if step.blocks == n and step.step != "make") for n in blocks]
+        grows = exponent(blocks, seconds)
         console.print(f"time of noise and release grows like blocks^{grows:.2f}", highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     (out / "nation.json").write_text(json.dumps([asdict(step) for step in steps], indent=1), encoding="utf-8")
