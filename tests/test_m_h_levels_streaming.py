@@ -1,7 +1,11 @@
 """Noise, solution and answer of a nation in parts, against the whole in memory."""
 
+import os
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -138,6 +142,38 @@ def test_threads_and_dask_give_the_same_integers(tmp_path):
             found = StreamedLevelTreeProjection(engine).solve(data, other)
             assert (found.optimal, found.objective) == (True, expected.objective)
             assert np.array_equal(other.read("Ohio", "counts-7"), counts)
+
+
+@dataclass
+class Dying:
+    """A truth that kills the process that asks for Ohio, once."""
+
+    data: CensusBlocks
+    mark: str
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.data, name)
+
+    def part(self, key):
+        if key == "Ohio" and not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os._exit(1)
+        return self.data.part(key)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
+    data, calm = measured(tmp_path / "calm", SIZES["one drop"])
+    folder, dying = ParquetFolder(str(tmp_path / "killed")), Dying(data, str(tmp_path / "mark"))
+    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        measure(dying, folder, LevelGeometric(4), Seeded("s"), Engine(DaskMap(client)))
+    assert Path(dying.mark).exists()
+    for key in data.keys:
+        assert np.array_equal(folder.read(key, "noisy-7"), calm.read(key, "noisy-7"))
 
 
 def test_what_cannot_be_done_is_told(tmp_path):
