@@ -22,7 +22,7 @@ from pgsr.experiments.kuo2018 import (
     weighting,
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling
-from pgsr.experiments.ours import every_release, exact_optima
+from pgsr.experiments.ours import every_release, exact_optima, laws_and_units
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,
@@ -43,6 +43,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     headline.EXPERIMENT,
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
+    laws_and_units.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,
     errors.MEANS,

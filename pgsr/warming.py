@@ -39,7 +39,7 @@ METHODS: tuple[Method | PostProcess, ...] = (
 def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[Warmed]:
     """Run methods on toys of all kinds that they solve, so that no later solve compiles.
 
-    Without arguments all methods are, and the noise, the reader of CSV files and the answers of `pgsr.synthesis`. Numba
+    Without arguments all methods are, and the noise, the reader of CSV files and `pgsr.synthesis`. Numba
     keeps the code on disk, so this has to be done once per machine and version.
 
     Yields:
@@ -59,6 +59,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed("sizes per level", _solve_levels)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
+        yield _timed("samples of synthesis", _sample_members)
 
 
 def _timed(name: str, run: Callable[[], object]) -> Warmed:
@@ -115,3 +116,11 @@ def _answer_queries() -> None:
     homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])
     population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
     answers(population, Workload(domain, (Marginal(Level.GROUP, (), (0,)),)), np.ones(2))
+
+
+def _sample_members() -> None:
+    from pgsr.synthesis import Attribute, Domain, FilledHouseholds, PublicHouseholds
+
+    domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
+    households = PublicHouseholds(domain, True, np.array([[0], [1]]), np.array([1, 1]))
+    FilledHouseholds(households, (), np.zeros((2, 1)), np.zeros((2, 2, 1)), np.zeros((2, 1))).sample(2, 0)

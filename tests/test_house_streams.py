@@ -20,6 +20,7 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrE
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
 from pgsr.entities import noisy_entities
 from pgsr.group_totals import noisy_totals
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import measured_regions
 from pgsr.planning import expected_errors
 from pgsr.random import ByteStream, StreamId
@@ -37,6 +38,7 @@ from pgsr.synthesis import (
     PersonsAlone,
     Population,
     RhoLedger,
+    WholeMarginals,
     Workload,
     fit,
 )
@@ -169,7 +171,7 @@ def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are with and without groups; negative noisy totals are clipped."""
     for largest, epsilon in product((0, 4), (Fraction(1), Fraction(1, 100))):
         source = Counting()
-        noisy_totals(truth_on(TREES[name], largest), epsilon, source)
+        noisy_totals(truth_on(TREES[name], largest), DoubleGeometric(3 / epsilon), source)
         counted(source.assert_once(of_regions(TREES[name], "totals")), "streams of totals")
 
 
@@ -279,6 +281,18 @@ def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) 
     counted(source.assert_once(source.asked), "streams of histograms")
 
 
+@pytest.mark.assure("R5")
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_whole_marginals(neighbours: Neighbours, counted: Callable[[int, str], None]) -> None:
+    """One per selection and per measurement, also of a marginal that is measured again."""
+    pytest.importorskip("torch")
+    method = WholeMarginals(components=2, rounds=3, batch=2, steps=1, final_steps=1, k=2)
+    source = Counting()
+    found = method.fit(couples(ALIKE), BUDGET, source=source, neighbours=neighbours).transcript
+    assert len(source.asked) == 2 * len(found.measured) - found.rounds[0]
+    counted(source.assert_once(source.asked), "streams of whole marginals")
+
+
 def test_a_curator_asks_once_per_operation() -> None:
     """A measurement that is refused, or a ledger that is exhausted, asks for nothing."""
     marginal = Marginal(Level.INDIVIDUAL, (), (0,))
@@ -300,6 +314,7 @@ def test_nothing_else_asks_for_streams() -> None:
         "group_totals.py",
         "algorithms/choosing/score.py",
         "synthesis/curator.py",
+        "synthesis/marginal_curator.py",
         "synthesis/noisy_histograms.py",
     }
     without_data = {"release/judging.py", "release/selftest.py"}

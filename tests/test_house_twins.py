@@ -50,6 +50,10 @@ TWINS = {
     },
     "algorithms.m_c.integers_kernel": {
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
+        "fit_bounded_leaves": (
+            "the real fit, rounded one by one",
+            "test_m_c_integers::test_soft_fits_within_bounds_are_the_real_ones_rounded",
+        ),
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
@@ -61,7 +65,12 @@ TWINS = {
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_bounded_leaves": (
+            "naive.bounded_chain_minimum_l2",
+            "test_m_c_dual::test_leaves_with_bounds_of_cells_are_the_definitions",
+        ),
         "push": ("all monotone vectors, settled by it", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
+        "push_within": ("the same", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
         "node_costs": ("naive.CellCosts", M_C_SUMS),
     },
@@ -125,10 +134,14 @@ TWINS = {
             "test_certificates_lagrangian::test_priced_absolute_values_of_a_chain",
         ),
     },
-    "double_geometric_kernel": {
+    "laws.inversion_kernel": {
         "add_noise": (
             "exact_size, a draw in fractions from its bits",
-            "test_core_double_geometric::test_ordinary_words_equal_the_exact_law",
+            "test_laws_double_geometric::test_ordinary_words_equal_the_exact_law",
+        ),
+        "add_in_strips": (
+            "exact_draw, a draw by the definition from its words",
+            "test_laws_discrete_gaussian::test_forced_words_of_wide_laws_equal_the_exact_law",
         ),
     },
     "nearest_tree.kernel": {
@@ -173,6 +186,10 @@ TWINS = {
             "naive_counts, loops over groups, persons and relatives",
             "test_synthesis_queries::test_counts_equal_loops_over_groups_persons_and_relatives",
         ),
+    },
+    "synthesis.balanced_kernel": {
+        "draw_values": ("dictionaries", "test_synthesis_balanced_draws::test_values_equal_dictionaries"),
+        "draw_members": ("dictionaries", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
     },
     "tables.csv_records_kernel": {
         "scan_records": ("Python's csv module", "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module"),

@@ -9,14 +9,13 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from pgsr import Seeded
+from pgsr import Geometric, Seeded, View
+from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
-from pgsr.budget import Ledger
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, BudgetError, ProblemError, TableError
 from pgsr.hierarchy import Hierarchy
-from pgsr.noise_by_level import LevelGeometric
 from pgsr.parallel import DaskMap
 from pgsr.partitions import Engine, ParquetFolder
 
@@ -30,7 +29,7 @@ def nation(sizes) -> CensusBlocks:
 
 def measured(tmp_path, sizes, engine=HERE):
     data, folder = nation(sizes), ParquetFolder(str(tmp_path / "nation"))
-    measure(data, folder, LevelGeometric(4), Seeded("s"), engine)
+    measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), engine)
     return data, folder
 
 
@@ -92,7 +91,7 @@ class Failing:
 def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
     data, calm = measured(tmp_path / "calm", SIZES["one drop"])
     failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
-    measure(failing, folder, LevelGeometric(4), Seeded("s"), Engine(map, attempts=3, wait=0))
+    measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(map, attempts=3, wait=0))
     assert not any(failing.failures.values())
     for key in data.keys:
         for level in range(3, 8):
@@ -103,17 +102,17 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
     data, ledger = nation(SIZES["one drop"]), Ledger(4)
     failing, folder = Failing(data, {"Ohio": 1}), ParquetFolder(str(tmp_path))
     with pytest.raises(OSError, match="worker is gone"):
-        measure(failing, folder, LevelGeometric(4), Seeded("s"), HERE, ledger)
+        measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
     done = [key for key in data.keys if folder.has(key, "noisy-7")]
     assert 0 < len(done) < 51
     before = folder.read(done[0], "noisy-7")
     asked = []
     failing.data = Watched(data, asked)
-    measure(failing, folder, LevelGeometric(4), Seeded("s"), HERE)
+    measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
     assert sorted(asked) == sorted(set(data.keys) - set(done))
     assert np.array_equal(folder.read(done[0], "noisy-7"), before)
     with pytest.raises(BudgetError):
-        measure(failing, folder, LevelGeometric(4), Seeded("s"), HERE, ledger)
+        measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
 
 
 @dataclass
@@ -138,7 +137,7 @@ def test_threads_and_dask_give_the_same_integers(tmp_path):
     with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         for engine in (Engine(), Engine(DaskMap(client))):
             other = ParquetFolder(str(tmp_path / "other"))
-            measure(data, other, LevelGeometric(4), Seeded("s"), engine)
+            measure(data, other, Geometric(View.COUNTS, 4), Seeded("s"), engine)
             found = StreamedLevelTreeProjection(engine).solve(data, other)
             assert (found.optimal, found.objective) == (True, expected.objective)
             assert np.array_equal(other.read("Ohio", "counts-7"), counts)
@@ -170,7 +169,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp
     data, calm = measured(tmp_path / "calm", SIZES["one drop"])
     folder, dying = ParquetFolder(str(tmp_path / "killed")), Dying(data, str(tmp_path / "mark"))
     with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        measure(dying, folder, LevelGeometric(4), Seeded("s"), Engine(DaskMap(client)))
+        measure(dying, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(DaskMap(client)))
     assert Path(dying.mark).exists()
     for key in data.keys:
         assert np.array_equal(folder.read(key, "noisy-7"), calm.read(key, "noisy-7"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from pgsr import Seeded
+from pgsr import Geometric, Seeded, View
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
@@ -20,7 +20,7 @@ from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import run_isolated
-from pgsr.noise_by_level import LevelGeometric
+from pgsr.noise import measure_by_level
 from pgsr.partitions import Engine, ParquetFolder
 
 BLOCKS = (60_000, 600_000, 6_000_000)
@@ -136,12 +136,12 @@ def _warm_up() -> None:
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     tables = np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [3, 8]], np.int32)
-    noisy = LevelGeometric(1).measure(CountsByLevel(tree, tables), Seeded("toy"), "toy")
+    noisy = measure_by_level(Geometric(View.COUNTS, 1), CountsByLevel(tree, tables), Seeded("toy"), "toy")
     LevelTreeProjection().solve(LevelProblem(noisy, total=9))
 
 
 def _measure(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    measure(nation, folder, LevelGeometric(epsilon), Seeded("bench"), Engine.named(place))
+    measure(nation, folder, Geometric(View.COUNTS, epsilon), Seeded("bench"), Engine.named(place))
     return f"epsilon {epsilon}"
 
 

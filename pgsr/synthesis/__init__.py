@@ -20,6 +20,7 @@ that left the data, with the privacy paid in `.privacy.claim`; `Transcript.save`
 it again, its own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of `pgsr.release`.
 """
 
+from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
 from pgsr.synthesis.answers import answers, counts
 from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
@@ -27,13 +28,19 @@ from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.curator import Curator
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, Role, SynthesisError
 from pgsr.synthesis.evaluation import Errors, errors
+from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.hpd import HPDFixed, HPDGen, Loss
+from pgsr.synthesis.impossible import Impossible, implied
 from pgsr.synthesis.ipums import Extract, Misfit, read_ipums
 from pgsr.synthesis.linked_tables import TableError, read_population, to_tables, write_population
+from pgsr.synthesis.marginal_curator import MeasuredMarginal
+from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
+from pgsr.synthesis.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM, Output, Update
 from pgsr.synthesis.optional import TorchMissingError
 from pgsr.synthesis.population import Population
+from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
@@ -43,7 +50,7 @@ from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.universe import Universe
-from pgsr.zcdp import Conversion, epsilon_of, rho_of
+from pgsr.synthesis.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
 
 __all__ = [
     "COUNT",
@@ -60,14 +67,21 @@ __all__ = [
     "Estimator",
     "Extract",
     "Family",
+    "FilledHouseholds",
     "Fitted",
+    "FittedMarginals",
     "HPDFixed",
     "HPDGen",
+    "Impossible",
     "IndependentMarginals",
     "Level",
     "Loss",
     "Marginal",
+    "MarginalRound",
+    "MarginalSensitivity",
+    "MarginalTranscript",
     "Measured",
+    "MeasuredMarginal",
     "Misfit",
     "Mixture",
     "Neighbours",
@@ -75,6 +89,7 @@ __all__ = [
     "PersonsAlone",
     "Population",
     "Privacy",
+    "PublicHouseholds",
     "RandomHouseholds",
     "RegionalPopulation",
     "Relation",
@@ -88,12 +103,15 @@ __all__ = [
     "TypeDistribution",
     "Universe",
     "Update",
+    "WholeMarginals",
     "Workload",
     "answers",
     "counts",
     "epsilon_of",
     "errors",
     "fit",
+    "implied",
+    "marginal_sensitivity",
     "read_ipums",
     "read_population",
     "replay",

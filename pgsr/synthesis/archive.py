@@ -17,9 +17,15 @@ import numpy as np
 from pgsr.synthesis.domain import Attribute, Domain, Role, SynthesisError
 
 
-def write(path: str | PathLike[str], form: str, domain: Domain, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write one compressed file; `form` says what the arrays are, with a version."""
-    text = json.dumps({"format": form, **asdict(domain)}, default=int)
+def write(
+    path: str | PathLike[str],
+    form: str,
+    domain: Domain,
+    arrays: Mapping[str, np.ndarray],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Write one compressed file; `form` says what the arrays are, with a version. `more` is written as JSON."""
+    text = json.dumps({"format": form, **asdict(domain), **(more or {})}, default=int)
     with open(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, domain=np.frombuffer(text.encode(), np.uint8), **dict(arrays))
 
@@ -30,13 +36,23 @@ def read(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.nda
     Raises:
         SynthesisError: the file holds something else.
     """
+    domain, arrays, _ = read_all(path, form)
+    return domain, arrays
+
+
+def read_all(path: str | PathLike[str], form: str) -> tuple[Domain, dict[str, np.ndarray], dict[str, Any]]:
+    """Read the domain, the arrays and what else `write` wrote as JSON.
+
+    Raises:
+        SynthesisError: the file holds something else.
+    """
     whole = BytesIO(Path(path).read_bytes())
     with refusing(path, form):
         with np.load(whole, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         described = json.loads(arrays.pop("domain").tobytes())
         require_form(described, form)
-        return domain_of(described), arrays
+        return domain_of(described), arrays, described
 
 
 def require_nothing_more(path: str | PathLike[str], again: str | PathLike[str]) -> None:

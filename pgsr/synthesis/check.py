@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
+from pgsr.accounting.zcdp import Conversion
 from pgsr.release.checking import Report, _Folder, _SkippedError
 from pgsr.synthesis import archive
 from pgsr.synthesis import folder as files
@@ -25,7 +26,6 @@ from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
-from pgsr.zcdp import Conversion
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""

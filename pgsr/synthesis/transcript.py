@@ -6,6 +6,7 @@ from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 
+from pgsr.accounting.zcdp import Conversion
 from pgsr.random import Source
 from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
@@ -13,7 +14,6 @@ from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.queries import Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.zcdp import Conversion
 
 IN_WORDS = {
     Neighbours.REPLACE: "one person's attribute values differ; groups, group attributes and all sizes are public",
@@ -143,7 +143,7 @@ class Transcript:
             )
             measured = tuple(Measured(query, float(value)) for query, value in described["measured"])
             return cls(
-                workload, described["n_groups"], described["n_persons"], measured, _privacy(described["privacy"])
+                workload, described["n_groups"], described["n_persons"], measured, privacy_of(described["privacy"])
             )
 
     def __repr__(self) -> str:
@@ -155,7 +155,8 @@ class Transcript:
 FORMAT = "pgsr transcript 1"
 
 
-def _privacy(described: dict) -> Privacy:
+def privacy_of(described: dict) -> Privacy:
+    """Read the guarantee from its `dataclasses.asdict` with exact numbers as text."""
     exact = {name: Fraction(described[name]) for name in ("epsilon", "delta", "rho", "alpha")}
     if not isinstance(described["secure"], bool):
         raise ValueError("secure is neither true nor false")

@@ -7,17 +7,18 @@ from typing import Protocol
 
 import numpy as np
 
+from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
 from pgsr.algorithms.m_h_levels.joined import Upper
 from pgsr.algorithms.m_h_levels.parts import Outcome
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import Solved, solve_parts
-from pgsr.budget import Ledger
+from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
-from pgsr.noise_by_level import LevelGeometric
+from pgsr.noise import NoiseStep, measure_by_level, require_by_level
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
 from pgsr.random import Source
@@ -70,7 +71,7 @@ class Truth(Tree, Protocol):
 def measure(
     truth: Truth,
     partitions: Partitions,
-    noise: LevelGeometric,
+    noise: NoiseStep,
     source: Source,
     engine: Mapper | None = None,
     ledger: Ledger | None = None,
@@ -82,25 +83,32 @@ def measure(
     interrupted run, leave the ledger out: the first call has charged it.
 
     Tables are called noisy-l for level l.
+
+    Raises:
+        BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
+        ProblemError: the noise is not of counts, or it is to pay for totals.
     """
+    require_source(source)
+    require_by_level(noise, truth.max_sizes)
     if ledger is not None:
-        noise.charge(ledger)
-    n_levels = len(truth.max_sizes)
+        require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
+        ledger.charge(noise.cost, "measuring counts by level")
+    last = len(truth.max_sizes) - 1
     if not partitions.has(UPPER, "total"):
         above = truth.above()
-        noisy = noise.measure(above, source, truth.name, 0, n_levels)
+        noisy = measure_by_level(noise, above, source, truth.name, 0, truth.max_sizes)
         # The last of these levels is measured with the parts.
         for level, table in enumerate(noisy.tables[:-1]):
             partitions.write(UPPER, f"noisy-{level}", table)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
-    left = [key for key in truth.keys if not partitions.has(key, f"noisy-{n_levels - 1}")]
+    left = [key for key in truth.keys if not partitions.has(key, f"noisy-{last}")]
     for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source), left):
         pass
 
 
-def _measure_part(truth: Truth, partitions: Partitions, noise: LevelGeometric, source: Source, key: str) -> None:
+def _measure_part(truth: Truth, partitions: Partitions, noise: NoiseStep, source: Source, key: str) -> None:
     first = truth.upper.n_levels - 1
-    noisy = noise.measure(truth.part(key), source, truth.name, first, len(truth.max_sizes))
+    noisy = measure_by_level(noise, truth.part(key), source, truth.name, first, truth.max_sizes)
     for level, table in enumerate(noisy.tables, first):
         partitions.write(key, f"noisy-{level}", table)
 
