@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0+cpu
 
 LOCKED := solvers scip solvers-more cluster experiments notebooks synthesis docs dev
 
-.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release lock agreement notebook docs docs-serve wheel clean help
+.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release bench-nation lock agreement notebook docs docs-serve wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ bench: .venv/ready  ## speed and memory at full size, each beside its peer (abou
 
 bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
 	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
+
+bench-nation: .venv/ready  ## generated nations of 60,000 to 6 million blocks, noise to proved integers (half an hour)
+	$(RUN) -m pgsr.experiments bench-nation
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
 	$(RUN) -m pgsr.experiments agreement

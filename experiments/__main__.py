@@ -13,7 +13,7 @@ from pgsr import PgsrError, View
 from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks import agreement, household_views, prefix_sums, release_run, speed
+from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
@@ -155,6 +155,22 @@ def bench_release(
     """Release and check made entity tables, end to end: seconds and memory of every step."""
     writable(out)
     release_run.main(_console(), out, rows, regions, max_size, keep)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments bench-nation  |  "
+    "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --place threads"
+)
+def bench_nation(
+    blocks: Annotated[list[int] | None, typer.Option(help="Blocks of a generated nation (repeat it).", min=3143)] = None,
+    epsilon: Annotated[str, typer.Option(help="Of all levels together.")] = "1",
+    place: Annotated[str, typer.Option(help="Where states run: here, threads, dask, or a scheduler's address.")] = "here",
+    keep: Annotated[Path | None, typer.Option(help="Keep tables here; deleted if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
+) -> None:
+    """Measure and release generated nations down to blocks, state by state: seconds and memory of every step."""
+    writable(out)
+    nation.main(_console(), out, blocks or list(nation.BLOCKS), epsilon, place, keep)
 
 
 @app.command(

@@ -94,8 +94,9 @@ def _solve_levels() -> None:
     from pgsr.hierarchy import Hierarchy
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]]), np.array([[4, 2], [-4, 0]])))
-    LevelTreeProjection().solve(LevelProblem(noisy, total=9))
+    for kind in (np.int64, np.int32):  # what arrays hold, and what files do
+        noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind)))
+        LevelTreeProjection().solve(LevelProblem(noisy, total=9))
 
 
 def _read_a_table() -> None:

@@ -29,6 +29,10 @@ TWINS = {
         "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),
         "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
     },
+    "algorithms.m_h_levels.selection_kernel": {
+        "keep_large": ("a sort", "test_m_h_levels::test_rows_keep_what_is_above_their_threshold"),
+        "offer": ("cell by cell", "test_m_h_levels::test_cells_are_added_where_one_unit_pays"),
+    },
     "algorithms.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
     },

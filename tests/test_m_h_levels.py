@@ -9,8 +9,10 @@ from scipy import optimize, sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, certified
-from pgsr.algorithms.m_h_levels.selection import Selection
+from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, certified, selection_kernel
+from pgsr.algorithms.m_h_levels.joined import Joined
+from pgsr.algorithms.m_h_levels.parts import Reply
+from pgsr.algorithms.m_h_levels.selection import Selection, first_part
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import CountError, ProblemError, TooLargeError
 from pgsr.models import Flow
@@ -265,8 +267,57 @@ def test_equals_m_h_where_all_levels_have_the_same_sizes(kind):
 
 def network_of(problem: LevelProblem) -> Network:
     """The network of all cells."""
-    selection = Selection.of(problem)
-    return replace(selection, kept=tuple(np.ones_like(kept) for kept in selection.kept)).network().network
+    selection = Selection.empty(problem)
+    for kept in selection.kept:
+        kept[:] = True
+    piece = selection.piece()
+    reply = Reply((), piece.arcs, piece.supply)
+    return Joined.of(None, [reply], problem.total, problem.noisy.tables[0].shape[1]).network
+
+
+def test_rows_keep_what_is_above_their_threshold():
+    """By a sort: with the n largest above it the threshold is their mean less total / n, for the one n that fits."""
+    generator = np.random.default_rng(17)
+    for _ in range(200):
+        y, total = generator.integers(-9, 10, (1, 12)), generator.integers(-3, 30, 1)
+        kept = np.zeros(y.shape, bool)
+        selection_kernel.keep_large(0, 1, y, total, kept)
+        largest = np.sort(y[0])[::-1]
+        means = [(largest[:n].sum() - total[0]) / n for n in range(1, 13)]
+        threshold = max(means) if total[0] > 0 else largest[0]
+        assert kept[0][y[0] > threshold].all()
+        assert kept[0][y[0] == largest[0]].all()
+        assert not kept[0][(y[0] <= threshold - 0.5) & (y[0] < largest[0])].any()
+
+
+def test_cells_are_added_where_one_unit_pays():
+    """Cell by cell: a sum that is left out has the lowest price that its cell permits; parts compare theirs with it."""
+    generator = np.random.default_rng(18)
+    for slack in (0, 1):
+        problem = random_problem(3, (2, 2, 2), (9, 9, 4, 1), "none", spread_of_y=6)
+        selection = Selection.empty(problem)
+        for kept in selection.kept:
+            kept[:] = generator.random(kept.shape) < 0.2
+        piece = selection.piece()
+        before = [kept.copy() for kept in selection.kept]
+        price = generator.integers(-9, 10, len(piece.supply))
+        top = generator.integers(-9, 10, 10)
+        prices, added = piece.offer(price, top, slack)
+        assert added == sum(int(now.sum() - then.sum()) for now, then in zip(selection.kept, before, strict=True)) > 0
+        tree, sizes = problem.hierarchy, problem.noisy.max_sizes
+        for region in range(tree.n_regions):
+            level = int(tree.level_of[region])
+            row, first = region - tree.level(level).start, first_part(problem, level)
+            y, w = problem.noisy.tables[level][row], problem.w[region]
+            above = prices.inner[level - 1][tree.parent[region] - tree.level(level - 1).start] if level else top
+            for s in range(sizes[level] + 1):
+                leaf = level == tree.n_levels - 1
+                own = prices.leaves[row] if leaf else prices.inner[level][row][min(s, sizes[level + 1])]
+                if s < first:
+                    number = piece.numbers[level][row][s]
+                    assert own == (price[number] if number >= 0 else above[s] - w * (slack - 2 * y[s]))
+                elif not before[level][row, s - first]:
+                    assert selection.kept[level][row, s - first] == (above[s] - own > w * (slack - 2 * y[s]))
 
 
 def test_any_prices_to_start_from_give_an_optimum():
@@ -309,7 +360,7 @@ def test_prices_of_totals_that_nobody_stated_prove_nothing():
     problem = random_problem(0, (2,), (2, 1), "none")
     result = LevelTreeProjection().solve(problem)
     assert result.optimal
-    assert not certified(problem, result.counts, replace(result.prices, top=2)).optimal
+    assert not certified(problem, result.counts, replace(result.prices, top=result.prices.top + 2)).optimal
     assert not certified(problem, result.counts, replace(result.prices, leaves=result.prices.leaves + 2)).optimal
 
 

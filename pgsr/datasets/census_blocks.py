@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pgsr.counts_by_level import CountsByLevel, require_falling
+from pgsr.counts_by_level import CountsByLevel, folded, require_falling
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import (
     LARGEST_SIZE,
@@ -68,7 +68,7 @@ class CensusBlocks:
 
     Example:
         >>> nation = CensusBlocks(blocks=20_000, groups=1_000_000)
-        >>> state = nation.state("Delaware")
+        >>> state = nation.part("Delaware")
         >>> state.hierarchy, state.max_sizes
         (Hierarchy(29 regions, levels 1 / 3 / 3 / 3 / 19), (1000, 1000, 1000, 1000, 7))
         >>> state.tables[-1].sum(axis=0)
@@ -94,8 +94,8 @@ class CensusBlocks:
         return f"census-blocks/{self.blocks}/seed={self.seed}/{self.groups}"
 
     @property
-    def states(self) -> tuple[str, ...]:
-        """The names of the states, in the order of `upper`."""
+    def keys(self) -> tuple[str, ...]:
+        """The names of the states, in the order of the last level of `upper`."""
         return tuple(path[-1] for path in self.upper.paths[self.upper.leaves])
 
     @cached_property
@@ -107,10 +107,13 @@ class CensusBlocks:
         return Hierarchy.from_paths(paths)
 
     def tree(self, state: str) -> Hierarchy:
-        """Make the public hierarchy of a state, from the state to its blocks; regions below it are numbered."""
-        return _numbered((state,), self._children(_index(state)))
+        """Make the public hierarchy of a state, from the state to its blocks.
 
-    def state(self, state: str) -> CountsByLevel:
+        Regions below the state have no names of their own, which would be most of the memory.
+        """
+        return _nameless(state, self._children(_index(state)))
+
+    def part(self, state: str) -> CountsByLevel:
         """Make the counts of a state, from the state to its blocks; int32."""
         index = _index(state)
         row = _by_state(self.groups, self.seed)[index]
@@ -128,18 +131,16 @@ class CensusBlocks:
             tables.append(_table(cells, here.stop - here.start, self.max_sizes[STATE_LEVEL + level]))
         return CountsByLevel(tree, tuple(tables))
 
-    def above(self, of_states: np.ndarray) -> CountsByLevel:
-        """Add up counts of states to those of the nation, regions, divisions and states.
-
-        Args:
-            of_states: in the order of `states`, shape (51, K of the states + 1).
-        """
-        tables = [of_states.astype(np.int64)]
-        for level in range(STATE_LEVEL - 1, -1, -1):
-            starts = self.upper.first_child[self.upper.level(level)] - self.upper.level(level).stop
-            if self.max_sizes[level] != self.max_sizes[level + 1]:
-                raise DataError("levels above the states have the sizes of the states; give them the same largest size")
-            tables.insert(0, np.add.reduceat(tables[0], starts, axis=0))
+    def above(self) -> CountsByLevel:
+        """Make the counts of the nation, regions, divisions and states."""
+        names = [state.name for state in states()]
+        rows = _by_state(self.groups, self.seed)[[names.index(state) for state in self.keys]]
+        tables = []
+        for level in range(STATE_LEVEL, -1, -1):
+            tables.insert(0, folded(rows, self.max_sizes[level]))
+            if level:
+                starts = self.upper.first_child[self.upper.level(level - 1)] - self.upper.level(level - 1).stop
+                rows = np.add.reduceat(rows, starts, axis=0)
         return CountsByLevel(self.upper, tuple(tables))
 
     @cached_property
@@ -193,17 +194,13 @@ def _table(cells: Cells, n: int, max_size: int) -> np.ndarray:
     return table
 
 
-def _numbered(root: tuple[str, ...], children: Sequence[np.ndarray]) -> Hierarchy:
-    """Make a hierarchy of regions that are called by their number among their siblings, straight from the numbers."""
-    paths, parents, level_start = [root], [np.array([-1])], [0, 1]
-    above: list[tuple[str, ...]] = [root]
-    for numbers in children:
-        below = [(*path, str(j)) for path, n in zip(above, numbers.tolist(), strict=True) for j in range(1, n + 1)]
-        parents.append(level_start[-2] + np.repeat(np.arange(len(numbers)), numbers))
-        paths += below
-        level_start.append(len(paths))
-        above = below
-    n_children = np.concatenate([*children, np.zeros(len(above), np.int64)])
+def _nameless(root: str, children: Sequence[np.ndarray]) -> Hierarchy:
+    """Make a hierarchy straight from the numbers of children of all regions of a level, level by level."""
+    sizes = [1, *(int(numbers.sum()) for numbers in children)]
+    level_start = np.concatenate([[0], np.cumsum(sizes)])
+    of_inner = np.concatenate(children)
+    n = int(level_start[-1])
+    parent = np.concatenate([[-1], np.repeat(np.arange(len(of_inner)), of_inner)])
+    n_children = np.concatenate([of_inner, np.zeros(n - len(of_inner), np.int64)])
     first_child = 1 + np.concatenate([[0], np.cumsum(n_children)])
-    order, padded = np.arange(len(paths)), np.zeros(len(paths), bool)
-    return Hierarchy(tuple(paths), np.concatenate(parents), first_child, np.array(level_start), order, padded)
+    return Hierarchy(((root,),) * n, parent, first_child, level_start, np.arange(n), np.zeros(n, bool))

@@ -18,8 +18,8 @@ class Network:
 
     Attributes:
         start, end: vertices, int32, sorted by `start`; shape (arcs,).
-        y: int64; shape (arcs,).
-        w: positive, int64; shape (arcs,).
+        y: int64 or int32; shape (arcs,).
+        w: positive, int32; shape (arcs,).
         free: whether an arc may carry less than nothing, bool; shape (arcs,).
         supply: units that come in from outside, negative where they leave; int64, shape (vertices,).
 
@@ -40,9 +40,9 @@ class Network:
         cls, start: object, end: object, y: object, w: object, free: object, n_vertices: int, supply: object = 0
     ) -> "Network":
         """Make the network of arcs that are sorted by their start."""
-        vertices = _as(np.int32, start), _as(np.int32, end)
         balances = np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy()
-        return cls(*vertices, _as(np.int64, y), _as(np.int64, w), _as(np.bool_, free), balances)
+        ends, numbers = (_narrow(start), _narrow(end)), (_numbers(y), _narrow(w))
+        return cls(*ends, *numbers, np.ascontiguousarray(free, np.bool_), balances)
 
     @property
     def n_vertices(self) -> int:
@@ -61,5 +61,10 @@ class Network:
         return first.astype(np.int64), arcs
 
 
-def _as(kind: type, values: object) -> np.ndarray:
-    return np.ascontiguousarray(values, kind)
+def _narrow(values: object) -> np.ndarray:
+    return np.ascontiguousarray(values, np.int32)
+
+
+def _numbers(values: object) -> np.ndarray:
+    array = np.asarray(values)
+    return np.ascontiguousarray(array, np.int32 if array.dtype == np.int32 else np.int64)

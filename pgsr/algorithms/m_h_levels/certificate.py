@@ -14,13 +14,14 @@ class LevelPrices:
     """Integer prices of the conditions of a `LevelProblem`, which prove an answer optimal.
 
     Attributes:
-        top: of the root's total; 0 where none is public.
+        top: where the root's cells end: of the root's total, the same for all sizes, and 0 where none is public; shape
+            (K of the root + 1,).
         inner: by level with children, of what region r holds less than its children; shape (regions of the level, K of
             the level below + 1) each.
         leaves: of the leaves' totals, 0 where none are public; shape (leaves,).
     """
 
-    top: int
+    top: np.ndarray
     inner: tuple[np.ndarray, ...]
     leaves: np.ndarray
 
@@ -50,16 +51,24 @@ def certified(problem: LevelProblem, x: CountsByLevel, prices: LevelPrices) -> L
 
     summed with prices over all cells, conditions cancel, and every cell alone could not do better.
     """
-    proved = problem.total is not None or prices.top == 0
-    proved = proved and (problem.totals is not None or not prices.leaves.any())
-    objective = 0
-    for level, table in enumerate(x.tables):
+    objective, holds = judged(problem, x, prices)
+    alike = bool((prices.top == prices.top[0]).all()) and (problem.total is not None or prices.top[0] == 0)
+    stated = problem.totals is not None or not prices.leaves.any()
+    violated = violations(problem, x)
+    return LevelCertificate(objective, violated, holds and alike and stated and not any(violated.values()))
+
+
+def judged(
+    problem: LevelProblem, x: CountsByLevel, prices: LevelPrices, n_levels: int | None = None
+) -> tuple[int, bool]:
+    """Compute the objective, and whether prices prove every cell best; of the first `n_levels` levels, or of all."""
+    objective, proved = 0, True
+    for level, table in enumerate(x.tables[:n_levels]):
         for rows in row_blocks(slice(0, len(table)), table.shape[1]):
             value, holds = _judge_rows(problem, table[rows], prices, level, rows)
             objective += value
             proved = proved and holds
-    violated = _violations(problem, x)
-    return LevelCertificate(objective, violated, proved and not any(violated.values()))
+    return objective, proved
 
 
 def _judge_rows(problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level: int, rows: slice) -> tuple[int, bool]:
@@ -67,10 +76,7 @@ def _judge_rows(problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level
     tree = problem.hierarchy
     here = slice(tree.level(level).start + rows.start, tree.level(level).start + rows.stop)
     w, off = problem.w[here, None], x.astype(np.int64) - problem.noisy.tables[level][rows]
-    if level == 0:
-        above: np.ndarray | int = prices.top
-    else:
-        above = prices.inner[level - 1][tree.parent[here] - tree.level(level - 1).start]
+    above = prices.top if level == 0 else prices.inner[level - 1][tree.parent[here] - tree.level(level - 1).start]
     if level < tree.n_levels - 1:
         own = prices.inner[level][rows][:, np.minimum(np.arange(x.shape[1]), problem.noisy.max_sizes[level + 1])]
     else:
@@ -80,7 +86,8 @@ def _judge_rows(problem: LevelProblem, x: np.ndarray, prices: LevelPrices, level
     return sum(int(weight) * _squares(part) for weight, part in _by_weight(w[:, 0], off)), best
 
 
-def _violations(problem: LevelProblem, x: CountsByLevel) -> dict[str, int]:
+def violations(problem: LevelProblem, x: CountsByLevel) -> dict[str, int]:
+    """Count violated conditions by kind."""
     totals = 0
     if problem.total is not None:
         totals += int(int(x.tables[0].sum()) != problem.total)

@@ -61,6 +61,8 @@ class LevelProblem:
         largest = max(*(max(int(t.max()), -int(t.min())) for t in self.noisy.tables), int(total or 0))
         if totals is not None:
             largest = max(largest, int(totals.max()))
+        if int(self.w.max()) >= 2**31:
+            raise TooLargeError("weights reach 2^31; scale the weights down")
         if largest * int(self.w.max()) * tree.n_levels > _LARGEST:
             raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
 

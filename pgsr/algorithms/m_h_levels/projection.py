@@ -4,14 +4,10 @@ from dataclasses import dataclass
 
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.selection import Selection
+from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
 from pgsr.solving import Deadline
-
-_ENOUGH = 0.1
-"""Units by which sums may be off before prices are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +58,24 @@ class LevelTreeProjection:
         """Solve a problem; every problem that can be stated has an answer."""
         require_kind(problem, LevelProblem, "problem", "give LevelProblem(CountsByLevel(...))")
         deadline = Deadline()
-        selection, prices = Selection.of(problem), None
-        while True:  # until no cell that was left out is worth a unit, first in real numbers
-            chosen = selection.network()
-            prices = relaxed_prices(chosen.network, None if prices is None else chosen.start(prices), _ENOUGH)
-            prices, added = chosen.offer(prices, slack=0)
-            if not added:
-                break
-        while True:
-            flow = cheapest_flow(chosen.network, chosen.start(prices))
-            prices, added = chosen.offer(flow.price, slack=1)
-            if not added:
-                break
-            chosen = selection.network()
-        counts = chosen.counts(flow.x)
-        return LevelResult(counts, prices, certified(problem, counts, prices), deadline.spent)
+        held = _Held(problem)
+        solve_parts(held, [None], None, problem.total, problem.noisy.tables[0].shape[1], map)
+        assert held.counts is not None
+        assert held.prices is not None
+        certificate = certified(problem, held.counts, held.prices)
+        return LevelResult(held.counts, held.prices, certificate, deadline.spent)
+
+
+@dataclass(eq=False)
+class _Held:
+    """A problem in memory, which is its only part."""
+
+    problem: LevelProblem
+    counts: CountsByLevel | None = None
+    prices: LevelPrices | None = None
+
+    def read(self, key: object) -> LevelProblem:
+        return self.problem
+
+    def write(self, key: object, counts: CountsByLevel, prices: LevelPrices) -> None:
+        self.counts, self.prices = counts, prices

@@ -8,6 +8,7 @@ the root's total, if there is one, and below each leaf the leaf's; where there i
 Most cells of a region with many sizes are 0 in any answer. They are left out until their price says otherwise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,10 @@ from pgsr.algorithms.m_h_levels.certificate import LevelPrices
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.parallel import share
-from pgsr.quadratic_flow import Network
 
-_GROUND = 0
+GROUND = -1
+ABOVE = -2
+"""Numbers that stand for vertices outside a piece; see `Arcs`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,34 +37,35 @@ class Selection:
     kept: tuple[np.ndarray, ...]
 
     @classmethod
+    def empty(cls, problem: LevelProblem) -> "Selection":
+        """Choose nothing."""
+        shapes = ((len(table), table.shape[1] - first_part(problem, l)) for l, table in enumerate(problem.noisy.tables))
+        return cls(problem, tuple(np.zeros(shape, bool) for shape in shapes))
+
+    @classmethod
     def of(cls, problem: LevelProblem) -> "Selection":
         """Choose what would be positive if regions stood alone: their tails as large as their children say."""
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
 
         tree, tables = problem.hierarchy, problem.noisy.tables
-        chosen = []
-        for level, table in enumerate(tables):
+        chosen = cls.empty(problem)
+        for level, (table, kept) in enumerate(zip(tables, chosen.kept, strict=True)):
             parts = table[:, first_part(problem, level) :]
-            kept = np.empty(parts.shape, bool)
             if level < tree.n_levels - 1:
                 starts = tree.first_child[tree.level(level)] - tree.level(level).stop
                 totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
             else:
                 totals = problem.totals
             if totals is None:
-                np.greater(parts, 0, out=kept)
-                kept |= parts == parts.max(axis=1, keepdims=True)  # the root's total has a way to every leaf
+                kept[:] = (parts > 0) | (parts == parts.max(axis=1, keepdims=True))  # every leaf has a way to the root
             elif parts.size:
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
-            chosen.append(kept)
-        return cls(problem, tuple(chosen))
+        return chosen
 
-    def network(self) -> "SelectedNetwork":
-        """Make the network of the chosen cells."""
+    def piece(self) -> "Piece":
+        """Make the arcs of the chosen cells."""
         problem, tree = self.problem, self.problem.hierarchy
-        sums = self._sums()
-        top = _GROUND if problem.total is None else 1
-        numbers, n = [], top + 1
+        sums, numbers, n = self._sums(), [], 0
         for here in sums:
             number = np.full(here.shape, -1, np.int32)
             n_here = int(np.count_nonzero(here))
@@ -70,9 +73,10 @@ class Selection:
             numbers.append(number)
             n += n_here
         n_leaves = len(problem.noisy.tables[-1])
-        leaves = np.zeros(n_leaves, np.int32)
+        leaves, supply = np.full(n_leaves, GROUND, np.int32), np.zeros(n, np.int64)
         if problem.totals is not None:
             leaves = np.arange(n, n + n_leaves, dtype=np.int32)
+            supply = np.concatenate([supply, problem.totals.astype(np.int64)])
             n += n_leaves
         arcs, places = [], []
         for level in range(tree.n_levels):
@@ -83,22 +87,13 @@ class Selection:
             else:
                 start = leaves[row]
             if level == 0:
-                end = np.full(len(row), top, np.int32)
+                end = ABOVE - column
             else:
                 end = numbers[level - 1][(tree.parent[here] - tree.level(level - 1).start)[row], column]
-            arcs.append((start, end, table[row, column], problem.w[here][row], column < first_part(problem, level)))
+            w = problem.w[here].astype(np.int32)[row]
+            arcs.append(Arcs(start, end, table[row, column], w, column < first_part(problem, level)))
             places.append((row, column))
-        # Sorted by their start: the ground's first, which are the leaves' unless leaves have vertices of their own.
-        order = [tree.n_levels - 1, *range(tree.n_levels - 1)] if problem.totals is None else list(range(tree.n_levels))
-        supply = np.zeros(n, np.int64)
-        if problem.total is not None:
-            supply[top] = -problem.total
-        if problem.totals is not None:
-            supply[leaves] = problem.totals
-        parts = (np.concatenate([arcs[level][i] for level in order]) for i in range(5))
-        start, end, y, w, free = parts
-        network = Network.of(start, end, y, w, free, n, supply)
-        return SelectedNetwork(self, network, top, tuple(numbers), leaves, tuple(places), tuple(order))
+        return Piece(self, arcs, supply, tuple(numbers), leaves, tuple(places))
 
     def _sums(self) -> list[np.ndarray]:
         """Say which vertices of inner regions are there, per level with children."""
@@ -119,76 +114,87 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class SelectedNetwork:
-    """The network of a selection, and where its vertices and arcs are in the problem.
+class Arcs:
+    """Some arcs of a network, as in `Network`, whose vertices are numbered within a piece.
+
+    `GROUND` stands for the ground, `ABOVE - s` for the vertex at which the cell of the piece's root of size s ends.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+    free: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The arcs of a selection, and where they and its vertices are in the problem.
 
     Attributes:
-        top: the vertex at which the root's cells end.
+        arcs: one part per level, each sorted by start.
+        supply: of the vertices; shape (vertices,).
         numbers: of the vertices of inner regions, -1 where one is left out; per level with children, shape (regions of
             the level, K of the level below + 1).
         leaves: the vertices at which the cells of leaves start, shape (leaves,).
         places: row and column of every arc in the table of its level, per level.
-        order: levels in the order of the arcs.
     """
 
     selection: Selection
-    network: Network
-    top: int
+    arcs: list[Arcs]
+    supply: np.ndarray
     numbers: tuple[np.ndarray, ...]
     leaves: np.ndarray
     places: tuple[tuple[np.ndarray, np.ndarray], ...]
-    order: tuple[int, ...]
 
-    def counts(self, x: np.ndarray) -> CountsByLevel:
-        """Put the flow of every arc into its cell; cells that were left out hold 0."""
+    def counts(self, flows: Sequence[np.ndarray]) -> CountsByLevel:
+        """Put the flows of the arcs of every level into their cells; cells that were left out hold 0."""
         noisy = self.selection.problem.noisy
         tables = [np.zeros(table.shape, table.dtype) for table in noisy.tables]
-        at = 0
-        for level in self.order:
-            row, column = self.places[level]
-            tables[level][row, column] = x[at : at + len(row)]
-            at += len(row)
+        for table, (row, column), flow in zip(tables, self.places, flows, strict=False):
+            table[row, column] = flow
         return CountsByLevel(noisy.hierarchy, tuple(tables))
 
     def start(self, prices: LevelPrices) -> np.ndarray:
         """Take over prices that another selection of the same problem gave; shape (vertices,)."""
-        out = np.zeros(self.network.n_vertices, np.asarray(prices.leaves).dtype)
-        out[self.top] = prices.top
+        out = np.zeros(len(self.supply), prices.leaves.dtype)
         for number, price in zip(self.numbers, prices.inner, strict=True):
             there = number >= 0
             out[number[there]] = price[there]
-        out[self.leaves] = prices.leaves
+        if self.selection.problem.totals is not None:
+            out[self.leaves] = prices.leaves
         return out
 
-    def offer(self, price: np.ndarray, slack: int) -> tuple[LevelPrices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray, slack: int) -> tuple[LevelPrices, int]:
         """Add cells that are worth a unit at these prices to the selection; return all prices, and how many were added.
 
         Args:
             price: of the vertices; shape (vertices,).
+            top: at which the root's cells end; shape (K of the root + 1,).
             slack: 1 for integers, 0 for real numbers.
         """
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
 
         problem, kept = self.selection.problem, self.selection.kept
-        tree, inner, n_added = problem.hierarchy, [], 0
-        above = np.full((1, problem.noisy.tables[0].shape[1]), price[self.top])
+        tree, inner, n_added, own = problem.hierarchy, [], 0, np.empty((0, 1))
+        above = top[None, :].copy()
         for level, table in enumerate(problem.noisy.tables):
             here = tree.level(level)
             parent = tree.parent[here] - tree.level(level - 1).start if level else np.zeros(1, np.int64)
             if level < tree.n_levels - 1:
                 known = self.numbers[level] >= 0
-                own = np.where(known, price[self.numbers[level]], price[0])
+                own = np.zeros(known.shape, price.dtype)
+                own[known] = price[self.numbers[level][known]]
                 inner.append(own)
             else:
-                own = price[self.leaves][:, None]
+                own = np.zeros((len(table), 1), price.dtype) if problem.totals is None else price[self.leaves][:, None]
                 known = np.ones(own.shape, bool)
             added = np.zeros(len(table), np.int64)
             fixed = parent, above, table, problem.w[here].copy(), slack, own, known, first_part(problem, level)
             share(kernels.offer, range(len(table)), table.shape[1], *fixed, kept[level], added)
             n_added += int(added.sum())
             above = own
-        top = price[self.top]
-        return LevelPrices(top.item(), tuple(inner), price[self.leaves]), n_added
+        return LevelPrices(top, tuple(inner), own[:, 0]), n_added
 
 
 def first_part(problem: LevelProblem, level: int) -> int:

@@ -6,11 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Hierarchy, Ledger, Seeded, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.accounting import Rho
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.laws import DoubleGeometric
-from pgsr.noise_by_level import LevelGeometric
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise import Noise, measure_by_level, require_by_level
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -41,7 +43,8 @@ def counts(sizes, regions) -> CountsByLevel:
 
 def test_noise_is_that_of_the_law_and_of_its_stream():
     truth = counts((1, 2, 4), (0, 0, 1))
-    noisy = LevelGeometric(3, shares=("1/3", "2/3")).measure(truth, Seeded("k"), "data", first_level=0)
+    noise = Geometric(View.COUNTS, 3, shares=("1/3", "2/3"))
+    noisy = measure_by_level(noise, truth, Seeded("k"), "data")
     for level, scale in ((0, 2), (1, 1)):
         expected = truth.tables[level].copy()
         DoubleGeometric(Fraction(scale)).add_to(
@@ -52,18 +55,18 @@ def test_noise_is_that_of_the_law_and_of_its_stream():
 
 def test_a_part_has_the_noise_of_its_level_and_place():
     truth = counts((1, 2, 4), (0, 0, 1))
-    noise = LevelGeometric(3)
-    part, again = (noise.measure(truth, Seeded("k"), "data", first_level=1, n_levels=3) for _ in range(2))
+    noise = Geometric(View.COUNTS, 3)
+    part, again = (measure_by_level(noise, truth, Seeded("k"), "data", 1, (5, 5, 2)) for _ in range(2))
     for a, b in zip(part.tables, again.tables, strict=True):
         assert np.array_equal(a, b)
-    whole = noise.measure(truth, Seeded("k"), "data", first_level=0, n_levels=3)
+    whole = measure_by_level(noise, truth, Seeded("k"), "data", 0, (5, 5, 2))
     assert not np.array_equal(whole.tables[0], part.tables[0])
 
 
 def test_narrow_tables_hold_the_same_noise():
     truth = counts((1, 2, 4), (0, 0, 1))
     narrow = CountsByLevel(TREE, tuple(table.astype(np.int32) for table in truth.tables))
-    wide, thin = (LevelGeometric(1).measure(t, Seeded("k"), "data") for t in (truth, narrow))
+    wide, thin = (measure_by_level(Geometric(View.COUNTS, 1), t, Seeded("k"), "data") for t in (truth, narrow))
     for a, b in zip(wide.tables, thin.tables, strict=True):
         assert b.dtype == np.int32
         assert np.array_equal(a, b)
@@ -71,13 +74,14 @@ def test_narrow_tables_hold_the_same_noise():
 
 def test_what_cannot_be_measured_is_told():
     with pytest.raises(BudgetError, match="share of 0"):
-        LevelGeometric(1, shares=(1, 0)).measure(counts((1,), (0,)), Seeded("k"), "data")
-    with pytest.raises(ProblemError, match="whole number from 1 up"):
-        LevelGeometric(1, max_quantity=0)
+        measure_by_level(Geometric(View.COUNTS, 1, shares=(1, 0)), counts((1,), (0,)), Seeded("k"), "data")
+    with pytest.raises(ProblemError, match=r"not of View\.CUMULATIVE"):
+        measure_by_level(Geometric(View.CUMULATIVE, 1), counts((1,), (0,)), Seeded("k"), "data")
+    with pytest.raises(ProblemError, match="totals by level are public"):
+        measure_by_level(Geometric(View.COUNTS, 1, totals="noisy"), counts((1,), (0,)), Seeded("k"), "data")
 
 
-def test_the_ledger_is_charged_once_for_all_levels():
-    ledger = Ledger(1)
-    LevelGeometric(1).charge(ledger)
-    with pytest.raises(BudgetError):
-        LevelGeometric(1).charge(ledger)
+def test_laws_are_those_of_the_budget_and_the_unit():
+    """Any noise step for counts will do: here rho, shared by two levels, of groups that are replaced."""
+    noise = Noise(View.COUNTS, Rho("1/5"), unit=Unit.GROUP, relation=Relation.REPLACE, laws="gaussian")
+    assert require_by_level(noise, (5, 2)) == [DiscreteGaussian(Fraction(10))] * 2

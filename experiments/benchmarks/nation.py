@@ -1,0 +1,151 @@
+"""The benchmark of sizes per level, from a nation's exact counts to its released ones: time and memory by size."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+
+from pgsr import Geometric, Seeded, View
+from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.experiments.benchmarks.scale import exponent
+from pgsr.experiments.engine.tables import print_frame
+from pgsr.hierarchy import Hierarchy
+from pgsr.isolation import run_isolated
+from pgsr.noise import measure_by_level
+from pgsr.partitions import Engine, ParquetFolder
+
+BLOCKS = (60_000, 600_000, 6_000_000)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step, measured in a process of its own, after its loops were compiled.
+
+    Attributes:
+        blocks: leaves of the hierarchy.
+        step: what was done.
+        seconds: by the clock.
+        peak_mb: most memory of the process.
+        result: in words.
+    """
+
+    blocks: int
+    step: str
+    seconds: float
+    peak_mb: float
+    result: str
+
+
+@dataclass(frozen=True)
+class StoredNation:
+    """A generated nation whose exact counts were written, so that making them up is no part of what is measured."""
+
+    data: CensusBlocks
+    folder: ParquetFolder
+
+    @property
+    def name(self) -> str:
+        return self.data.name
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.data.keys
+
+    @property
+    def upper(self) -> Hierarchy:
+        return self.data.upper
+
+    @property
+    def max_sizes(self) -> tuple[int, ...]:
+        return self.data.max_sizes
+
+    def tree(self, key: str) -> Hierarchy:
+        return self.data.tree(key)
+
+    def above(self) -> CountsByLevel:
+        return self.data.above()
+
+    def part(self, key: str) -> CountsByLevel:
+        levels = range(self.data.upper.n_levels - 1, len(self.data.max_sizes))
+        return CountsByLevel(self.data.tree(key), tuple(self.folder.read(key, f"true-{level}") for level in levels))
+
+    def make(self) -> str:
+        """Write the exact counts of all states."""
+        for key in self.data.keys:
+            for level, table in enumerate(self.data.part(key).tables, self.data.upper.n_levels - 1):
+                self.folder.write(key, f"true-{level}", table)
+        return f"{len(self.data.keys)} states"
+
+
+def main(console: Console, out: Path, blocks: Sequence[int], epsilon: str, place: str, keep: Path | None) -> None:
+    """Run all sizes; write and print the steps, and the exponent of time in the number of blocks."""
+    steps: list[Step] = []
+    with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory() as folder:
+        for n in blocks:
+            here = Path(folder) / str(n)
+            steps += run(n, epsilon, place, ParquetFolder(str(here)), console)
+            if keep is None:
+                shutil.rmtree(here)
+    frame = pd.DataFrame([asdict(step) for step in steps])
+    print_frame(console, frame, f"sizes per level, epsilon {epsilon}, {place}")
+    if len(blocks) > 1:
+        seconds = [sum(step.seconds for step in steps if step.blocks == n and step.step != "make") for n in blocks]
+        grows = exponent(blocks, seconds)
+        console.print(f"time of noise and release grows like blocks^{grows:.2f}", highlight=False)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "nation.json").write_text(json.dumps([asdict(step) for step in steps], indent=1), encoding="utf-8")
+
+
+def run(blocks: int, epsilon: str, place: str, folder: ParquetFolder, console: Console) -> list[Step]:
+    """Make a nation, measure it, release it."""
+    nation = StoredNation(CensusBlocks(blocks=blocks), folder)
+    tasks: dict[str, Callable[[], str]] = {
+        "make": nation.make,
+        "measure": partial(_measure, nation, folder, epsilon, place),
+        "release": partial(_release, nation, folder, place),
+    }
+    steps = []
+    for name, task in tasks.items():
+        outcome = run_isolated(partial(_timed, task), _warm_up)
+        seconds, result = outcome.value or (float("nan"), outcome.error)
+        steps.append(Step(blocks, name, round(seconds, 1), round(outcome.peak_bytes / 1e6), result))
+        console.print(f"{blocks:>9,} blocks: {name} {seconds:.1f} s, {result}", highlight=False)
+    return steps
+
+
+def _timed(task: Callable[[], str]) -> tuple[float, str]:
+    from time import perf_counter
+
+    start = perf_counter()
+    result = task()
+    return perf_counter() - start, result
+
+
+def _warm_up() -> None:
+    """Compile: a toy with tables of the kind that files give."""
+    import numpy as np
+
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    tables = np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [3, 8]], np.int32)
+    noisy = measure_by_level(Geometric(View.COUNTS, 1), CountsByLevel(tree, tables), Seeded("toy"), "toy")
+    LevelTreeProjection().solve(LevelProblem(noisy, total=9))
+
+
+def _measure(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    measure(nation, folder, Geometric(View.COUNTS, epsilon), Seeded("bench"), Engine.named(place))
+    return f"epsilon {epsilon}"
+
+
+def _release(nation: StoredNation, folder: ParquetFolder, place: str) -> str:
+    result = StreamedLevelTreeProjection(Engine.named(place)).solve(nation, folder)
+    proved = "proved optimal" if result.optimal else f"NOT proved, violations {result.violations}"
+    return f"{proved}, {result.n_cells:,} cells, {result.n_arcs:,} looked at, {result.passes} passes"

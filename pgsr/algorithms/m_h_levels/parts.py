@@ -1,0 +1,113 @@
+"""The parts of a problem that lie below regions of one level, each looked at on its own.
+
+What is asked of a part are functions without a state, so that they can run anywhere: a part is read, asked, and
+forgotten. What travels are the arcs of the cells that are worth looking at, and prices; noisy tables stay.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
+from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.algorithms.m_h_levels.selection import Arcs, Selection
+from pgsr.counts_by_level import CountsByLevel
+
+Key = Any
+"""What a part is called."""
+
+
+class Parts(Protocol):
+    """The place of parts and of their answers. It must be possible to pickle it where parts run elsewhere."""
+
+    def read(self, key: Key) -> LevelProblem:
+        """Give the part: the region of this key and what lies below it. `total` does not matter."""
+        ...
+
+    def write(self, key: Key, counts: CountsByLevel, prices: LevelPrices) -> None:
+        """Take the answer of a part. Where it is called again the last call counts."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """What is known of a part after it was asked.
+
+    Attributes:
+        kept: its selection, as bits.
+        arcs: of the selection, per level; None where nothing has changed.
+        supply, start: of the vertices, and prices to start from; None where nothing has changed.
+        outcome: of the answer, where one was asked for and no cell was added.
+    """
+
+    kept: tuple[np.ndarray, ...]
+    arcs: list[Arcs] | None = None
+    supply: np.ndarray | None = None
+    start: np.ndarray | None = None
+    outcome: "Outcome | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The judgement of the answer of a part, its root's counts, shape (K of the root + 1,), and its number of cells."""
+
+    objective: int
+    proved: bool
+    violations: dict[str, int]
+    root: np.ndarray
+    n_cells: int
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a part is asked.
+
+    Attributes:
+        price: of its vertices, shape (vertices,).
+        top: where the cells of its root end, shape (K of the root + 1,).
+        flows: of its arcs, per level; None before there are integers.
+    """
+
+    key: Key
+    kept: tuple[np.ndarray, ...]
+    price: np.ndarray
+    top: np.ndarray
+    flows: list[np.ndarray] | None = None
+
+
+def begin(parts: Parts, key: Key) -> Reply:
+    """Choose the cells to begin with."""
+    selection = Selection.of(parts.read(key))
+    piece = selection.piece()
+    return Reply(_packed(selection), piece.arcs, piece.supply, np.zeros(len(piece.supply)))
+
+
+def improve(parts: Parts, question: Question) -> Reply:
+    """Add the cells that are worth a unit; if there are none and there are integers, judge and write them."""
+    problem = parts.read(question.key)
+    selection = _unpacked(problem, question.kept)
+    piece = selection.piece()
+    prices, added = piece.offer(question.price, question.top, slack=0 if question.flows is None else 1)
+    if added:
+        wider = selection.piece()
+        return Reply(_packed(selection), wider.arcs, wider.supply, wider.start(prices))
+    if question.flows is None:
+        return Reply(question.kept)
+    counts = piece.counts(question.flows)
+    del piece, selection
+    objective, proved = judged(problem, counts, prices)
+    proved = proved and (problem.totals is not None or not prices.leaves.any())
+    parts.write(question.key, counts, prices)
+    outcome = Outcome(objective, proved, violations(problem, counts), counts.tables[0][0], counts.n_cells)
+    return Reply(question.kept, outcome=outcome)
+
+
+def _packed(selection: Selection) -> tuple[np.ndarray, ...]:
+    return tuple(np.packbits(kept) for kept in selection.kept)
+
+
+def _unpacked(problem: LevelProblem, bits: tuple[np.ndarray, ...]) -> Selection:
+    shapes = [kept.shape for kept in Selection.empty(problem).kept]
+    kept = (np.unpackbits(b, count=n * m).astype(bool).reshape(n, m) for b, (n, m) in zip(bits, shapes, strict=True))
+    return Selection(problem, tuple(kept))
