@@ -31,12 +31,12 @@ CATALOGUE: dict[str, tuple[str, ...]] = {
     "ragged depth": (
         "test_core_hierarchy::test_bad_trees_are_refused[ragged]",
         "test_core_hierarchy::test_padding_repeats_short_branches",
-        "test_core_noise::test_padded_regions_are_not_measured",
+        "test_noise_step::test_padded_regions_are_not_measured",
         "test_release::test_branches_of_different_depth",
     ),
-    "single child": ("test_core_noise::test_single_child_is_drawn_independently_of_its_parent",),
+    "single child": ("test_noise_step::test_single_child_is_drawn_independently_of_its_parent",),
     "empty region": (
-        "test_core_noise::test_empty_region_is_measured",
+        "test_noise_step::test_empty_region_is_measured",
         "test_tables_regions::test_regions_without_groups_stay",
     ),
     "group spanning two leaves": (

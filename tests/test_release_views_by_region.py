@@ -13,8 +13,9 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
+from pgsr.accounting import PureEpsilon
 from pgsr.laws import DoubleGeometric
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.ledger import LedgerFile
 from pgsr.release import (
     ConfigError,
     Kind,
@@ -57,7 +58,7 @@ def config(folder: Path, kind: Kind = Kind.KUO, **terms) -> ReleaseConfig:
     people = pd.DataFrame({"group": np.repeat(homes.group, sizes)})
     ledger = folder / "ledger.jsonl"
     if not ledger.exists():
-        LedgerFile.create(ledger, "views", Loss(epsilon=100))
+        LedgerFile.create(ledger, "views", PureEpsilon(100))
     return ReleaseConfig(
         terms=Terms("views", 9, "2", kind, view=Measured.BY_GROUPS, **terms),
         entities=Entities(people, entity=None),
