@@ -107,7 +107,8 @@ def test_descriptions_say_what_there_is():
     for thing, words in (
         (TREE, ("6", "1 / 2 / 3", "US", "padded")),
         (TRUTH, ("&lt;made &amp; up&gt;", "0..4", "26")),
-        (NOISY_COUNTS, ("counts", "1, by level 1/3 / 1/3 / 1/3", "research: repeats, no privacy claim")),
+        (NOISY_COUNTS, ("counts", "epsilon=1; noise by level epsilon 1/3 / epsilon 1/3 / epsilon 1/3")),
+        (NOISY_COUNTS, ("research: repeats, no privacy claim",)),
         (NOISY_RANKS, ("ranked",)),
         (PROBLEM, ("M_H", "integer, nonnegative, consistent", "the root&#x27;s", "sum of squares")),
         (Problem.isotonic(NOISY_SUMS, norm=1), ("H_c L1", "sum of magnitudes")),

@@ -64,7 +64,7 @@ def of_regions(tree: Hierarchy, what: str, data_set: str = "streams") -> set[Str
 def of_measurement(noise: Geometric, tree: Hierarchy, data_set: str = "streams", mark: str = "") -> set[StreamId]:
     """The views of all regions that are measured, and their totals where these are noisy."""
     views = noise.view if isinstance(noise.view, tuple) else (noise.view,) * tree.n_levels
-    measured = measured_regions(tree, noise.budget(tree.n_levels).levels)
+    measured = measured_regions(tree, noise.levels(tree.n_levels))
     found = {
         StreamId(data_set, f"{views[tree.level_of[r]].value}{mark}", int(tree.level_of[r]), tree.paths[r])
         for r in np.flatnonzero(measured)
@@ -310,7 +310,8 @@ def test_a_curator_asks_once_per_operation() -> None:
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
     above = {
-        "noise.py",
+        "noise/step.py",
+        "noise/by_level.py",
         "group_totals.py",
         "algorithms/choosing/score.py",
         "synthesis/curator.py",

@@ -19,12 +19,13 @@ from instances import scale
 from made_tables import release, write_config, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import _log_cdf, _log_pmf, is_rehearsal
+from pgsr.release.judging import _log_cdf, is_rehearsal
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
@@ -332,12 +333,12 @@ def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
     assert found or (kind is Kind.BOTTOM_UP and totals == "noisy" and mean == 3_000)
 
 
-def test_the_chance_of_a_look_alike_is_that_of_the_law():
-    a = np.exp(-1 / 3)
-    pmf = (1 - a) / (1 + a) * a ** np.abs(np.arange(-200, 201))
-    at = np.arange(-20, 21)
-    np.testing.assert_allclose(np.exp(_log_pmf(at, 3.0)), pmf[at + 200])
-    np.testing.assert_allclose(np.exp(_log_cdf(at, 3.0)), np.cumsum(pmf)[at + 200])
+@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(3)), DiscreteGaussian(Fraction(12))], ids=str)
+def test_the_chance_of_a_look_alike_is_that_of_the_law(law):
+    pmf = np.exp(law.log_pmf(np.arange(-200, 201)))
+    assert pmf.sum() == pytest.approx(1)
+    at = np.arange(-12, 21)
+    np.testing.assert_allclose(np.exp(_log_cdf(law, at)), np.cumsum(pmf)[at + 200], rtol=1e-9)
 
 
 def test_what_only_the_announced_digest_tells(made, tmp_path):

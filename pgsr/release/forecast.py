@@ -297,7 +297,8 @@ def level_index(level_names: Sequence[str], name: str) -> int:
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
-    The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts.
+    The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
+    counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are.
     """
     n_levels = stand_in.hierarchy.n_levels
     own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_size)
@@ -308,7 +309,9 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
         noisy = terms.public is Totals.NOISY
         totals = terms.public if noisy or kind is terms.kind else kind.totals[0]
         by_groups = totals is Totals.REGIONS and any_ranked
-        for view in [view for view in kind.views if view is not Measured.BY_GROUPS or by_groups]:
+        left_out = {Measured.BY_GROUPS} if not by_groups or terms.unit.is_group else set()
+        left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
+        for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else usual_splits(n_levels):
                 if (kind, view, shares) == (terms.kind, terms.measures, own):
                     continue
