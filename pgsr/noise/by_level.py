@@ -48,7 +48,7 @@ def measure_by_level(
         >>> [table.tolist() for table in noisy.tables]
         [[[2, 7, 0, 0]], [[-9, 7, -2], [0, 2, 2]]]
 
-    Shown by `tests/test_core_noise_by_level.py::test_sensitivity_by_enumeration`.
+    Shown by `tests/test_noise_by_level.py::test_sensitivity_by_enumeration`.
     """
     require_source(source)
     laws = require_by_level(noise, truth.max_sizes if max_sizes is None else max_sizes)
