@@ -148,6 +148,18 @@ class Hierarchy:
             raise HierarchyError(f"level {level!r} does not exist; levels run 0..{self.n_levels - 1}")
         return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
 
+    def down_to(self, level: int) -> "Hierarchy":
+        """Make the hierarchy of the regions of this level and those above.
+
+        Example:
+            >>> Hierarchy.from_paths([("US", "GA", "1"), ("US", "MI", "1")]).down_to(1)
+            Hierarchy(3 regions, levels 1 / 2)
+        """
+        stop = self.level(level).stop
+        first_child = np.minimum(self.first_child[: stop + 1], stop)
+        parts = self.parent[:stop], first_child, self.level_start[: level + 2], self.order[:stop], self.padded[:stop]
+        return Hierarchy(self.paths[:stop], *parts)
+
     def children(self, region: int) -> range:
         """Give the regions directly below one, as indices."""
         if not _is_index(region) or not 0 <= region < self.n_regions:

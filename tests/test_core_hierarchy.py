@@ -329,3 +329,13 @@ def test_garbage_is_refused_or_a_tree(counted: Callable[[int, str], None]) -> No
     assert min(map(len, messages)) > 20
     counted(n_cases, "trees")
     counted(n_cases - n_trees, "refused")
+
+
+def test_down_to_a_level_equals_the_hierarchy_of_its_regions():
+    whole = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1"), ("US", "OH", "1")])
+    for level in range(3):
+        upper = Hierarchy.from_paths([path for path in whole.paths if len(path) <= level + 1])
+        found = whole.down_to(level)
+        assert found.paths == upper.paths
+        for name in ("parent", "first_child", "level_start", "padded"):
+            assert np.array_equal(getattr(found, name), getattr(upper, name)), (level, name)

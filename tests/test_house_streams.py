@@ -18,10 +18,13 @@ from neighbours import ALONE, CHAIN, PAIR
 import pgsr
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrError, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
+from pgsr.algorithms.m_h_levels import measure
+from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.entities import noisy_entities
 from pgsr.group_totals import noisy_totals
 from pgsr.laws import DoubleGeometric
 from pgsr.measurement import measured_regions
+from pgsr.partitions import ParquetFolder
 from pgsr.planning import expected_errors
 from pgsr.random import ByteStream, StreamId
 from pgsr.release import Kind, ReleaseConfig, Terms
@@ -307,11 +310,20 @@ def test_a_curator_asks_once_per_operation() -> None:
     assert source.asked == asked
 
 
+def test_levels_in_parts(tmp_path: Path) -> None:
+    """Every level of every part has a stream of its own, and so has every level above the parts."""
+    nation, source = CensusBlocks(blocks=3_200, groups=10_000, max_sizes=(9,) * 7 + (7,)), Counting()
+    measure(nation, ParquetFolder(str(tmp_path)), Geometric(View.COUNTS, 1), source, map)
+    expected = {StreamId(nation.name, "counts", level, ("United States",)) for level in range(3)}
+    expected |= {StreamId(nation.name, "counts", level, (key,)) for key in nation.keys for level in range(3, 8)}
+    assert source.assert_once(expected) == 3 + 51 * 5
+
+
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
     above = {
-        "noise/step.py",
         "noise/by_level.py",
+        "noise/step.py",
         "group_totals.py",
         "algorithms/choosing/score.py",
         "synthesis/curator.py",

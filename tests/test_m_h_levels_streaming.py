@@ -9,7 +9,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from pgsr import Geometric, Seeded, View
+from pgsr import Geometric, Secure, Seeded, View
 from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
 from pgsr.counts_by_level import CountsByLevel
@@ -113,6 +113,35 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
     assert np.array_equal(folder.read(done[0], "noisy-7"), before)
     with pytest.raises(BudgetError):
         measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
+
+
+@dataclass(frozen=True)
+class Full:
+    """A folder whose disk is full once, after some tables of Ohio."""
+
+    folder: ParquetFolder
+    mark: Path
+
+    def __getattr__(self, name):
+        return getattr(self.folder, name)
+
+    def write(self, key, name, table):
+        if (key, name) == ("Ohio", "noisy-5") and not self.mark.exists():
+            self.mark.touch()
+            raise OSError("no space left on device")
+        self.folder.write(key, name, table)
+
+
+def test_what_a_broken_attempt_wrote_is_not_measured_anew(tmp_path):
+    """Under secure noise a second draw for the same table would be a second look at the data."""
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path / "nation"))
+    full = Full(folder, tmp_path / "full")
+    with pytest.raises(OSError, match="no space left"):
+        measure(data, full, Geometric(View.COUNTS, 4), Secure(), HERE)
+    before = folder.read("Ohio", "noisy-4")
+    measure(data, full, Geometric(View.COUNTS, 4), Secure(), HERE)
+    assert np.array_equal(folder.read("Ohio", "noisy-4"), before)
+    assert all(folder.has(key, "noisy-7") for key in data.keys)
 
 
 @dataclass

@@ -96,10 +96,9 @@ def measure(
     last = len(truth.max_sizes) - 1
     if not partitions.has(UPPER, "total"):
         above = truth.above()
-        noisy = measure_by_level(noise, above, source, truth.name, 0, truth.max_sizes)
-        # The last of these levels is measured with the parts.
-        for level, table in enumerate(noisy.tables[:-1]):
-            partitions.write(UPPER, f"noisy-{level}", table)
+        shared = CountsByLevel(above.hierarchy.down_to(above.hierarchy.n_levels - 2), above.tables[:-1])
+        noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
+        _write_new(partitions, UPPER, noisy, 0)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
     left = [key for key in truth.keys if not partitions.has(key, f"noisy-{last}")]
     for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source), left):
@@ -109,8 +108,14 @@ def measure(
 def _measure_part(truth: Truth, partitions: Partitions, noise: NoiseStep, source: Source, key: str) -> None:
     first = truth.upper.n_levels - 1
     noisy = measure_by_level(noise, truth.part(key), source, truth.name, first, truth.max_sizes)
-    for level, table in enumerate(noisy.tables, first):
-        partitions.write(key, f"noisy-{level}", table)
+    _write_new(partitions, key, noisy, first)
+
+
+def _write_new(partitions: Partitions, key: str, noisy: CountsByLevel, first_level: int) -> None:
+    """Write the tables that are not there: what a broken attempt wrote may have been seen, and secure noise differs."""
+    for level, table in enumerate(noisy.tables, first_level):
+        if not partitions.has(key, f"noisy-{level}"):
+            partitions.write(key, f"noisy-{level}", table)
 
 
 @dataclass(frozen=True)
