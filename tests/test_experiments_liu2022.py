@@ -21,13 +21,14 @@ from pgsr.experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, 
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
+from pgsr.experiments.ours import synthetic_populations
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 from pgsr.synthesis.simulators import households
 
 pytestmark = pytest.mark.slow
 
-OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT)
+OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT, synthetic_populations.EXPERIMENT)
 LOOKS = (errors.MEANS, relations.MEANS)
 
 

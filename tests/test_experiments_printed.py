@@ -68,6 +68,7 @@ WITHOUT = {
     "PG2": "figure 9 has no numbers; the text bounds two ratios in words",
     "X1": "ours, of no paper",
     "X2": "ours, of no paper",
+    "X5": "ours, of no paper",
     "HP1": "figure 2 has no numbers",
     "HP2": "figure 3 has no numbers",
     "HP3": "figure 4 has no numbers",
