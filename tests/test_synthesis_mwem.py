@@ -393,3 +393,24 @@ def test_relations_move_like_individuals() -> None:
     for _ in range(1_000):
         estimator.update([Measured(1, 0.3)])
     assert estimator.answers()[1] == pytest.approx(0.3, abs=1e-6)
+
+
+def test_more_passes_come_nearer_to_the_measurements() -> None:
+    """One pass is that of the paper; many of them reach measurements that agree with each other."""
+    domain = Domain.plain([Attribute("area", (0, 1))], [Attribute("sex", (0, 1))], max_size=2)
+    workload = Workload.k_way(domain, 1)
+    rng = np.random.default_rng(3)
+    persons, group_of = rng.integers(0, 2, (60, 1)), np.repeat(np.arange(40), [1, 2] * 20)
+    truth = answers(Population(domain, rng.integers(0, 2, (40, 1)), persons, group_of, np.zeros(60, int)), workload)
+    measured = [Measured(q, float(truth[q])) for q in range(workload.n_queries)]
+    off = []
+    for passes in (1, 30, 300):
+        estimator = MWEM(passes=passes).start(workload, 40, 60, 0)
+        estimator.update(measured)
+        off.append(float(np.abs(estimator.answers() - truth).max()))
+    assert off[0] > 2 * off[1] > 4 * off[2]
+    assert off[2] < 0.01
+    by_hand = MWEM().start(workload, 40, 60, 0)
+    for _ in range(30):
+        by_hand.update(measured)
+    assert abs(float(np.abs(by_hand.answers() - truth).max()) - off[1]) < 1e-9

@@ -22,6 +22,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
 NO_RULES = CONFIG.replace("rounds = 5\n", "").replace('method = "{method}"\n', "").replace("= 20", "= 6")
+NO_RULES = NO_RULES.replace("n_persons = 600\n", "")
 RULES = """
 [[impossible]]
 years = ["0-17"]
@@ -30,7 +31,7 @@ sex = ["male"]
 when = {sex = ["female"]}
 then = {years = ["0-17", "18-64"]}
 """
-REPLACED = NO_RULES.replace("n_persons = 600\n", 'neighbours = "replace"\n').replace("ledger.jsonl", "replace.jsonl")
+REPLACED = ('neighbours = "replace"\n' + NO_RULES).replace("ledger.jsonl", "replace.jsonl")
 MOVED = REPLACED.replace("replace", "move")
 
 
@@ -143,8 +144,9 @@ def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
 def test_refusals(place) -> None:
     for text, words in [
         ("rounds = 5\n" + NO_RULES, "'rounds' means nothing"),
+        ("n_persons = 600\n" + NO_RULES, "'n_persons' means nothing"),
         ('method = "mwem"\n' + NO_RULES, "the key 'rounds' is missing"),
-        ('method = "mwem"\nrounds = 3\n' + NO_RULES + RULES, "mwem knows no impossible combinations"),
+        ('method = "mwem"\nrounds = 3\nn_persons = 600\n' + NO_RULES + RULES, "mwem knows no impossible combinations"),
         (NO_RULES + "[[impossible]]\nincome = [1]\n", "names income"),
         (NO_RULES + "[[impossible]]\nsex = 'male'\n", "write an array"),
         (NO_RULES + "[[implied]]\nwhen = {sex = ['male']}\n", "two keys"),

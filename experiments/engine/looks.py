@@ -76,6 +76,8 @@ ARM_LOOKS = {
     "MWEM, ordered universe": _open(_MWEM),
     "independent marginals": Look(BLACK, "X"),
     "persons alone": Look(PINK, "D"),
+    "whole marginals": Look(GREEN, "P"),
+    "MWEM, 30 passes": Look(VERMILION, "v"),
 }
 """The looks of every arm by its label."""
 

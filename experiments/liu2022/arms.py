@@ -26,6 +26,7 @@ from pgsr.synthesis import (
     PersonsAlone,
     Population,
     TorchMissingError,
+    WholeMarginals,
     Workload,
     errors,
     fit,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
     from pgsr.experiments.engine.release_record import Record
 
-Method = Family | IndependentMarginals | PersonsAlone
+Method = Family | IndependentMarginals | PersonsAlone | WholeMarginals
 
 QUERIES: Mapping[str, tuple[Level, ...]] = {
     "Q_G + Q_I": (Level.GROUP, Level.INDIVIDUAL),
@@ -175,6 +176,8 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
     if not isinstance(arm, Competitor):
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis; make it a Competitor")
     method, seed = arm.method(int(trial.parameters["components"])), trial.cell.replicate
+    if isinstance(method, WholeMarginals):
+        return method.fit(population, budget, source=trial.source, seed=seed).distribution
     if isinstance(method, IndependentMarginals):
         return method.fit(population, budget, source=trial.source)
     if isinstance(method, PersonsAlone):

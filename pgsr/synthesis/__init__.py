@@ -1,4 +1,4 @@
-"""The synthesis of households with their members: HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
+"""The synthesis of households with their members: whole marginals, and HPD-Fixed, HPD-Gen and MWEM (Liu & Wu 2022).
 
 From two linked tables to two synthetic ones:
 
@@ -15,9 +15,11 @@ From two linked tables to two synthetic ones:
     >>> list(new_homes), list(new_people)
     (['household', 'area', 'COUNT'], ['household', 'person', 'role', 'sex'])
 
-HPDFixed() or HPDGen() in place of MWEM() serves domains too large to list, and needs torch. `fitted.transcript` is all
-that left the data, with the privacy paid in `.privacy.claim`; `Transcript.save` and `replay` make the distribution of
-it again, its own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of `pgsr.release`.
+`WholeMarginals().fit(population, budget, source=...)` is the method to publish with: more accurate, with public facts
+kept exactly. It needs torch, as do HPDFixed() and HPDGen(), which serve domains too large for MWEM() to list.
+`fitted.transcript` is all that left the data, with the privacy paid in `.privacy.claim`; its `save` and `replay` make
+the distribution of it again, whose own `save` and `load` keep it. `sample_to_sizes` draws to the sizes of a release of
+`pgsr.release`.
 """
 
 from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of

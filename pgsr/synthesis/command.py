@@ -36,12 +36,18 @@ def synthesize(
     delta: Annotated[str | None, typer.Option(help="Instead of the file's, as '1e-10'.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Instead of the file's.", min=1)] = None,
     k: Annotated[int | None, typer.Option("--k", help="Attributes per query, instead of the file's.", min=1)] = None,
-    method: Annotated[SynthesisMethod | None, typer.Option(help="Instead of the file's.")] = None,
+    method: Annotated[
+        SynthesisMethod | None, typer.Option(metavar="METHOD", help=f"{', '.join(SynthesisMethod)}; not the file's.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the method and the sample, not of the noise.", min=0)] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
 ) -> None:
-    """Charge the ledger, fit a model to households and persons with secure noise, and write a synthetic population."""
+    """Charge the ledger, fit a model to households and persons with secure noise, and write a synthetic population.
+
+    Beside the tables lie the model, the transcript of all that was measured, a report of expected errors and a data
+    dictionary.
+    """
     if example:
         print(SYNTHESIS_EXAMPLE, end="")
         return

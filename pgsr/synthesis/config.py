@@ -55,8 +55,8 @@ class SynthesisConfig:
         k: attributes per query, or of a marginal at most.
         impossible: combinations that no person has.
         neighbours: what is protected.
-        n_persons: public number of persons; needed where one may be added or removed. Otherwise the true number is
-            published if it is None.
+        n_persons: public number of persons; needed where one may be added or removed, but by whole-marginals, which
+            uses none. Otherwise the true number is published if it is None.
         groups: households to sample; as many as there are (a public number) if None.
         seed: of the method's own, public randomness.
         output: folder, absent or empty.
@@ -137,7 +137,13 @@ class SynthesisConfig:
         )
         for section in (homes, people, top):
             section.done()
-        if config.n_persons is None and config.neighbours is Neighbours.ADD_REMOVE:
+        if config.method is SynthesisMethod.WHOLE_MARGINALS:
+            if config.n_persons is not None:
+                raise ConfigError(
+                    "the key 'n_persons' means nothing to method = 'whole-marginals', which measures sizes where they "
+                    "are not public; leave it out"
+                )
+        elif config.n_persons is None and config.neighbours is Neighbours.ADD_REMOVE:
             raise ConfigError(
                 "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
                 "private; write a public number near it, or neighbours = 'replace', which publishes the exact one"
@@ -274,10 +280,10 @@ delta = "1e-10"                  # below 1 / (number of persons)^2, say
 # rounds = 50                    # of the other methods: queries to select and measure; each gets a part of epsilon
 # k = 3                          # most attributes of a marginal; for the other methods, attributes per query
 # components = 100               # of the mixture
-n_persons = 25000                # a public number near that of persons, which is private itself
-# neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move", or "replace" (other
+# n_persons = 25000              # of the other methods: a public number near that of persons, which is private itself
+# neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move"; or "replace" (other
 #                                # values of one person): then the sizes of households are public, too, and come out
-#                                # exactly, and n_persons is left out
+#                                # exactly
 # groups = 10000                 # households to sample; as many as there are if left out
 # seed = 0                       # of the method, not of the noise
 output = "synthetic"             # a folder that does not exist yet

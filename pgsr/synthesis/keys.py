@@ -32,7 +32,12 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key("impossible", forms.TABLES, "Values of persons that do not occur together; for whole-marginals.", None),
             Key("implied", forms.TABLES, "What some values of persons imply of another; for whole-marginals.", None),
             Key("neighbours", choice(neighbours), "What is protected.", "add_remove"),
-            Key("n_persons", forms.INTEGER, "The public number of persons, where one may be added or removed.", None),
+            Key(
+                "n_persons",
+                forms.INTEGER,
+                "The public number of persons, where one may be added; not for whole-marginals.",
+                None,
+            ),
             Key("groups", forms.INTEGER, "Households to sample; as many as there are if left out.", None),
             Key("seed", forms.INTEGER, "Of the method's own, public randomness.", 0),
             Key("ledger", forms.TEXT, "The file of what was spent on this data set; a rehearsal needs none.", None),

@@ -1,0 +1,87 @@
+"""The experiment X5: all methods of synthesis side by side, over a wide range of epsilon."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.verdicts import Verdict
+from pgsr.experiments.liu2022.arms import (
+    HPD_FIXED,
+    HPD_GEN,
+    MARGINALS,
+    MULTIPLICATIVE,
+    PERSONS,
+    Competitor,
+    query_grid,
+    synthesis_memory,
+    synthesis_record,
+)
+from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
+from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
+from pgsr.synthesis import MWEM, WholeMarginals
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+WHOLE = Competitor(
+    label="whole marginals",
+    method=lambda k: WholeMarginals(components=min(k, 100)),
+    note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
+)
+CONVERGED = Competitor(
+    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
+)
+ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
+ASKED = ("Q_G + Q_I",)
+EPSILONS = (
+    Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(2),
+)  # fmt: skip
+
+
+def plot(frame: "pd.DataFrame") -> "Figure":
+    """Draw a panel per data set: the mean error against epsilon."""
+    return error_figure(frame, MEAN, ARMS, "X5: mean error of a 3-way query of groups or persons, all methods")
+
+
+def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
+    """Judge whether whole marginals have smaller errors than every other method, replicate by replicate."""
+    return [*_beaten(frame, LARGEST, "largest error"), *_beaten(frame, MEAN, "mean error")]
+
+
+def _beaten(frame: "pd.DataFrame", metric: str, what: str) -> Iterator[Verdict]:
+    found = errors_of(frame, metric)
+    for other in ARMS[1:]:
+        claim = f"whole marginals have a smaller {what} than {other.label}"
+        yield from smaller_than(found, claim, WHOLE, other, Cause.OURS)
+
+
+EXPERIMENT = Experiment(
+    id="X5",
+    title="Every method of synthesis",
+    part="beyond the papers",
+    question="Which synthetic population is nearest to the truth at the same epsilon?",
+    arms=ARMS,
+    profiles={
+        Profile.SMOKE: Scale(
+            (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
+        ),
+        Profile.QUICK: Scale(
+            (NHTS_REDUCED, NHTS),
+            (Fraction(1, 10), Fraction(1)),
+            replicates=3,
+            time_limit=300,
+            grid=query_grid(ASKED, 100, 100),
+        ),
+        Profile.PAPER: Scale(
+            (NHTS_REDUCED, NHTS), EPSILONS, replicates=5, time_limit=3_600, grid=query_grid(ASKED, 1_000, 300)
+        ),
+    },
+    plot=plot,
+    verdicts=verdicts,
+    measure=synthesis_record,
+    memory=synthesis_memory,
+    seed="X5: every method of synthesis, first used in this experiment",
+)
