@@ -12,6 +12,7 @@ from pgsr import CountOfCounts, Result, Seeded, View
 from pgsr.budget import exact
 from pgsr.datasets import census_like, kuo_taxi
 from pgsr.drawing import level_name
+from pgsr.laws import DoubleGeometric
 from pgsr.mechanism import Mechanism
 from pgsr.release import Kind, Terms
 
@@ -156,8 +157,9 @@ def _strata(
     counts = released.estimate.counts().counts
     for level in range(tree.n_levels):
         here = tree.level(level)
-        scale = measurement.noise_scale(here.start)
-        raw = np.nan if scale is None else 2 * raw_half_width(view, measurement.view, float(scale))
+        law = measurement.law(here.start)
+        assert law is None or isinstance(law, DoubleGeometric), "releases here are of a pure epsilon"
+        raw = np.nan if law is None else 2 * raw_half_width(view, measurement.view, float(law.scale))
         classes = (
             np.broadcast_to(np.arange(true.shape[1]), true[here].shape),
             counts[here],

@@ -40,7 +40,7 @@ class Geometric(NoiseStep):
             M. Noisy totals are not affected.
 
     Example:
-        >>> from pgsr import Hierarchy, Seeded
+        >>> from pgsr import CountOfCounts, Hierarchy, Seeded, View
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)

@@ -177,6 +177,6 @@ def _compared(fields: dict[str, Any], compared: StandIn) -> Iterator[str]:
 _OF = {Level.GROUP: "households", Level.INDIVIDUAL: "persons", Level.RELATION: "relatives"}
 
 
-def _chart(name: str, values: tuple, column: "pd.Series", what: str) -> Iterator[str]:
+def _chart(name: str, values: tuple, column: Any, what: str) -> Iterator[str]:
     counts = column.value_counts()
-    yield bars([str(value) for value in values], [int(counts.get(value, 0)) for value in values], name, what)
+    yield bars([str(value) for value in values], [int(counts.get(value, 0) or 0) for value in values], name, what)
