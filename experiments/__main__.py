@@ -162,7 +162,7 @@ def bench_release(
     "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --place threads"
 )
 def bench_nation(
-    blocks: Annotated[list[int] | None, typer.Option(help="Blocks of a made nation (repeat it).", min=3143)] = None,
+    blocks: Annotated[list[int] | None, typer.Option(help="Of a generated nation (repeat it).", min=3143)] = None,
     epsilon: Annotated[str, typer.Option(help="Of all levels together.")] = "1",
     place: Annotated[str, typer.Option(help="Where states run: here, threads, dask, or an address.")] = "here",
     keep: Annotated[Path | None, typer.Option(help="Keep tables here; deleted if not given.")] = None,
