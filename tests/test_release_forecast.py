@@ -17,7 +17,7 @@ from pgsr.mechanism import Mechanism
 from pgsr.planning import usual_splits
 from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
-from pgsr.release.forecast import Choice, Forecast, geometric_law, stand_in_for
+from pgsr.release.forecast import Choice, Forecast, geometric_law, splits_for, stand_in_for
 
 NAMES = {"level_names": '["nation", "state", "county"]'}
 PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}
@@ -43,8 +43,10 @@ def found(folder) -> Forecast:
 
 def test_every_mechanism_by_every_split_and_view(folder, found):
     """No region has as few as 20 / 3 groups, so none would be ranked; bottom-up has one split."""
-    splits = usual_splits(3)
-    wanted = {(kind, split) for kind in Kind for split in (splits[-1:] if kind is Kind.BOTTOM_UP else splits)}
+    leaves = usual_splits(3)[-1:]
+    asked = config(folder)
+    splits = splits_for(asked.terms, asked.tree())
+    wanted = {(kind, split) for kind in Kind for split in (leaves if kind is Kind.BOTTOM_UP else splits)}
     assert {(choice.terms.kind, choice.shares) for choice in found.choices} == wanted
     assert len(found.choices) == len(wanted)
     assert found.labels[0] == "kuo; 1/3, 1/3, 1/3 (configured)"

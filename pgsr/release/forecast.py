@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgsr.accounting import starting_shares
 from pgsr.errors import ArgumentError
+from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.measurement import Totals
 from pgsr.planning import Plan, expected_errors, stand_in_of, usual_splits
 from pgsr.release.configuration.release_config import ReleaseConfig
@@ -294,6 +297,14 @@ def level_index(level_names: Sequence[str], name: str) -> int:
     return list(level_names).index(name)
 
 
+def splits_for(terms: Terms, tree: Hierarchy) -> list[tuple[Fraction, ...]]:
+    """List the splits that are compared: the usual ones, and `starting_shares` for these regions and this noise."""
+    gaussian = any(isinstance(level, GaussianNoise) for level in terms.levels(tree.n_levels))
+    family = GaussianNoise if gaussian else GeometricNoise
+    found = starting_shares(tree, [terms.sensitivity] * tree.n_levels, family)
+    return list(dict.fromkeys([*usual_splits(tree.n_levels), found]))
+
+
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
@@ -304,7 +315,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_size)
     any_ranked = bool((stand_in.totals <= few).any())
     choices = [Choice(replace(terms, intervals=None), own, True)]
-    leaves_only = usual_splits(n_levels)[-1]
+    leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:
         noisy = terms.public is Totals.NOISY
         totals = terms.public if noisy or kind is terms.kind else kind.totals[0]
@@ -312,7 +323,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
         left_out = {Measured.BY_GROUPS} if not by_groups or terms.unit.is_group else set()
         left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
         for view in [view for view in kind.views if view not in left_out]:
-            for shares in [leaves_only] if kind is Kind.BOTTOM_UP else usual_splits(n_levels):
+            for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
                 if (kind, view, shares) == (terms.kind, terms.measures, own):
                     continue
                 share = terms.totals_share if noisy else None
