@@ -2,13 +2,16 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from pgsr import algorithms, toys
 from pgsr.compilation import compilation
+from pgsr.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.method import Method, PostProcess
+from pgsr.random import Seeded, StreamId
 
 Warmed = tuple[str, float]
 """What is compiled now, and the seconds that it took; those that took none were compiled before."""
@@ -51,7 +54,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         ['TreeProjection()']
     """
     if methods is None:
-        yield _timed("noise", toys.measurements)
+        yield _timed("noise", _draw_noise)
     for method in METHODS if methods is None else methods:
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
@@ -66,6 +69,13 @@ def _timed(name: str, run: Callable[[], object]) -> Warmed:
     with compilation() as spent:
         run()
     return name, spent.seconds
+
+
+def _draw_noise() -> None:
+    """Measure toys, whose noise is double geometric, and draw Gaussian noise that is wide enough for strips."""
+    toys.measurements()
+    law = DiscreteGaussian(Fraction(4 * WIDEST_TABLE**2))
+    law.add_to(np.zeros(8, np.int64), Seeded("warm up").stream(StreamId("toy", "noise", 0, ("toy",))))
 
 
 def _solve_toys(method: Method | PostProcess) -> None:
