@@ -23,7 +23,7 @@ compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census20
 	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
 
 # An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
-reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|paper, PGSR_DATA for real data
+reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|reduced|paper, PGSR_DATA for real data
 	@for id in $$($(RUN) -c "from pgsr.experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
 	    $(RUN) -m pgsr.experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
 	    echo "$$id did not finish, see above and the report; the same command goes on from there"; }; \

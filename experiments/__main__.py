@@ -13,7 +13,7 @@ from pgsr import PgsrError, View
 from pgsr.budget import exact
 from pgsr.datasets.parameters import Regions
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks import agreement, release_run, speed
+from pgsr.experiments.benchmarks import agreement, household_views, prefix_sums, release_run, speed
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
 from pgsr.experiments.benchmarks.interval_coverage import Coverage
 from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
@@ -31,7 +31,10 @@ from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
 from pgsr.experiments.report import markdown, write_report
 from pgsr.experiments.report.items import all_items, counted, item_blocks
+from pgsr.experiments.report.publication import publish
+from pgsr.experiments.report.results_page import results_blocks
 from pgsr.experiments.report.sections import collect
+from pgsr.experiments.report.summary import write_summary
 from pgsr.release import Kind
 
 EXAMPLES = """Examples:
@@ -74,7 +77,8 @@ SomeNamesArgument = Annotated[
     ),
 ]
 ProfileOption = Annotated[
-    Profile, typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes and replicates.")
+    Profile,
+    typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes; reduced: PG1 and HP1 in two hours."),
 ]
 ResultsOption = Annotated[Path, typer.Option("--out", help="Folder of all results.")]
 
@@ -166,6 +170,39 @@ def items(
     out.write_text(markdown.render(item_blocks(found), out.parent / "figures"), encoding="utf-8")
     print_frame(_console(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
     _console().print(f"page   {out}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments units  |  python -m pgsr.experiments units --max-size 100 --seeds 1"
+)
+def units(
+    max_size: Annotated[
+        list[int] | None, typer.Option(help="K of the variances (repeat it); 10, 100, 1000 and 10000.", min=1)
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Releases of every population by every way.", min=1)] = 5,
+    out: Annotated[Path, typer.Option(help="Folder for the two tables (CSV).")] = Path("results/units"),
+) -> None:
+    """Compare what to measure when whole groups are hidden: variances by K, and errors of releases."""
+    writable(out)
+    console, sizes = _console(), max_size or [10, 100, 1_000, 10_000]
+    variances = [row for k in sizes for r in prefix_sums.RELATIONS for row in prefix_sums.variance_rows(k, r)]
+    found = pd.DataFrame(variances)
+    found.to_csv(out / "variances.csv", index=False)
+    print_frame(console, found.round(2), "Variances of cumulative counts, by what is measured")
+    for k in sizes:
+        computed = f"{prefix_sums.least_mean_variance(k):.2f}" if k <= prefix_sums.LARGEST_BOUND else "not computed"
+        console.print(
+            f"K {k:,}: no strategy has a smaller mean at rho 1/2 and add_remove than {computed} (certified here); "
+            f"{prefix_sums.published_bound(k):.2f} (published, large K)",
+            highlight=False,
+        )
+    names, budgets = list(household_views.populations()), household_views.BUDGETS
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("releasing", total=len(names) * len(budgets) * seeds)
+        found = household_views.frame(names, budgets, seeds, lambda: bar.advance(task))
+    found.to_csv(out / "releases.csv", index=False)
+    print_frame(console, found.round(1), "Earth mover's distance by level, by what is measured")
+    console.print(f"tables  {out}/variances.csv and releases.csv", highlight=False)
 
 
 @app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
@@ -389,6 +426,38 @@ def report(
     _console().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
 
 
+@app.command(epilog="Example:  python -m pgsr.experiments summary X2 --profile paper --to docs/results")
+def summary(
+    names: NamesArgument,
+    profile: ProfileOption = Profile.QUICK,
+    out: ResultsOption = Path("results"),
+    to: Annotated[Path, typer.Option(help="Folder for the means (Parquet), what made them (JSON) and a page.")] = Path(
+        "results/summary"
+    ),
+) -> None:
+    """Write what is stored as small files that can be kept: means, their origin, and a page. Runs nothing."""
+    for experiment in [find(name) for name in names]:
+        for path in write_summary(experiment, profile, Store(out), writable(to)):
+            _console().print(f"wrote  {path}", highlight=False, soft_wrap=True)
+
+
+@app.command(name="publish", epilog="Example:  python -m pgsr.experiments publish K8 PG4 --profile paper")
+def publish_(
+    names: SomeNamesArgument = None,
+    profile: ProfileOption = Profile.PAPER,
+    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Write stored results to docs/results, and the page docs/results.md; without names, the page alone."""
+    console, folder = _console(), writable(docs / "results")
+    for experiment in [find(name) for name in names or ()]:
+        found = publish(experiment, profile, Store(results), folder)
+        console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
+    page = docs / "results.md"
+    page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
+    console.print(f"page   {page}", highlight=False)
+
+
 @app.command(
     epilog="Examples:  python -m pgsr.experiments verdicts  |  "
     "python -m pgsr.experiments verdicts K5 K8 --profile paper"
@@ -442,7 +511,8 @@ def _print_summary(console: Console, summary: runner.Summary) -> None:
         return
     done = ", ".join(f"{n:,} {state}" for state, n in summary.ran.items())
     left = f"; {summary.left:,} left" if summary.left else ""
-    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}", highlight=False)
+    again = f"; {summary.restarted:,} needed several starts, the machine was busy" if summary.restarted else ""
+    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}{again}", highlight=False)
     for key, reason in summary.failures[:10]:
         console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
     if len(summary.failures) > 10:

@@ -22,7 +22,7 @@ from pgsr.experiments.kuo2018 import (
     weighting,
 )
 from pgsr.experiments.liu2022 import errors, relations, scaling
-from pgsr.experiments.ours import every_release, exact_optima, synthetic_populations
+from pgsr.experiments.ours import every_release, exact_optima, laws_and_units, synthetic_populations
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     data_statistics.EXPERIMENT,
@@ -43,6 +43,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     headline.EXPERIMENT,
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
+    laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pgsr.certificates import certify, objective
+from pgsr.certificates.fixed_totals import FixedTotals, totals_exceeding_arithmetic
 from pgsr.checks import require_kind
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
@@ -14,7 +15,7 @@ from pgsr.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, not_installed
 from pgsr.problem import Problem
 from pgsr.programs.rows import children_sums
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
 from pgsr.views import View
 
 LARGEST = 500_000
@@ -38,9 +39,11 @@ class Flow(GatedMethod):
     """The method that solves M_H or the naive problem in integers, by min-cost flow with convex costs.
 
     The groups of size s flow from the root through the regions: unknown x[r, s] is the flow from r's parent into r.
-    What arrives at a leaf goes to the sink, or where every region's total is public to the leaf's own sink, which takes
-    G[leaf] units. (In the naive problem every region is a leaf.) The convex cost of an arc becomes parallel arcs of
-    `step` units.
+    What arrives at a leaf goes to the sink of its set, which takes the set's fixed total: all leaves are one set where
+    the root's total is fixed, each is one of its own where every region's is, and totals of some regions, stated as
+    `total(region) == number`, make sets between these (`pgsr.certificates.fixed_totals`). What arrives at leaves of no
+    set goes back to where it came from. (In the naive problem every region is a leaf.) The convex cost of an arc
+    becomes parallel arcs of `step` units.
 
     From scratch, independently of any other method: starting from any feasible flow, the flow is improved until nothing
     changes, then the step is divided by four, down to one. For convex costs a flow that unit arcs cannot improve is
@@ -60,6 +63,8 @@ class Flow(GatedMethod):
     Source: scaling for convex cost flows, Ahuja, Magnanti and Orlin 1993, section 14.5.
     """
 
+    conditions_taken: ClassVar[Taken] = Taken.TOTALS
+
     around: Method | None = None
 
     def __post_init__(self) -> None:
@@ -71,12 +76,16 @@ class Flow(GatedMethod):
             return "Flow finds integers; solve a relaxation with Cvxpy or TreeProjection"
         if problem.view is not View.COUNTS or problem.monotone or problem.norm != 2 or not problem.nonnegative:
             return f"Flow minimises squares of non-negative counts; {problem.label} is another kind of problem"
-        if problem.totals is None or (not problem.consistent and problem.totals is Totals.ROOT):
-            return "Flow needs public totals: the root's, or every region's; naive regions each need their own"
+        if not problem.consistent and problem.totals is not Totals.REGIONS:
+            return "Flow needs every region's public total where regions stand alone"
+        if problem.totals is None and problem.conditions is None:
+            return "Flow needs fixed totals: the root's, every region's, or some stated as total(region) == number"
         if problem.entities is not None:
             return (
                 "numbers of entities are no flow; use branch and bound, MathOpt('GSCIP') for example, on tiny problems"
             )
+        if not problem.consistent and problem.conditions is not None:
+            return refused_conditions(problem, Taken.NONE)
         return None if self.around is None else self.around.supports(problem.relaxed())
 
     def unavailable(self) -> Result | None:
@@ -86,12 +95,14 @@ class Flow(GatedMethod):
         largest = LARGEST if self.around is None else LARGEST_AROUND
         if problem.n_unknowns > largest:
             return f"{problem.n_unknowns:,} unknowns; {self!r} builds networks for up to {largest:,}"
-        return super().exceeds(problem)
+        return super().exceeds(problem) or totals_exceeding_arithmetic(problem)
 
     def bytes_needed(self, problem: Problem) -> int:
         return _BYTES_PER_UNKNOWN * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        if problem.consistent:
+            require_possible_totals(problem)
         min_cost_flow = load("ortools.graph.python.min_cost_flow")
         network, multipliers, formulated = _Network(min_cost_flow, problem), None, 0.0
         if self.around is None:
@@ -121,7 +132,7 @@ class Flow(GatedMethod):
 
 
 class _Network:
-    """A network with one node per (inner region, size), one above all roots, and one sink or one per public total."""
+    """A network with a node per (inner region, size), one above all roots, and a sink per set with a fixed total."""
 
     def __init__(self, min_cost_flow: Any, problem: Problem) -> None:
         self.solver, self.problem = min_cost_flow, problem
@@ -130,19 +141,18 @@ class _Network:
         self.inner = slice(0, self.leaves.start)
         cells = np.arange(y.size).reshape(y.shape)
         self.source = y.size
-        n_leaves = self.leaves.stop - self.leaves.start
-        sinks = y.size + 1 + (np.zeros(n_leaves, int) if problem.totals is Totals.ROOT else np.arange(n_leaves))
-        self.sinks = np.unique(sinks)
-        self.totals = (
-            np.array([problem.root_total])
-            if problem.totals is Totals.ROOT
-            else problem.region_totals[self.leaves].astype(np.int64)
-        )
+        fixed = FixedTotals.of(problem)
+        assert fixed is not None, "problems with other conditions are refused"
+        self.set_of, self.totals = fixed.set_of, fixed.totals
+        if not problem.consistent:
+            self.set_of, self.totals = np.arange(len(y)), problem.region_totals
+        self.sinks = y.size + 1 + np.arange(len(self.totals))
+        ends = np.append(self.sinks, self.source)[self.set_of]  # leaves of no set lead back to the source
         self.tails = np.full(y.shape, self.source)
         if problem.consistent:
             self.tails[1:] = cells[tree.parent[1:]]
         self.heads = cells.copy()
-        self.heads[self.leaves] = sinks[:, None]
+        self.heads[self.leaves] = ends[:, None]
 
     def scaled(self) -> Iterator[tuple[np.ndarray | None, bool]]:
         """Yield better and better flows, coarse steps first; True marks those that no unit step improves."""
@@ -186,14 +196,11 @@ class _Network:
                 return
 
     def _any_feasible(self) -> np.ndarray:
-        """Give every group size 0; where only the root's total is public, put all into the first leaf."""
-        tree, problem = self.problem.hierarchy, self.problem
-        x = np.zeros(problem.target.shape, np.int64)
-        if problem.totals is Totals.ROOT:
-            x[tree.level_start[:-1], 0] = self.totals[0]
-            return x
-        x[self.leaves, 0] = self.totals
-        return x if not problem.consistent else tree.sum_up(x[self.leaves])
+        """Give every group size 0, and those of a set to its first leaf."""
+        x = np.zeros(self.problem.target.shape, np.int64)
+        sets, first = np.unique(self.set_of, return_index=True)
+        x[self.leaves.start + first[sets >= 0], 0] = self.totals[sets[sets >= 0]]
+        return x if not self.problem.consistent else self.problem.hierarchy.sum_up(x[self.leaves])
 
     def _cheapest(self, low: np.ndarray, high: np.ndarray, step: int) -> np.ndarray | None:
         """The cheapest feasible flow between low and high, at multiples of `step` from low; None if there is none."""
@@ -210,12 +217,13 @@ class _Network:
             self.tails.ravel()[unknown], self.heads.ravel()[unknown], np.ones(len(unknown), np.int64), cost
         )
         # What `low` brings into a region and what it takes out below differ; only the difference is supplied.
-        supply = np.zeros(int(self.sinks[-1]) + 1, np.int64)
+        supply = np.zeros(y.size + 1 + len(self.sinks), np.int64)
         if problem.consistent:
             supply[: self.inner.stop * y.shape[1]] = (low[self.inner] - children_sums(problem.hierarchy, low)).ravel()
         top = low[:1] if problem.consistent else low
-        supply[self.source] = self.totals.sum() - top.sum()
-        supply[self.sinks] = self._into_sinks(low) - self.totals
+        into_sets, back = self._into_ends(low)
+        supply[self.source] = self.totals.sum() + back - top.sum()
+        supply[self.sinks] = into_sets - self.totals
         if (supply % step).any():
             return None
         network.set_nodes_supplies(np.arange(len(supply)), supply // step)
@@ -224,9 +232,11 @@ class _Network:
         flows = np.bincount(unknown, network.flows(arcs), minlength=y.size).astype(np.int64)
         return low + step * flows.reshape(y.shape)
 
-    def _into_sinks(self, x: np.ndarray) -> np.ndarray:
-        arriving = x[self.leaves].sum(axis=1)
-        return np.array([arriving.sum()]) if self.problem.totals is Totals.ROOT else arriving
+    def _into_ends(self, x: np.ndarray) -> tuple[np.ndarray, int]:
+        """Add up what arrives at each set of leaves, and at leaves of no set."""
+        arriving = np.zeros(len(self.sinks) + 1, np.int64)
+        np.add.at(arriving, self.set_of, x[self.leaves].sum(axis=1))
+        return arriving[:-1], int(arriving[-1])
 
     def _cost(self, x: np.ndarray) -> int:
         return int(objective(self.problem, Estimate(self.problem.hierarchy, self.problem.view, x)))

@@ -1,7 +1,8 @@
 """The tools of privacy-preserving group size release: noise, exact post-processing and certificates."""
 
 from pgsr import metrics
-from pgsr.budget import Budget, Ledger
+from pgsr.accounting.spending import Ledger
+from pgsr.budget import Budget
 from pgsr.certificates import Certificate, certify
 from pgsr.comparison import compare
 from pgsr.comparison_view import Comparison

@@ -1,7 +1,7 @@
 """The privacy budget of a mechanism, in exact fractions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -60,41 +60,6 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"Budget({' + '.join(map(str, self.levels))} = {self.total})"
-
-
-@dataclass
-class Ledger:
-    """A record of what may be spent on one data set, and what was. It is charged before any noise is drawn.
-
-    Example:
-        >>> ledger = Ledger("1")
-        >>> ledger.charge(Fraction(3, 4), "first release")
-        >>> ledger.left
-        Fraction(1, 4)
-    """
-
-    epsilon: Number
-    spent: list[tuple[Fraction, str]] = field(default_factory=list, init=False)
-
-    def __post_init__(self) -> None:
-        self.epsilon = exact(self.epsilon)
-
-    @property
-    def left(self) -> Fraction:
-        return exact(self.epsilon) - sum((amount for amount, _ in self.spent), Fraction(0))
-
-    def charge(self, amount: Fraction, what: str) -> None:
-        """Spend `amount` on `what`.
-
-        Raises:
-            BudgetError: less than `amount` is left, or it is no positive number; nothing is spent then.
-        """
-        amount = exact(amount, f"the charge for {what}")
-        if amount > self.left:
-            raise BudgetError(
-                f"{what} would spend epsilon {amount}, and {self.left} of {self.epsilon} is left; lower its epsilon"
-            )
-        self.spent.append((amount, what))
 
 
 def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fraction:

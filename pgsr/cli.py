@@ -251,18 +251,17 @@ def selftest(
     levels: Annotated[int | None, typer.Option(help="Instead of the configuration's; 3 without one.", min=1)] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
+    from pgsr.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
     from pgsr.release import selftest as run
 
     if config is not None:
         asked = ReleaseConfig.read(config)
         n_levels = levels or asked.tree().n_levels
-        scales = list(asked.terms.scales(n_levels))
-        if asked.terms.totals_epsilon:
-            scales.append(n_levels / asked.terms.totals_epsilon)
+        laws = [law for law in (*asked.terms.noise_laws(n_levels), asked.terms.totals_law(n_levels)) if law]
     else:
-        scales = [Fraction(sensitivity * (levels or 3)) / exact(epsilon)]
-    report = run(scales)
+        laws = [DoubleGeometric(Fraction(sensitivity * (levels or 3)) / exact(epsilon))]
+    report = run(laws)
     _show(report, "Self-test of the noise")
     if not report.passed:
         raise SystemExit(1)

@@ -16,6 +16,7 @@ from pgsr.comparison_view import Comparison
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.isolation import Outcome, Template, run_isolated
+from pgsr.laws.per_level import spent_text
 from pgsr.measurement import Measurement
 from pgsr.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.problem import Problem
@@ -82,7 +83,7 @@ def compare(
 
 
 def _title(problem: Problem) -> str:
-    spent = "" if problem.epsilon is None else f", epsilon={sum(problem.epsilon)}"
+    spent = "" if problem.noise is None else f", {spent_text(problem.noise)}"
     return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
 
 

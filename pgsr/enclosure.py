@@ -1,4 +1,4 @@
-"""The enclosure of logarithms and roots of fractions by two fractions, in integer arithmetic alone."""
+"""The enclosure of logarithms, roots and exponentials of fractions, in integer arithmetic alone."""
 
 from fractions import Fraction
 from math import isqrt
@@ -40,6 +40,42 @@ def rounded_down(x: Fraction) -> Fraction:
     shift = _KEPT_BITS - abs(x.numerator).bit_length() + x.denominator.bit_length()
     unit = Fraction(2) ** -shift
     return (x / unit).__floor__() * unit
+
+
+def exp_minus(t: Fraction, precision: int) -> tuple[int, int]:
+    """Enclose 2^precision * exp(-t), t > 0, by two integers: the alternating series, then repeated squaring.
+
+    Example:
+        >>> exp_minus(Fraction(1), 30), round(2**30 * 0.3678794411714423, 3)
+        ((395007542, 395007543), 395007542.176)
+    """
+    squarings = max(0, (t.numerator // t.denominator).bit_length() + 1)
+    working = precision + 2 * squarings + 16
+    one = 1 << working
+    y_low = (t.numerator << working) // (t.denominator << squarings)
+    y_high = y_low + 1
+    low, high = one, one
+    term_low, term_high, n = one, one, 0
+    while term_high > 1:
+        n += 1
+        term_low = (term_low * y_low >> working) // n
+        term_high = divided_up(shifted_up(term_high * y_high, working), n)
+        low, high = (low - term_high, high - term_low) if n % 2 else (low + term_low, high + term_high)
+    low, high = low - term_high - 1, high + term_high + 1  # the rest of an alternating series is below its last term
+    for _ in range(squarings):
+        low, high = max(low, 0) ** 2 >> working, shifted_up(high**2, working)
+    shift = working - precision
+    return low >> shift, shifted_up(high, shift)
+
+
+def divided_up(a: int, b: int) -> int:
+    """Compute a / b, b > 0, rounded up."""
+    return -(-a // b)
+
+
+def shifted_up(a: int, bits: int) -> int:
+    """Compute a / 2^bits, rounded up."""
+    return -(-a >> bits)
 
 
 def _atanh_bounds(y: Fraction) -> tuple[Fraction, Fraction]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pgsr.budget import Ledger, Number, exact
+from pgsr.accounting.spending import Ledger
+from pgsr.budget import Number, exact
 from pgsr.checks import as_array, require_kind, require_source
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
 from pgsr.group_totals import nearest_consistent, noisy_numbers
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.random import Source
 
@@ -78,11 +79,11 @@ def noisy_entities(
         )
     require_source(source)
     epsilon = exact(epsilon)
-    DoubleGeometric(truth.hierarchy.n_levels / epsilon)  # refuses noise that is too large before it is paid for
+    law = DoubleGeometric(truth.hierarchy.n_levels / epsilon)  # refuses noise that is too large before it is paid for
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(epsilon, "measuring numbers of entities")
-    drawn = noisy_numbers(truth, entity_totals(truth), "entities", epsilon, source)
+    drawn = noisy_numbers(truth, entity_totals(truth), "entities", law, source)
     found = nearest_consistent(truth.hierarchy, drawn)
     tree, largest = truth.hierarchy, noisy.max_size
     if noisy.public is not Totals.ROOT:

@@ -1,59 +1,56 @@
 """The noisy totals of regions, consistent and in integers: of groups where their table is private, and of entities."""
 
-from fractions import Fraction
-
 import numpy as np
 
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import Law
 from pgsr.nearest_tree import nearest_integers
 from pgsr.random import Source, StreamId
 
 
-def noisy_totals(truth: CountOfCounts, epsilon: Fraction, source: Source) -> np.ndarray:
+def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
     """Draw noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
 
     One group more or less changes one region's total per level by one, see `noisy_numbers`.
 
     Example:
+        >>> from fractions import Fraction
         >>> from pgsr import Seeded
+        >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), Fraction(1), Seeded("totals"))
+        >>> noisy_totals(CountOfCounts(tree, [[5, 9], [0, 20]]), DoubleGeometric(Fraction(2)), Seeded("totals"))
         array([29, 14, 15])
 
     Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
     """
-    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", epsilon, source))
+    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", law, source))
 
 
-def noisy_numbers(
-    truth: CountOfCounts, numbers: np.ndarray, what: str, epsilon: Fraction, source: Source
-) -> np.ndarray:
+def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law, source: Source) -> np.ndarray:
     """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
-
-    Each level gets epsilon / levels, so the noise is double geometric of scale levels / epsilon.
 
     Args:
         truth: whose regions these are.
         numbers: exact, shape (regions,).
         what: name of the stream of noise; the same name and source give the same noise.
-        epsilon: of all numbers together.
+        law: of the noise of every number; a level that may spend epsilon needs `DoubleGeometric(1 / epsilon)`.
         source: of the noise.
 
     Returns:
         shape (regions,), int64; 0 where a region is a copy on a level above its own.
 
     Example:
+        >>> from fractions import Fraction
         >>> from pgsr import Seeded
+        >>> from pgsr.laws import DoubleGeometric
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
-        >>> noisy_numbers(truth, truth.totals, "totals", Fraction(1), Seeded("totals"))
+        >>> noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), Seeded("totals"))
         array([28, 15, 17])
 
     Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
-    law = DoubleGeometric(tree.n_levels / epsilon)
     noisy = numbers.astype(np.int64, copy=True)
     for region in np.flatnonzero(~tree.padded):
         identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
@@ -78,7 +75,9 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray, root: int | None = No
         shape (regions,), int64.
 
     Example:
+        >>> from fractions import Fraction
         >>> from pgsr import Seeded
+        >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy = np.array([28, 15, 17])
         >>> nearest_consistent(tree, noisy), nearest_consistent(tree, noisy, root=30)

@@ -13,8 +13,12 @@ from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
 from pgsr.html import facts_table
+from pgsr.laws import Law
+from pgsr.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
 from pgsr.long_form import long_cells, long_frame
+from pgsr.neighbours import Relation, Unit
 from pgsr.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.sensitivity import Sensitivity, sensitivity_of
 from pgsr.views import View
 
 if TYPE_CHECKING:
@@ -54,31 +58,34 @@ class Measurement:
         values: shape (regions, K + 1), int64, any sign; where some region may be `View.RANKED` a tuple with one array
             per region. Rows of regions that are not measured are 0, or empty.
         max_size: K.
-        epsilon: exact epsilon spent per level, root first.
+        noise: the noise of every level, root first; None where nothing was measured.
         public: whose number of groups is public.
         totals: number of groups, shape (regions,), or (1,) where only the root's is public.
         secure: whether the noise came from `Secure`, so that a privacy claim is possible.
         data_set: name of the data set.
-        totals_epsilon: exact epsilon spent on noisy totals, besides `epsilon`.
+        totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
+        unit, relation: whose presence or values the noise hides, and what may become of one.
     """
 
     hierarchy: Hierarchy
     view: View | tuple[View, ...]
     values: np.ndarray | tuple[np.ndarray, ...]
     max_size: int
-    epsilon: tuple[Fraction, ...]
+    noise: tuple[LevelNoise | None, ...]
     public: Totals
     totals: np.ndarray
     secure: bool
     data_set: str = ""
-    totals_epsilon: Fraction = Fraction(0)
+    totals_noise: LevelNoise | None = None
     max_quantity: int = 1
+    unit: Unit = Unit.ENTITY
+    relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", Totals.parse(self.public))
         require_kind(self.hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
-        checked_epsilon(self.epsilon, self.hierarchy.n_levels)
+        checked_noise(self.noise, self.hierarchy.n_levels)
         object.__setattr__(self, "values", checked_values(self.values, self.hierarchy.n_regions, self.max_size))
         _check_view(self.view, self.hierarchy)
 
@@ -107,10 +114,31 @@ class Measurement:
         regions = self.hierarchy.level(level)
         return {self.view_of(region) for region in range(regions.start, regions.stop)}
 
-    def noise_scale(self, region: int) -> Fraction | None:
-        """Give the scale of the noise in this region, sensitivity / epsilon; None if its level has no epsilon."""
-        epsilon = self.epsilon[self.hierarchy.level_of[region]]
-        return noise_sensitivity(self.view_of(region), self.max_quantity) / epsilon if epsilon else None
+    def law(self, region: int) -> Law | None:
+        """Give the law of the noise in this region, by its index; None if its level was not measured."""
+        noise = self.noise[self.hierarchy.level_of[region]]
+        return noise.law(self.sensitivity(self.view_of(region))) if noise else None
+
+    def sensitivity(self, view: View) -> Sensitivity:
+        """Give how far one region's vector of this view may change between neighbouring data sets."""
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.relation
+        )
+
+    @property
+    def spent(self) -> str:
+        """Say what the levels and the noisy totals spend together, in their currency."""
+        totals = (self.totals_noise,) * self.hierarchy.n_levels
+        return spent_text((*self.noise, *totals))
+
+    @property
+    def epsilon(self) -> tuple[Fraction, ...]:
+        """Exact epsilon spent per level, root first, where all noise is double geometric.
+
+        Raises:
+            ProblemError: some level has Gaussian noise, which has no pure epsilon.
+        """
+        return pure_epsilons(self.noise)
 
     @property
     def label(self) -> str:
@@ -124,7 +152,7 @@ class Measurement:
     @property
     def measured(self) -> np.ndarray:
         """The regions that were measured, as bool: none padded above its copy, none on a level with epsilon 0."""
-        return measured_regions(self.hierarchy, self.epsilon)
+        return measured_regions(self.hierarchy, self.noise)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -166,21 +194,19 @@ class Measurement:
         )
 
     def __repr__(self) -> str:
-        total = sum(self.epsilon, self.totals_epsilon)
         by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels
         view = self.label if by_region else repr(self.view)
-        return f"Measurement({view}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, epsilon={total})"
+        return f"Measurement({view}, {self.hierarchy!r}, sizes 0..{self.max_size:,}, {self.spent})"
 
     def _repr_html_(self) -> str:
-        total = sum(self.epsilon, self.totals_epsilon)
         return facts_table(
             "Measurement",
             {
                 "view": self.label,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": f"0..{self.max_size:,}",
-                "epsilon": f"{total}, by level {' / '.join(map(str, self.epsilon))}",
-                "epsilon of noisy totals": str(self.totals_epsilon) if self.totals_epsilon else None,
+                "spent": f"{self.spent}; noise by level {' / '.join(map(str, self.noise))}",
+                "noise of numbers of groups, per level": None if self.totals_noise is None else str(self.totals_noise),
                 "public numbers of groups": {"root": "the root's", "regions": "every region's"}.get(
                     self.public, "none; noisy ones instead"
                 ),
@@ -198,18 +224,9 @@ _COLUMNS = {
 """The columns of a view's values, and of what they belong to."""
 
 
-def noise_sensitivity(view: View, max_quantity: int) -> int:
-    """The largest L1 change of one region's vector when one entity of at most this quantity joins or leaves a group.
-
-    The group moves from size s to s + M at most: still two cells of the counts, but M cells of the cumulative counts by
-    one, or one ranked size by M.
-    """
-    return view.sensitivity if view is View.COUNTS else view.sensitivity * max_quantity
-
-
-def measured_regions(hierarchy: Hierarchy, epsilon: tuple[Fraction, ...]) -> np.ndarray:
+def measured_regions(hierarchy: Hierarchy, noise: tuple[LevelNoise | None, ...]) -> np.ndarray:
     """Tell which regions get noise; shape (regions,), bool."""
-    spent = np.array([level > 0 for level in epsilon])
+    spent = np.array([level is not None for level in noise])
     return spent[hierarchy.level_of] & ~hierarchy.padded
 
 
@@ -246,12 +263,23 @@ def _check_view(view: object, hierarchy: Hierarchy) -> None:
         )
 
 
-def checked_epsilon(epsilon: object, n_levels: int) -> None:
-    """Raise `ProblemError` unless these are exact epsilons, one per level."""
-    if not isinstance(epsilon, tuple) or not all(isinstance(level, Fraction) for level in epsilon):
-        raise ProblemError("the epsilons of a measurement are a tuple of fractions; give Budget.split(...).levels")
-    if len(epsilon) != n_levels:
-        raise ProblemError(f"{len(epsilon)} epsilons for {n_levels} levels; give one per level")
+def checked_noise(noise: object, n_levels: int) -> None:
+    """Raise `ProblemError` unless this is the noise of every level."""
+    if not isinstance(noise, tuple) or not all(level is None or isinstance(level, LevelNoise) for level in noise):
+        raise ProblemError("noise is a tuple with GeometricNoise, GaussianNoise or None per level, root first")
+    if len(noise) != n_levels:
+        raise ProblemError(f"the noise of {len(noise)} levels for {n_levels}; give one per level, or None for it")
+
+
+def pure_epsilons(noise: tuple[LevelNoise | None, ...]) -> tuple[Fraction, ...]:
+    """Give the epsilon of every level, 0 where nothing was measured.
+
+    Raises:
+        ProblemError: some level has Gaussian noise.
+    """
+    if any(isinstance(level, GaussianNoise) for level in noise):
+        raise ProblemError("Gaussian noise has no pure epsilon; ask for its rho, or measure with Geometric(...)")
+    return tuple(level.epsilon if isinstance(level, GeometricNoise) else Fraction(0) for level in noise)
 
 
 def checked_values(values: object, n_regions: int, max_size: int) -> np.ndarray | tuple[np.ndarray, ...]:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.budget import Ledger, exact
+from pgsr.accounting import Loss, PureEpsilon
+from pgsr.accounting.spending import Ledger
 from pgsr.checks import checked_limit, require_kind
-from pgsr.errors import ArgumentError, ProblemError
+from pgsr.errors import ArgumentError, BudgetError, ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement
 from pgsr.method import Method, PostProcess, Result
-from pgsr.noise import Geometric
+from pgsr.noise import NoiseStep
 from pgsr.problem import Problem
 from pgsr.random import Source
 from pgsr.views import View
@@ -34,12 +35,12 @@ class Mechanism:
         'OPTIMAL'
     """
 
-    noise: Geometric
+    noise: NoiseStep
     post: Method | PostProcess
     problem: Callable[[Measurement], Problem] | None = None
 
     def __post_init__(self) -> None:
-        require_kind(self.noise, Geometric, "noise", "give Geometric(view, epsilon)")
+        require_kind(self.noise, NoiseStep, "noise", "give Geometric(view, epsilon) or Noise(view, budget)")
         require_kind(
             self.post, (Method, PostProcess), "post", "give a method or post-process, such as TreeProjection()"
         )
@@ -51,8 +52,19 @@ class Mechanism:
 
     @property
     def epsilon(self) -> Fraction:
+        """The total privacy loss of one release, where it is a pure epsilon.
+
+        Raises:
+            BudgetError: the noise step spends rho, or epsilon with delta; ask for `cost`.
+        """
+        if not isinstance(self.cost, PureEpsilon):
+            raise BudgetError(f"this mechanism spends {self.cost}, no pure epsilon; ask for its cost")
+        return self.cost.epsilon
+
+    @property
+    def cost(self) -> Loss:
         """The total privacy loss of one release."""
-        return exact(self.noise.epsilon)
+        return self.noise.cost
 
     def release(
         self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None, time_limit: float | None = None

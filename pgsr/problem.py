@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import inf, lcm
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from pgsr.entities import checked_entities, contradicting_entities
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.html import facts_table
+from pgsr.laws.per_level import GeometricNoise, LevelNoise
 from pgsr.measurement import (
     ROOT_ALONE,
     Measurement,
     Totals,
-    checked_epsilon,
+    checked_noise,
     checked_values,
     matrix,
     measured_regions,
@@ -69,8 +70,8 @@ class Problem:
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured.
         entities: numbers of entities E of groups truncated at K, int64 of shape (regions,), or (1,) for the root's; or
             None. See `pgsr.entities`.
-        epsilon: exact epsilon that the noise in y cost per level, root first, or None where y is not about noise. A
-            level with epsilon 0 was not measured. `CostTables` derives its windows from it.
+        noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
+            None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.
     """
 
@@ -88,7 +89,7 @@ class Problem:
     totals: Totals | None = None
     weights: np.ndarray | None = None
     entities: np.ndarray | None = None
-    epsilon: tuple[Fraction, ...] | None = None
+    noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
 
     def __post_init__(self) -> None:
@@ -100,8 +101,8 @@ class Problem:
         object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
         if isinstance(self.values, tuple) is not (self.view is View.RANKED):
             raise ProblemError(f"{self.view!r}: ranked values are one vector per region, others a matrix; give that")
-        if self.epsilon is not None:
-            checked_epsilon(self.epsilon, tree.n_levels)
+        if self.noise is not None:
+            checked_noise(self.noise, tree.n_levels)
         object.__setattr__(self, "weights", self._checked_weights())
         if self.groups is not None:
             object.__setattr__(self, "groups", _checked_groups(self.groups, tree.n_regions))
@@ -122,7 +123,7 @@ class Problem:
 
     def _checked_weights(self) -> np.ndarray:
         tree = self.hierarchy
-        measured = ~tree.padded if self.epsilon is None else measured_regions(tree, self.epsilon)
+        measured = ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
         weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
         if weights.shape != (tree.n_regions,) or weights.dtype.kind not in "iu" or (weights < 0).any():
             raise ProblemError("weights are one non-negative integer per region; scale fractions up to integers")
@@ -148,7 +149,7 @@ class Problem:
         integer: bool = True,
         consistent: bool = True,
         entities: np.ndarray | None = None,
-        epsilon: tuple[Fraction, ...] | None = None,
+        noise: tuple[LevelNoise | None, ...] | None = None,
     ) -> "Problem":
         """State the problem of plain values, wherever they come from: M_H of counts, M_c of cumulative counts.
 
@@ -158,7 +159,7 @@ class Problem:
             groups: numbers of groups, shape (regions,), or the root's alone.
             totals: whose of them is a condition; "root" or "regions" as the shape of `groups` says, if None.
             weights: as in `Problem`; 1 if None. Copies of regions on levels above their own have none.
-            label, norm, integer, consistent, entities, epsilon: as in `Problem`.
+            label, norm, integer, consistent, entities, noise: as in `Problem`.
 
         Raises:
             ProblemError, CountError: values, groups or weights are of another shape or are no integers.
@@ -194,7 +195,7 @@ class Problem:
             totals=None if totals is None else Totals.parse(totals),
             weights=weights,
             entities=entities,
-            epsilon=epsilon,
+            noise=noise,
         )
 
     @classmethod
@@ -226,7 +227,7 @@ class Problem:
             measurement.max_size,
             measurement.totals[:1] if measurement.public is Totals.ROOT else measurement.totals,
             totals=None if totals is None else Totals.parse(totals),
-            epsilon=measurement.epsilon,
+            noise=measurement.noise,
             **conditions,
         )
 
@@ -522,15 +523,25 @@ class Problem:
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": f"0..{self.max_size:,}",
                 "unknowns": self.n_unknowns,
-                "epsilon": "not stated" if self.epsilon is None else str(sum(self.epsilon)),
+                "noise by level": "not stated" if self.noise is None else " / ".join(map(str, self.noise)),
                 "no point satisfies it": self.contradiction,
             },
         )
 
 
 def precision_weights(measurement: Measurement) -> np.ndarray:
-    """Compute integers proportional to epsilon_level^2, so to 1 / variance of the noise; shape (regions,)."""
-    squares = [epsilon**2 for epsilon in measurement.epsilon]
+    """Compute integers in the ratio of 1 / variance of the levels' noise, 0 where nothing was measured; (regions,).
+
+    Where all noise is double geometric the ratio is that of epsilon_level^2, as in the papers: 1 / variance is
+    epsilon^2 / (2 sensitivity^2) but for a constant 1/6 in the variance. Other noise weighs by its exact variance, to
+    2^-30 of the largest weight.
+    """
+    if all(level is None or isinstance(level, GeometricNoise) for level in measurement.noise):
+        squares = [epsilon**2 for epsilon in measurement.epsilon]
+    else:
+        laws = [measurement.law(start) for start in measurement.hierarchy.level_start[:-1].tolist()]
+        variances = [law.variance if law else inf for law in laws]
+        squares = [Fraction(round(2**30 * min(variances) / variance), 2**30) for variance in variances]
     scale = lcm(*(square.denominator for square in squares))
     integers = [int(square * scale) for square in squares]
     common = int(np.gcd.reduce([i for i in integers if i], dtype=object)) if any(integers) else 1

@@ -12,14 +12,18 @@ from enum import Enum
 from functools import wraps
 from typing import Any, ClassVar
 
+import numpy as np
+
 from pgsr import compilation, memory
 from pgsr.certificates import Certificate, broken_conditions
+from pgsr.certificates.fixed_totals import FixedTotals, stated_totals
 from pgsr.checks import checked_limit, require_kind
 from pgsr.errors import MemoryNeededError, TooLargeError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
+from pgsr.views import View
 from pgsr.zero_sizes import WithoutZeroSizes
 
 
@@ -81,6 +85,7 @@ class Taken(Enum):
 
     NONE = "no conditions"
     BOUNDS = "bounds of single cells"
+    TOTALS = "fixed totals of regions"
     ALL = "all conditions"
 
 
@@ -166,12 +171,33 @@ class GatedMethod(ABC):
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
 
 
+def require_possible_totals(problem: Problem) -> None:
+    """Raise `Stopped` with INFEASIBLE if fixed totals of regions contradict each other.
+
+    `Problem.contradiction`, asked before, finds it, too, but does not look into sums beyond 2^52.
+    """
+    fixed = FixedTotals.of(problem)
+    reason = None if fixed is None else fixed.contradiction(problem.hierarchy)
+    if reason is not None:
+        raise Stopped(Status.INFEASIBLE, reason)
+
+
 def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     """Say which conditions of the problem are beyond those that a method takes, and what can be done, or None."""
     stated = problem.conditions
     if stated is None or taken is Taken.ALL:
         return None
-    remedy = "take a solver model such as Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or leave them out"
+    totals, models = FixedTotals.of(problem) is not None, "a solver model such as Cvxpy, Gurobi, MathOpt or Scipy"
+    if taken is Taken.TOTALS and totals:
+        return None
+    remedy = f"take {models} from pgsr.models, or leave them out"
+    if totals and problem.view is View.COUNTS and problem.norm == 2 and problem.consistent:
+        ours = "Flow(around=RegionTotalsProjection())" if problem.integer else "RegionTotalsProjection()"
+        remedy = f"take {ours}, {models} from pgsr.models, or leave them out"
+    if taken is Taken.TOTALS:
+        regions, _ = stated_totals(stated, problem.max_size + 1)
+        other = stated.names[int(np.argmin(regions))] if (regions < 0).any() else stated.first_bound
+        return f"this method takes {taken.value}, {other} is another condition; {remedy}"
     if taken is Taken.NONE:
         return f"this method takes no conditions that are stated by where, such as {stated.first}; {remedy}"
     more = f" and {len(stated.names) - 1:,} more" if len(stated.names) > 1 else ""
@@ -189,7 +215,7 @@ def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callabl
             reason = refused_conditions(problem, self.conditions_taken)
             smaller = None if reason is None else WithoutZeroSizes.of(problem)
             if smaller is not None:
-                reason = own(self, smaller.reduced)
+                reason = own(self, smaller.reduced) or refused_conditions(smaller.reduced, self.conditions_taken)
         return reason
 
     return supports

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgsr.conditions import Cells, Conditions, cells, state
+from pgsr.conditions import Cells, Conditions, cells, state, total
 from pgsr.entities import entity_totals
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -39,7 +39,7 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         groups=None if known is None else toy.totals[: 1 if len(known) == 1 else None],
         weights=None,
         entities=None if asked is None else entity_totals(truth)[: 1 if len(asked) == 1 else None],
-        epsilon=None if target.epsilon is None else toy.epsilon,
+        noise=None if target.noise is None else toy.noise,
         conditions=None
         if stated is None
         else _toy_conditions(stated, Cells(truth.hierarchy, target.view, toy.max_size)),
@@ -53,7 +53,7 @@ def measurements() -> list[Measurement]:
 
 
 def problems() -> list[Problem]:
-    """Every problem that a constructor of `Problem` states, two of them with a bound besides, and its relaxation."""
+    """Every problem that a constructor of `Problem` states, some with a condition besides, and its relaxation."""
     counts, cumulative, ranked = measurements()[:3]
     found = [
         Problem.naive(counts),
@@ -64,15 +64,17 @@ def problems() -> list[Problem]:
         found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
     for norm in (1, 2):
         found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
-    known = cells(size=1) <= 9
-    found += [Problem.m_h(counts, "root").where(known), Problem.isotonic(cumulative).where(known)]
+    known = cells(level=1, size=1) <= 9
+    found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
+    found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
 
 def _toy_conditions(target: Conditions, place: Cells) -> Conditions:
-    """Conditions that hold anyway, of one size alone, and a row only where the target has rows."""
-    row = [cells(size=0) + cells(size=1) >= 0]
-    return state([cells(size=1) >= 0, cells(size=1) <= 9, *(row if len(target.row_lower) else [])], place)
+    """Conditions of the lowest regions that hold anyway: bounds or a total, as the target has bounds or rows."""
+    lowest = place.hierarchy.n_levels - 1
+    bounds = [cells(level=lowest, size=1) >= 0, cells(level=lowest, size=1) <= 9] if target.n_bounds else []
+    return state([*bounds, *([total(level=lowest) == 3] if len(target.row_lower) else [])], place)
 
 
 def _truth(levels: int) -> CountOfCounts:

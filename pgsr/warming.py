@@ -56,6 +56,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
         yield _timed(repr(method), lambda method=method: _solve_toys(method))
     if methods is None:
         yield _timed("draws of the posterior", _draw)
+        yield _timed("sizes per level", _solve_levels)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
         yield _timed("samples of synthesis", _sample_members)
@@ -84,6 +85,17 @@ def _draw() -> None:
     for measurement in toys.measurements():
         if algorithms.Posterior().supports(measurement) is None:
             list(algorithms.Posterior().draws(measurement, 1))
+
+
+def _solve_levels() -> None:
+    """Solve a toy whose levels have sizes of their own."""
+    from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
+    from pgsr.counts_by_level import CountsByLevel
+    from pgsr.hierarchy import Hierarchy
+
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]]), np.array([[4, 2], [-4, 0]])))
+    LevelTreeProjection().solve(LevelProblem(noisy, total=9))
 
 
 def _read_a_table() -> None:

@@ -1,8 +1,9 @@
 """Structural zeros of whole sizes: a problem in which a size is 0 in every region is the one without that size.
 
-Where conditions say nothing else, any method that solves the problem without these sizes solves this one. Every point
-of one is a point of the other with zeros put in, at distances that differ by the constant sum of w |y|^norm over the
-zeros, so optima are optima, and the bound of one plus this constant is a bound of the other.
+Where conditions state no other bounds, a method that solves the problem without these sizes solves this one; stated
+rows, such as totals of regions, lose these sizes, at which they add nothing. Every point of one is a point of the other
+with zeros put in, at distances that differ by the constant sum of w |y|^norm over the zeros, so optima are optima, and
+the bound of one plus this constant is a bound of the other.
 
 In cumulative counts a zero at one size is one at all smaller ones, so these are left out together.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgsr.certificates import certify, objective
-from pgsr.conditions import UNBOUNDED
+from pgsr.conditions import UNBOUNDED, Conditions
 from pgsr.estimate import Estimate
 from pgsr.method import Result
 from pgsr.problem import Problem
@@ -25,7 +26,7 @@ class WithoutZeroSizes:
 
     Attributes:
         whole: the problem with all sizes.
-        reduced: the one without these sizes, and without conditions.
+        reduced: the one without these sizes, and with no conditions but rows.
         kept: the sizes of `reduced`, increasing.
     """
 
@@ -35,7 +36,7 @@ class WithoutZeroSizes:
 
     @classmethod
     def of(cls, problem: Problem) -> "WithoutZeroSizes | None":
-        """Leave such sizes out; None where conditions state anything else, or sizes are weighed by entities.
+        """Leave such sizes out; None where other cells have bounds, or sizes are weighed by entities.
 
         Example:
             >>> from pgsr import Hierarchy
@@ -48,7 +49,7 @@ class WithoutZeroSizes:
             True
         """
         stated = problem.conditions
-        if stated is None or problem.entities is not None or len(stated.row_lower):
+        if stated is None or problem.entities is not None:
             return None
         low, high = stated.lower, stated.upper
         if problem.nonnegative:
@@ -65,7 +66,15 @@ class WithoutZeroSizes:
         if not zero.any() or zero.all() or not free[~zero].all():
             return None
         kept = np.flatnonzero(~zero)
-        reduced = replace(problem, values=problem.target[:, kept], max_size=len(kept) - 1, conditions=None)
+        cells = np.arange(problem.target.size).reshape(problem.target.shape)[:, kept].ravel()
+        rows = stated.rows[:, cells]
+        if (np.diff(rows.indptr) == 0).any():
+            return None
+        left = None
+        if len(stated.row_lower):
+            none = Conditions.none(problem.hierarchy.n_regions, len(kept))
+            left = replace(stated, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
+        reduced = replace(problem, values=problem.target[:, kept], max_size=len(kept) - 1, conditions=left)
         return cls(problem, reduced, kept)
 
     def restored(self, result: Result) -> Result:

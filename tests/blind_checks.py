@@ -15,8 +15,8 @@ from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Totals, View
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.entities import noisy_entities
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 from pgsr.release import Kind, Terms
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Seeded
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 
 Law = dict[Hashable, Fraction]

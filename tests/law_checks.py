@@ -13,7 +13,7 @@ from exact_law import Law, Step, largest_ratio, law_of, loss, noise_by
 from neighbours import ALONE, CHAIN, PAIR, THREE, Table, joined, tables, truth_of, with_empty_group
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, Totals, View, entities, group_totals
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 
 TREES = (ALONE, CHAIN, THREE, PAIR)
@@ -29,10 +29,10 @@ def check_noisy_totals_lose_their_epsilon() -> int:
     """One empty group more: no more than e^epsilon after post-processing, and exactly that before it."""
 
     def final(truth: CountOfCounts) -> Hashable:
-        return group_totals.noisy_totals(truth, ONE, Seeded("law")).tobytes()
+        return group_totals.noisy_totals(truth, _of_levels(truth), Seeded("law")).tobytes()
 
     def drawn(truth: CountOfCounts) -> Hashable:
-        return group_totals.noisy_numbers(truth, truth.totals, "totals", ONE, Seeded("law")).tobytes()
+        return group_totals.noisy_numbers(truth, truth.totals, "totals", _of_levels(truth), Seeded("law")).tobytes()
 
     n = 0
     for tree in TREES:
@@ -49,7 +49,7 @@ def check_noisy_entities_lose_their_epsilon() -> int:
 
     def drawn(truth: CountOfCounts) -> Hashable:
         exact = entities.entity_totals(truth)
-        return group_totals.noisy_numbers(truth, exact, "entities", ONE, Seeded("law")).tobytes()
+        return group_totals.noisy_numbers(truth, exact, "entities", _of_levels(truth), Seeded("law")).tobytes()
 
     n = 0
     for tree in TREES:
@@ -84,6 +84,11 @@ def check_values_lose_no_more_beside_noisy_totals() -> int:
                 assert max(worst.values()) <= Fraction(7, 10), f"{view} on {tree} loses {worst} of 7/10"
                 assert worst == {"entity": of_values, "group": of_group}, f"{view} on {tree} loses {worst}"
     return n
+
+
+def _of_levels(truth: CountOfCounts) -> DoubleGeometric:
+    """Make the noise of numbers that spend epsilon 1 over the levels."""
+    return DoubleGeometric(truth.hierarchy.n_levels / ONE)
 
 
 def _losses(noise: Geometric, tree: Hierarchy, groups: Sequence[int]) -> Iterator[tuple[str, Fraction]]:

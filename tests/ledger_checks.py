@@ -3,15 +3,16 @@
 from fractions import Fraction
 from pathlib import Path
 
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerFile
 
 
 def new(folder: Path, total: str = "1") -> LedgerFile:
-    return LedgerFile.create(folder / "ledger.jsonl", "demo", Loss(epsilon=total))
+    return LedgerFile.create(folder / "ledger.jsonl", "demo", PureEpsilon(total))
 
 
 def spend(ledger: LedgerFile, epsilon: object, what: str = "a release") -> str:
-    return ledger.charge(Charge(Loss(epsilon=str(epsilon)), what), "demo")
+    return ledger.charge(Charge(PureEpsilon(str(epsilon)), what), "demo")
 
 
 def left(folder: Path) -> Fraction:

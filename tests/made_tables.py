@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import LedgerFile
 from pgsr.release import ReleaseConfig, publish
 
 
@@ -77,7 +78,7 @@ def write_config(folder: Path, mechanism: str = "m_h", name: str = "release", **
 def make_ledger(folder: Path, total: str = "100") -> LedgerFile:
     """The ledger of the configurations in a folder."""
     path = folder / "ledger.jsonl"
-    return LedgerFile(path) if path.exists() else LedgerFile.create(path, "made", Loss(epsilon=total))
+    return LedgerFile(path) if path.exists() else LedgerFile.create(path, "made", PureEpsilon(total))
 
 
 TABLES = """

@@ -9,15 +9,19 @@ they are about:
     files of a release: planted_publications    release_checks
     whatever else it leaves: planted_traces     trace_checks
     adaptive fits: planted_fits                 synthesis_checks
+    what noise costs: planted_amounts           accounting_checks
+    what noise costs: planted_amounts           accounting_checks
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import accounting_checks as accounts
 import blind_checks as blind
 import law_checks as laws
 import numpy as np
+import planted_amounts as amounts
 import planted_bugs as bugs
 import planted_draws as draws
 import planted_fits as fits
@@ -269,5 +273,37 @@ MUTANTS = [
     Mutant("no noise for empty cells of a fit", fits.no_noise_for_empty_cells, synthesis.fits_are_blind),
     Mutant("the true number of persons", fits.true_number_of_persons, synthesis.fits_are_blind),
     Mutant("the worst query by the truth", fits.best_query_by_the_truth, synthesis.fits_are_blind),
+    # What noise costs.
+    Mutant("rho of Laplace noise", amounts.rho_of_laplace_noise, accounts.rho_is_exact_and_rounded_up),
+    Mutant("rho of Laplace noise, by likelihood", amounts.rho_of_laplace_noise, accounts.likelihoods_keep_every_budget),
+    Mutant("rho = epsilon^2 / 2", amounts.rho_of_pure_epsilon, accounts.rho_is_exact_and_rounded_up),
+    Mutant("rho of one cell", amounts.rho_of_one_cell, accounts.rho_is_exact_and_rounded_up),
+    Mutant("rho rounded down", amounts.rho_rounded_down, accounts.rho_is_exact_and_rounded_up),
+    Mutant("Gaussian rho of the L1 norm", amounts.gaussian_rho_of_the_l1_norm, accounts.rho_is_exact_and_rounded_up),
+    Mutant(
+        "epsilon of a rho rounded up", amounts.epsilon_of_rho_rounded_up, accounts.the_largest_epsilon_of_a_rho_fits
+    ),
+    Mutant("chances of losses rounded down", amounts.chances_rounded_down, accounts.bounds_of_delta_enclose_it),
+    Mutant("delta rounded down", amounts.delta_rounded_down, accounts.bounds_of_delta_enclose_it),
+    Mutant("epsilon rounded down", amounts.epsilon_of_delta_rounded_down, accounts.deltas_are_exact_and_rounded_up),
+    Mutant("losses moved down", amounts.losses_moved_down, accounts.bounds_of_delta_enclose_it),
+    Mutant("a level left out of delta", amounts.a_level_left_out, accounts.deltas_are_exact_and_rounded_up),
+    Mutant("a level left out of the choice", amounts.a_level_left_out, accounts.chosen_noise_keeps_the_budget),
+    Mutant(
+        "half the sensitivity of geometric noise",
+        amounts.half_the_sensitivity_of_geometric_noise,
+        accounts.likelihoods_keep_every_budget,
+    ),
+    Mutant(
+        "half the sensitivity of Gaussian noise",
+        amounts.half_the_sensitivity_of_gaussian_noise,
+        accounts.likelihoods_keep_every_budget,
+    ),
+    Mutant(
+        "half the sensitivity of counts", amounts.half_the_sensitivity_of_counts, accounts.chosen_noise_keeps_the_budget
+    ),
+    Mutant(
+        "the first of several changes", amounts.the_first_of_several_changes, accounts.likelihoods_keep_every_budget
+    ),
 ]
 """All of them. A bug that several checks should catch stands here once for each."""

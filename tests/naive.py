@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, pairwise, product
 from typing import Any
 
 import numpy as np
 
 from pgsr import Hierarchy, Measurement, Problem, Totals, View
+from pgsr.laws.per_level import GeometricNoise
 
 
 def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarray | None = None) -> Problem:
@@ -20,9 +21,9 @@ def problem_of(tree: Hierarchy, noisy: np.ndarray, total: int, weights: np.ndarr
 
 def measurement_of(tree: Hierarchy, noisy: np.ndarray, total: int, view: View = View.COUNTS) -> Measurement:
     """A measurement with these values, whatever they are; only the root's total is public."""
-    epsilon = (Fraction(1),) * tree.n_levels
+    noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     return Measurement(
-        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, epsilon, Totals.ROOT, np.array([total]), False
+        tree, view, np.asarray(noisy, np.int64), noisy.shape[1] - 1, noise, Totals.ROOT, np.array([total]), False
     )
 
 
@@ -98,6 +99,23 @@ def priced_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: float
     return float(sum(w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)))
 
 
+def bounded_chain_minimum_l2(y: np.ndarray, net: np.ndarray, w: int, lower: np.ndarray, upper: np.ndarray) -> Fraction:
+    """The same with bounds of every cell: the best way to cut the chain into runs of one value, in fractions."""
+    z, n = [int(a) - Fraction(float(b)) / (2 * w) for a, b in zip(y, net, strict=True)], len(y)
+    found = []
+    for cuts in product((False, True), repeat=n - 1):
+        edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), n]
+        x: list[Fraction] = []
+        for i, j in pairwise(edges):
+            best = sum(z[i:j], Fraction(0)) / (j - i)
+            x += [min(max(best, Fraction(int(lower[i:j].max()))), Fraction(int(upper[i:j].min())))] * (j - i)
+        inside = all(lo <= a <= hi for lo, a, hi in zip(lower.tolist(), x, upper.tolist(), strict=True))
+        if inside and all(a <= b for a, b in pairwise(x)):
+            d = [a - int(b) for a, b in zip(x, y, strict=True)]
+            found.append(sum((w * a * a + Fraction(float(b)) * a for a, b in zip(d, net, strict=True)), Fraction(0)))
+    return min(found)
+
+
 def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:
     """Every consistent table whose leaves have these vectors; shape (points, regions, cells)."""
     n_leaves = tree.n_regions - tree.n_inner
@@ -106,10 +124,20 @@ def consistent_points(tree: Hierarchy, vectors: np.ndarray) -> np.ndarray:
 
 
 def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
-    """Say whether the residual flow of M_H with regions' totals has a negative cycle, by Bellman and Ford's method."""
+    """Say whether the residual flow of M_H with fixed totals has a negative cycle, by Bellman and Ford's method."""
     tree, y, arcs = problem.hierarchy, problem.target, []
+    fixed = [] if problem.stated_totals is None else list(range(len(problem.stated_totals)))
+    if problem.conditions is not None:
+        fixed += [int(cells[0]) // x.shape[1] for cells in problem.conditions.rows.tolil().rows]
+
+    def end(region: int) -> tuple[str, int] | str:
+        """Where a leaf ends: in the lowest region above it with a fixed total."""
+        while region >= 0 and region not in fixed:
+            region = int(tree.parent[region])
+        return ("end", region) if region >= 0 else "top"
+
     for r, s in np.ndindex(*x.shape):
-        own = ("leaf", r) if r >= tree.n_inner else (r, s)
+        own = end(r) if r >= tree.n_inner else (r, s)
         above = (int(tree.parent[r]), s) if r else "top"
         w, d = int(problem.w[r]), int(x[r, s] - y[r, s])
         arcs.append((own, above, w * (2 * d + 1)))

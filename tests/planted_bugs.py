@@ -9,13 +9,13 @@ import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.budget
-import pgsr.double_geometric as law
-import pgsr.noise
+import pgsr.noise.step
 from pgsr import Budget, CountOfCounts, Geometric, Ledger, Secure, Seeded
+from pgsr.accounting import Loss
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic
 from pgsr.budget import exact
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import BudgetError
+from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream
 
 
@@ -49,7 +49,8 @@ def infinite_epsilon(patch: MonkeyPatch) -> None:
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:
-    def charge(ledger: Ledger, amount: Fraction, what: str) -> None:
+    def charge(ledger: Ledger, amount: Fraction | Loss, what: str) -> None:
+        amount = amount.parts[0] if isinstance(amount, Loss) else amount
         if float(amount) > float(ledger.left):
             raise BudgetError(what)
         ledger.spent.append((amount, what))
@@ -137,11 +138,13 @@ def one_draw_per_region(patch: MonkeyPatch) -> None:
 
 
 def scale_times(factor: Fraction) -> Callable[[MonkeyPatch], None]:
-    return lambda patch: around(patch, law, "_table", lambda f: lambda scale: f(scale * factor))
+    return lambda patch: around(
+        patch, inversion, "table_of", lambda f: lambda law: f(DoubleGeometric(law.scale * factor))
+    )
 
 
 def thresholds_of_another_scale(patch: MonkeyPatch) -> None:
-    around(patch, law, "thresholds", lambda f: lambda scale: f(scale * Fraction(1001, 1000)))
+    around(patch, inversion, "thresholds", lambda f: lambda law: f(DoubleGeometric(law.scale * Fraction(1001, 1000))))
 
 
 def zero_twice(patch: MonkeyPatch) -> None:
@@ -179,7 +182,7 @@ def noise_of_one_sign(patch: MonkeyPatch) -> None:
 def ties_without_more_bits(patch: MonkeyPatch) -> None:
     """The tail ends with the table, and every tie is decided one way."""
     patch.setattr(
-        DoubleGeometric,
+        inversion,
         "decide",
-        lambda noise, first_bits, stream: int(np.searchsorted(law._table(noise.scale).thresholds, first_bits)),
+        lambda noise, first_bits, stream: int(np.searchsorted(inversion.table_of(noise).thresholds, first_bits)),
     )

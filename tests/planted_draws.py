@@ -15,7 +15,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.entities
 import pgsr.group_totals as numbers
-import pgsr.noise
+import pgsr.noise.step
 from pgsr import (
     Budget,
     CountOfCounts,
@@ -33,7 +33,7 @@ from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
 from pgsr.budget import exact
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 
 # Bytes
@@ -243,7 +243,7 @@ def tails_cut_off(patch: MonkeyPatch) -> None:
     def short(decide: Callable) -> Callable:
         return lambda law, bits, stream: min(decide(law, bits, stream), int(10 * law.scale))
 
-    around(patch, DoubleGeometric, "decide", short)
+    around(patch, inversion, "decide", short)
 
 
 def scale_from_the_data(patch: MonkeyPatch) -> None:
@@ -284,9 +284,9 @@ def level_in_floats(patch: MonkeyPatch) -> None:
 def totals_epsilon_on_every_level(patch: MonkeyPatch) -> None:
     around(
         patch,
-        pgsr.noise,
+        pgsr.noise.step,
         "noisy_totals",
-        lambda f: lambda truth, epsilon, source: f(truth, epsilon * truth.hierarchy.n_levels, source),
+        lambda f: lambda truth, law, source: f(truth, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source),
     )
 
 
@@ -312,7 +312,7 @@ def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:
 
 def totals_ignored_by_vectors(patch: MonkeyPatch) -> None:
     """Ranked sizes as many as there truly are, and cumulative counts from below."""
-    around(patch, pgsr.noise, "_vector", lambda f: lambda counts, view, total: f(counts, view, None))
+    around(patch, pgsr.noise.step, "_vector", lambda f: lambda counts, view, total: f(counts, view, None))
 
 
 # What is measured

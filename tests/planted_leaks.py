@@ -8,11 +8,11 @@ import numpy as np
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-import pgsr.noise
+import pgsr.noise.step
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
 from pgsr.budget import exact
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream
 
 # Sensitivity
@@ -23,12 +23,12 @@ def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
 
 
 def quantities_ignored(patch: MonkeyPatch) -> None:
-    patch.setattr("pgsr.noise.noise_sensitivity", lambda view, quantity: view.sensitivity)
+    around(patch, pgsr.noise.step, "sensitivity_of", lambda f: lambda *a, **k: f(*a, **(k | {"max_quantity": 1})))
 
 
 def without_size_0(patch: MonkeyPatch) -> None:
     """Cumulative counts from size 1, as the papers print them."""
-    patch.setattr(pgsr.noise, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
+    patch.setattr(pgsr.noise.step, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
 
 
 def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
 
         return clip
 
-    around(patch, pgsr.noise, "ranked", clipped)
+    around(patch, pgsr.noise.step, "ranked", clipped)
 
 
 def group_in_two_leaves(patch: MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def group_in_two_leaves(patch: MonkeyPatch) -> None:
 
 def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
     return lambda patch: around(
-        patch, pgsr.noise, "_vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
+        patch, pgsr.noise.step, "_vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
     )
 
 
@@ -147,7 +147,7 @@ def totals_of_regions_for_the_root(patch: MonkeyPatch) -> None:
 
 
 def exact_totals_for_noisy_ones(patch: MonkeyPatch) -> None:
-    patch.setattr(pgsr.noise, "noisy_totals", lambda truth, epsilon, source: truth.totals.copy())
+    patch.setattr(pgsr.noise.step, "noisy_totals", lambda truth, epsilon, source: truth.totals.copy())
 
 
 def ranked_without_public_totals(patch: MonkeyPatch) -> None:

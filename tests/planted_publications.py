@@ -13,8 +13,9 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Geometric, Secure, Seeded
-from pgsr.double_geometric import DoubleGeometric
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.laws import DoubleGeometric
+from pgsr.ledger import Charge, LedgerFile
 from pgsr.release import ReleaseConfig, checking
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest
@@ -154,7 +155,7 @@ def charged_per_level(patch: MonkeyPatch) -> None:
 
     def third(charge: Callable) -> Callable:
         def charged(ledger: LedgerFile, whole: Charge, data_set: str) -> str:
-            return charge(ledger, replace(whole, loss=Loss(epsilon=whole.loss.parts[0] / 3)), data_set)
+            return charge(ledger, replace(whole, loss=PureEpsilon(whole.loss.parts[0] / 3)), data_set)
 
         return charged
 
@@ -184,7 +185,7 @@ def charged_before_refusing(patch: MonkeyPatch) -> None:
     def early(release: Callable) -> Callable:
         def released(config: ReleaseConfig, rehearse: bool = False) -> Path:
             if not rehearse:
-                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/2"), "early"), config.terms.data_set)
+                LedgerFile(config.ledger).charge(Charge(PureEpsilon("1/2"), "early"), config.terms.data_set)
             return release(config, rehearse)
 
         return released

@@ -18,8 +18,9 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
+from pgsr.accounting import PureEpsilon
 from pgsr.budget import exact
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.ledger import Charge, LedgerFile
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
 from pgsr.release.folder import artefact, manifest
@@ -294,7 +295,7 @@ def charged_although_refused(patch: MonkeyPatch) -> None:
             try:
                 return release(config, rehearse)
             except PgsrError:
-                LedgerFile(config.ledger).charge(Charge(Loss(epsilon="1/4"), "a refusal"), config.terms.data_set)
+                LedgerFile(config.ledger).charge(Charge(PureEpsilon("1/4"), "a refusal"), config.terms.data_set)
                 raise
 
         return released

@@ -15,7 +15,7 @@ from exact_law import Step, largest_ratio, law_of, loss, noise_by, steps, truth_
 from neighbours import Table, joined, tables, truth_of, with_empty_group
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Seeded, Totals
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.method import Method, Result
 from pgsr.random import ByteStream
 

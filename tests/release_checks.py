@@ -18,8 +18,9 @@ from exact_law import noise_by
 from made_tables import contents, left, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure
-from pgsr.double_geometric import DoubleGeometric
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.laws import DoubleGeometric
+from pgsr.ledger import Charge, LedgerFile
 from pgsr.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
 
@@ -175,7 +176,7 @@ def refusals_cost_nothing() -> None:
             (folder / "release" / "mine").touch()
             _refusal(folder)
             shutil.rmtree(folder / "release")
-            earlier = Charge(Loss(epsilon=Fraction(199, 2)), "earlier releases")
+            earlier = Charge(PureEpsilon(Fraction(199, 2)), "earlier releases")
             LedgerFile(folder / "ledger.jsonl").charge(earlier, "made")
             _refusal(folder)
         assert not drawn, "noise was drawn for a release that is refused"

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, frozen, release_loss
-from test_core_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
-from test_core_double_geometric import Script as ScriptedBytes
+from test_laws_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
+from test_laws_double_geometric import Script as ScriptedBytes
 
-import pgsr.double_geometric as law
 from pgsr import (
     Budget,
     ByGroups,
@@ -29,6 +28,7 @@ from pgsr import (
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.budget import exact
 from pgsr.errors import BudgetError
+from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import cumulative
 
@@ -37,11 +37,11 @@ TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b
 
 def r1_thresholds() -> None:
     for scale in (Fraction(1), Fraction(20, 3), Fraction(60)):
-        assert law.thresholds(scale) == independent_thresholds(scale)
+        assert inversion.thresholds(DoubleGeometric(scale)) == independent_thresholds(scale)
 
 
 def r2_ties() -> None:
-    noise, rng = law.DoubleGeometric(Fraction(2)), np.random.default_rng(1)
+    noise, rng = DoubleGeometric(Fraction(2)), np.random.default_rng(1)
     for first_bits, chunks in forced_cases(rng, noise.scale, 80):
         values = np.zeros(1, np.int64)
         noise.add_to(values, ScriptedBytes([first_bits], chunks))  # type: ignore[arg-type]

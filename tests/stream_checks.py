@@ -13,11 +13,12 @@ import numpy as np
 import test_house_streams as streams
 from neighbours import PAIR, truth_of
 from privacy_checks import frozen
-from test_core_double_geometric import independent_thresholds
+from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Geometric, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
 from pgsr.group_totals import noisy_numbers
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import cumulative, ranked
 
@@ -57,7 +58,7 @@ def noise_is_the_draws_of_its_stream() -> None:
                     stream = source.stream(StreamId("words", view.value, len(path) - 1, path))
                     expected = values + _drawn(scale, stream, len(values))
                     assert found[region].tolist() == expected.tolist(), f"{view} of {path} is not value plus draw"
-            numbers = noisy_numbers(truth, truth.totals, "totals", Fraction(epsilon), source)
+            numbers = noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(2 / Fraction(epsilon)), source)
             for region, path in enumerate(PAIR.paths):
                 stream = source.stream(StreamId("words", "totals", len(path) - 1, path))
                 assert numbers[region] == truth.totals[region] + _drawn(2 / Fraction(epsilon), stream, 1)[0]
@@ -133,7 +134,7 @@ def claims_are_those_of_the_source() -> None:
     spying = Mechanism(Geometric(View.CUMULATIVE, 1), Spy())  # type: ignore[arg-type]
     for source in (Seeded(1), Secure()):
         ChosenByScore([spying], 1).release(truth, source)
-        noisy_numbers(truth, truth.totals, "totals", Fraction(1), source)
+        noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), source)
     assert secure == [False, True], "seeded noise claims privacy, or secure noise does not"
 
 

@@ -21,6 +21,7 @@ from pgsr.algorithms import (
 )
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, ProblemError
+from pgsr.laws.per_level import GeometricNoise
 
 
 def test_releases_are_valid():
@@ -129,7 +130,7 @@ def test_what_cannot_be_used_says_why(monkeypatch):
     truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
     steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
-    blind = replace(steps, epsilon=(Fraction(1), Fraction(0)))
+    blind = replace(steps, noise=(GeometricNoise(Fraction(1)), None))
     for method in (TwoStage(), MidpointBottomUp()):
         assert "CUMULATIVE" in method.supports(counts)
         assert "leaves" in method.supports(blind)

@@ -218,7 +218,7 @@ def measurement(a: Draw) -> Any:
         a(noisy.view),
         a(noisy.values),
         a(noisy.max_size),
-        a(noisy.epsilon),
+        a(noisy.noise),
         a(noisy.public),
         a(noisy.totals),
         a(noisy.secure),

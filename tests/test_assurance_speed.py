@@ -9,7 +9,7 @@ import pytest
 from instances import scale
 
 from pgsr import Secure, Seeded
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.random import StreamId
 
 pytestmark = pytest.mark.slow
@@ -19,11 +19,14 @@ N_DRAWS = scale(10_000_000, 100_000_000)
 
 @pytest.mark.assure("R4")
 @pytest.mark.parametrize(("source", "wanted"), [(Secure(), 50e6), (Seeded("speed"), 100e6)], ids=["secure", "research"])
+@pytest.mark.parametrize(
+    "law", [DoubleGeometric(Fraction(60)), DiscreteGaussian(Fraction(3600)), DiscreteGaussian(Fraction(10**8))], ids=str
+)
 def test_draws_per_second_of_a_core(
-    source: Secure | Seeded, wanted: float, counted: Callable[[int, str], None]
+    law: Law, source: Secure | Seeded, wanted: float, counted: Callable[[int, str], None]
 ) -> None:
-    """Draws at scale 60: three hundred million are 3 to 6 such seconds, so less than 10 on two cores."""
-    law, stream = DoubleGeometric(Fraction(60)), source.stream(StreamId("", "counts", 0, ("root",)))
+    """Draws of the laws with tables and of one with strips: three hundred million are 3 to 6 such seconds."""
+    stream = source.stream(StreamId("", "counts", 0, ("root",)))
     values = np.zeros(N_DRAWS, np.int64)
     law.add_to(values[:10], stream)  # compiles
     speeds = []

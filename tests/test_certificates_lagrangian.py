@@ -12,6 +12,8 @@ from pgsr.certificates import Multipliers, is_decided, lagrangian_bound
 from pgsr.certificates.potentials import Potentials, is_potential_optimal
 from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
 
+NO_CELLS = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)
+
 KINDS = [
     (view, norm, integer, totals, monotone)
     for view in (View.COUNTS, View.CUMULATIVE)
@@ -190,7 +192,7 @@ def test_priced_squares_of_a_chain(integer):
         free = rng.random(2) < 0.3
         ends = np.array([-NONE if free[0] else lower]), np.array([NONE if free[1] else upper])
         values, magnitudes = np.empty((2, 1, n))
-        bound_l2_rows(y, w, net, *ends, integer, values, magnitudes)
+        bound_l2_rows(y, w, net, *ends, *NO_CELLS, integer, values, magnitudes)
         lower, upper = -40 if free[0] else lower, 40 if free[1] else upper
         if integer:
             if free.any():
@@ -198,6 +200,27 @@ def test_priced_squares_of_a_chain(integer):
             best = naive.priced_chain_minimum(y[0], net[0], w[0], 2, np.arange(lower, upper + 1))
         else:
             best = naive.priced_chain_minimum_l2(y[0], net[0], int(w[0]), lower, upper)
+        assert values.sum() == pytest.approx(best, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_priced_squares_of_a_chain_with_bounds_of_cells(integer):
+    rng = np.random.default_rng(69)
+    for _ in range(scale(300, 5_000)):
+        n = int(rng.integers(1, 5))
+        y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.normal(0, 4, (1, n))
+        if rng.random() < 0.5:
+            net = np.rint(net)
+        low = np.sort(rng.integers(-2, 4, (1, n)))
+        high = np.maximum(low, np.sort(rng.integers(-2, 6, (1, n))))
+        values, magnitudes = np.empty((2, 1, n))
+        bound_l2_rows(y, w, net, low[:, 0], high[:, -1], low, high, integer, values, magnitudes)
+        if integer:
+            every = np.array([x for x in naive.monotone_vectors(n, np.arange(-2, 6)) if (low[0] <= x).all()])
+            d = every[(every <= high[0]).all(axis=1)] - y[0]
+            best = (w[0] * d**2 + net[0] * d).sum(axis=1).min()
+        else:
+            best = float(naive.bounded_chain_minimum_l2(y[0], net[0], int(w[0]), low[0], high[0]))
         assert values.sum() == pytest.approx(best, rel=1e-12, abs=1e-9)
 
 

@@ -34,7 +34,7 @@ from pgsr.algorithms.choosing import (
     score,
 )
 from pgsr.algorithms.choosing.mechanisms import by_public_totals
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -9,7 +9,9 @@ from instances import random_tree, random_truth, scale
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Mechanism, PgsrError, Problem, Seeded, Totals, View
 from pgsr.algorithms import IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.group_totals import noisy_totals
-from pgsr.noise import _vector
+from pgsr.laws import DoubleGeometric
+from pgsr.laws.per_level import GeometricNoise
+from pgsr.noise.step import _vector
 
 
 @pytest.mark.assure("R6")
@@ -40,11 +42,11 @@ def test_totals_are_consistent_and_near():
     tree = random_tree(rng, max_regions=30, n_levels=3)
     truth = random_truth(rng, tree, max_size=5, max_count=50)
     for replicate in range(scale(50, 500)):
-        totals = noisy_totals(truth, Fraction(1), Seeded("t", replicate))
+        totals = noisy_totals(truth, DoubleGeometric(Fraction(3)), Seeded("t", replicate))
         assert (totals >= 0).all()
         assert (tree.sum_up(totals[tree.leaves]) == totals).all()
         assert np.abs(totals - truth.totals).mean() < 30
-    assert (noisy_totals(truth, Fraction(10**8), Seeded("t")) == truth.totals).all()
+    assert (noisy_totals(truth, DoubleGeometric(Fraction(3, 10**8)), Seeded("t")) == truth.totals).all()
 
 
 def test_the_whole_budget_is_spent_once():
@@ -55,7 +57,7 @@ def test_the_whole_budget_is_spent_once():
     noisy = noise.measure(truth, Seeded(1), ledger)
     assert ledger.left == 0
     assert noisy.epsilon == (Fraction(2, 5), Fraction(2, 5))
-    assert noisy.totals_epsilon == Fraction(1, 5)
+    assert noisy.totals_noise == GeometricNoise(Fraction(1, 10))
     assert noisy.public is Totals.NOISY
     with pytest.raises(PgsrError, match="below 1"):
         Geometric(View.COUNTS, 1, totals="noisy", totals_share=1)

@@ -11,8 +11,8 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Secure, Seeded, Totals, View
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.errors import ProblemError
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import counts_of_ranked, cumulative, ranked
 

@@ -9,6 +9,7 @@ import pytest
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, PgsrError, Problem, Seeded, Status, Totals, View
 from pgsr.algorithms import CostTables, IsotonicTreeProjection
 from pgsr.errors import CountError
+from pgsr.laws.per_level import GeometricNoise
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -98,7 +99,7 @@ def test_malformed_plain_values_are_refused():
         (lambda: Problem.of(y, TREE, groups=6.5), "float64"),
         (lambda: Problem.of(y, TREE, groups=6, totals="regions"), "only the root's"),
         (lambda: Problem.of(y, TREE, totals="root"), "no public number of groups"),
-        (lambda: Problem.of(y, TREE, epsilon=(Fraction(1),)), "1 epsilons for 2 levels"),
+        (lambda: Problem.of(y, TREE, noise=(GeometricNoise(Fraction(1)),)), "the noise of 1 levels for 2"),
         (lambda: Problem.of(y, TREE, "counts"), "view"),
         (lambda: Problem("M_H", TREE, View.RANKED, y, 3), "a matrix"),
         (lambda: Problem("M_H", TREE, View.COUNTS, (y[0],) * 3, 3), "one vector per region"),
@@ -115,7 +116,7 @@ def test_the_papers_windows_need_the_epsilon_of_every_level():
     assert refused.status is Status.UNSUPPORTED
     assert "fitted does not state" in refused.reason
     assert CostTables(window=None).solve(fitted).status is Status.OPTIMAL
-    said = CostTables().solve(Problem.of(noisy.matrix, TREE, groups=noisy.root_total, epsilon=noisy.epsilon))
+    said = CostTables().solve(Problem.of(noisy.matrix, TREE, groups=noisy.root_total, noise=noisy.noise))
     assert (said.estimate.values == CostTables().solve(Problem.m_h(noisy)).estimate.values).all()
     repaired = IsotonicTreeProjection(CostTables()).apply(measure(View.CUMULATIVE))
     assert repaired.status is Status.FEASIBLE
@@ -124,14 +125,14 @@ def test_the_papers_windows_need_the_epsilon_of_every_level():
 def test_regions_that_were_not_measured_have_no_weight():
     noisy = measure(View.COUNTS, shares=("0", "1"))
     assert replace(Problem.m_h(noisy), weights=np.array([7, 7, 7])).w.tolist() == [0, 7, 7]
-    assert Problem.of(noisy.matrix, TREE, epsilon=noisy.epsilon).w.tolist() == [0, 1, 1]
+    assert Problem.of(noisy.matrix, TREE, noise=noisy.noise).w.tolist() == [0, 1, 1]
     deep = Hierarchy.from_paths([("US", "GA", "north"), ("US", "MI")], pad_ragged=True)
     assert Problem.of(np.zeros((deep.n_regions, 2), int), deep).w.tolist() == (~deep.padded).astype(int).tolist()
 
 
 def test_measurements_given_by_hand_are_checked():
-    epsilon = (Fraction(1, 2),) * 2
-    build = lambda values: Measurement(TREE, View.COUNTS, values, 3, epsilon, Totals.ROOT, np.array([6]), False)  # noqa: E731
+    noise = (GeometricNoise(Fraction(1, 2)),) * 2
+    build = lambda values: Measurement(TREE, View.COUNTS, values, 3, noise, Totals.ROOT, np.array([6]), False)  # noqa: E731
     assert build(np.zeros((3, 4))).matrix.dtype == np.int64
     with pytest.raises(PgsrError, match=r"shape \(3, 3\)"):
         build(np.zeros((3, 3), int))

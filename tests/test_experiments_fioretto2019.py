@@ -64,7 +64,7 @@ def entry(task: Task, record: Record) -> Entry:
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment
-    assert set(experiment.profiles) == set(Profile)
+    assert set(experiment.profiles) >= {Profile.SMOKE, Profile.QUICK, Profile.PAPER}
     frame = to_frame([entry(task, record) for task, record in smoke_cells(experiment)])
     experiment.plot(frame).savefig(tmp_path / "figure.png")
     verdicts = experiment.verdicts(frame)

@@ -1,6 +1,7 @@
 """The experiments on Kuo et al. 2018: every one runs, draws and judges; figures of prototypes come out on real data."""
 
 import io
+import math
 import os
 import warnings
 from dataclasses import replace
@@ -20,7 +21,7 @@ from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.kuo2018 import data_statistics, norms, three_levels, weighting
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
-from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, paper_name, part_of
+from pgsr.experiments.kuo2018.data import TAXI, TAXI_HALVES, TAXI_ROOT, WHITE_STATES, is_the_papers, paper_name, part_of
 from pgsr.experiments.registry import find
 
 pytestmark = pytest.mark.slow
@@ -143,10 +144,14 @@ def test_k1_gives_the_published_totals():
 
 @needs("census2000_blockgroup_race_hhsize.parquet")
 def test_k1_counts_white_block_groups():
-    record = computed(on(data_statistics.EXPERIMENT, WHITE_STATES, (None,), 1))[0].record
+    by_group = WHITE_STATES.fallback
+    assert by_group is not None
+    record = computed(on(data_statistics.EXPERIMENT, by_group, (None,), 1))[0].record
     found = [record[name] for name in ("groups", "entities", "distinct sizes", "largest size")]
     assert found == [193_585, 211_460_626, 5_885, 23_020]
-    assert paper_name(WHITE_STATES.name) == "White"
+    assert paper_name(WHITE_STATES.name) == paper_name(by_group.name) == "White"
+    assert is_the_papers(WHITE_STATES.name)
+    assert not is_the_papers(by_group.name)
 
 
 @needs_taxi
@@ -206,3 +211,19 @@ def test_the_omniscient_line():
     truth = TAXI_HALVES.truth()
     expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))
     assert levels(found, "Hc x Hc", Fraction(1, 2), "omniscient")[0] == pytest.approx(expected)
+
+
+def test_laplace_noise_in_integers_has_more_variance():
+    """What the list of items says of the law that stands for it; probabilities of rounded noise by its own integral."""
+
+    def rounded_laplace(scale: float, k: int) -> float:
+        def below(x: float) -> float:
+            return 0.5 * math.exp(x / scale) if x < 0 else 1 - 0.5 * math.exp(-x / scale)
+
+        return below(k + 0.5) - below(k - 0.5)
+
+    for spread, less in ((1, 0.11), (3, 0.014)):
+        far, a = range(-60 * spread, 60 * spread + 1), math.exp(-1 / spread)
+        laplace = sum(k * k * rounded_laplace(spread, k) for k in far)
+        geometric = sum(k * k * (1 - a) / (1 + a) * a ** abs(k) for k in far)
+        assert 1 - geometric / laplace == pytest.approx(less, rel=0.05)

@@ -11,6 +11,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import national_coverage
 from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, in_words, raw_half_width
+from pgsr.laws import DoubleGeometric
 from pgsr.release import Kind
 
 
@@ -46,9 +47,9 @@ def test_intervals_of_raw_noise_hold_ninety_percent(view: View, measured: View) 
     error = np.asarray(error).ravel()[:-1]
     if view is not measured:
         error = np.diff(error)
-    scale = noisy.noise_scale(0)
-    assert scale is not None
-    half = raw_half_width(view, measured, float(scale))
+    law = noisy.law(0)
+    assert isinstance(law, DoubleGeometric)
+    half = raw_half_width(view, measured, float(law.scale))
     assert np.mean(np.abs(error) <= half) > 0.89
     assert np.mean(np.abs(error) <= half - 1) < 0.91
 

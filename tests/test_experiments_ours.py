@@ -11,11 +11,14 @@ import pandas as pd
 import pytest
 
 from pgsr import Seeded, View, metrics
+from pgsr.accounting import Approximate
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
 from pgsr.experiments.engine.verdicts import Finding, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
-from pgsr.experiments.ours.arms import LEAF_HEAVY
+from pgsr.experiments.ours import laws_and_units as x4
+from pgsr.laws import GaussianNoise, GeometricNoise
+from pgsr.noise import Noise
 from pgsr.random import Source
 
 needs_races = pytest.mark.skipif(
@@ -39,13 +42,29 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
         shares = noise.budget(levels).levels
         assert sum(shares) == epsilon
         assert noise.totals == "regions"
-        if arm in (LEAF_HEAVY, x2.POSTERIOR_LEAF_HEAVY):
+        if "leaf-heavy" in arm.label:
             top = epsilon / (20 if epsilon == 1 else 10)
             assert list(shares) == [top, *[0] * (levels - 2), epsilon - top]
         elif "leaves only" in arm.label or "bottom-up" in arm.label:
             assert list(shares) == [0] * (levels - 1) + [epsilon]
         else:
             assert set(shares) == {epsilon / levels}
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_laws_and_units_have_one_budget(levels: int) -> None:
+    """Every arm of X4 spends the same epsilon and delta, on its own law and unit, with public numbers of groups."""
+    seen = set()
+    for arm in x4.ARMS:
+        assert arm.noise is not None
+        noise = arm.noise(Fraction(2), levels)
+        assert isinstance(noise, Noise)
+        assert noise.cost == Approximate(2, "1e-8")
+        assert noise.totals == "regions"
+        kind = GaussianNoise if arm.label.endswith("gaussian") else GeometricNoise
+        assert all(isinstance(level, kind) for level in noise.levels(levels, 50))
+        seen.add((noise.unit, noise.relation, noise.view, kind))
+    assert len(seen) == len(x4.ARMS) == len({arm.label for arm in x4.ARMS})
 
 
 def test_statistics_are_those_of_the_release() -> None:
@@ -190,8 +209,24 @@ def test_nowhere_beaten_names_the_worst_place() -> None:
     assert part.words.endswith("nothing to compare at 2 places")
 
 
+def test_the_setting_that_is_nowhere_beaten_is_named() -> None:
+    """One that is best everywhere holds; without any, the one whose largest ratio is smallest is named."""
+    claim = "one setting"
+    errors = {("a", x2.POSTERIOR.label): (10.0, 5.0), ("a", x2.KUO.label): (20.0, 6.0)}
+    (one,) = found(x2.verdicts(frame(errors)), claim)
+    assert one.finding is Finding.HOLDS
+    assert one.words.startswith(f"{x2.POSTERIOR.label}: beaten at 0 of 2 judged places")
+    errors |= {("b", x2.POSTERIOR.label): (90.0, 5.0), ("b", x2.KUO.label): (30.0, 5.5)}
+    (none,) = found(x2.verdicts(frame(errors)), claim)
+    assert none.finding is Finding.FAILS
+    assert none.words.startswith(f"beaten by the least is {x2.KUO.label}: beaten at 3 of 4 judged places")
+    errors[("a", x2.POSTERIOR_RANKED.label)] = (40.0, 50.0)
+    (still,) = found(x2.verdicts(frame(errors)), claim)
+    assert still.words.startswith(f"beaten by the least is {x2.KUO.label}"), "one that ran on part is not the one"
+
+
 def test_profiles_grow() -> None:
-    cells = {profile: len(x2.EXPERIMENT.tasks(profile)) for profile in Profile}
+    cells = {profile: len(x2.EXPERIMENT.tasks(profile)) for profile in x2.EXPERIMENT.profiles}
     assert cells[Profile.SMOKE] < cells[Profile.QUICK] < cells[Profile.PAPER]
 
 

@@ -1,6 +1,7 @@
 """The runner: nothing finished is lost or computed again, whatever is killed, torn, stale or too large."""
 
 import os
+import queue
 import re
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.algorithms import Matching
 from pgsr.errors import DataError, MemoryNeededError
 from pgsr.experiments.__main__ import app
-from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine import from_file, runner, worker
 from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Profile
 from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.runner import Condition, conditions, run
@@ -35,12 +36,90 @@ ROOT = Path(__file__).parent.parent
 SMOKE = Profile.SMOKE
 
 
+def late(times: int):
+    """Make workers whose first `times` processes are not ready in time; waits that long take no time here."""
+    answer, left, asked = worker.Worker._answer, [times], []
+
+    def answered(self, seconds):
+        if seconds >= worker.START_LIMIT and left[0]:
+            asked.append(seconds)
+            left[0] -= 1
+            raise queue.Empty
+        return answer(self, seconds)
+
+    return answered, asked
+
+
 def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
     return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, Entry)}
 
 
 def quiet(text: str) -> None:
     del text
+
+
+def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
+    """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES, replicates=2)
+    answered, asked = late(2)
+    monkeypatch.setattr(worker.Worker, "_answer", answered)
+    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
+    assert summary.ran == {State.DONE: 4}
+    assert summary.restarted == 1
+    assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
+    assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, Entry)) == [1, 1, 1, 3]
+    plain = Store(tmp_path / "plain")
+    monkeypatch.undo()
+    run(experiment, SMOKE, plain, say=quiet)
+    assert contents(store) == contents(plain)
+
+
+def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatch):
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES)
+    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
+    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
+    assert summary.ran == {State.FAILED: 2}
+    assert {reason for _, reason in summary.failures} == {
+        "did not start in time (imports, compilation) in 3 processes, the machine is too busy; run it again, compiled "
+        "code is kept"
+    }
+
+
+def rest(trial) -> dict:
+    del trial
+    time.sleep(0.2)
+    return {}
+
+
+def burn(trial) -> dict:
+    """Work for 0.3 s here, and for 0.4 s in another process."""
+    del trial
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.4: pass"], check=True)
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    return {}
+
+
+def burn_on(trial) -> dict:
+    while trial.truth.hierarchy.paths[0][0] == "US":  # not while it warms up
+        pass
+    return {}
+
+
+def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
+    """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
+    store, arms = Store(tmp_path), sweeps.RELEASES[:1]
+    for measure, identity, seconds in ((rest, "R", 60), (burn, "B", 60), (burn_on, "O", 1)):
+        asked = sweeps.experiment(measure, replicates=3, arms=arms, scale_time_limit=seconds)
+        run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
+    resting, burning, late = (
+        sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, Entry)) for identity in "RBO"
+    )
+    assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
+    assert burning[0] >= 0.7
+    assert late[0] > 0.5
+    assert set(store.frame("O", SMOKE)["state"]) == {State.TIMED_OUT}
 
 
 def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
@@ -313,7 +392,7 @@ def test_absent_data_falls_back_or_is_left_out():
     there, notes = sweeps.experiment(data=(real, stand_in)).available(SMOKE)
     assert [data.name for data in there.scale(SMOKE).data] == ["small"]
     assert notes[0].startswith("real is left out: no such file")
-    assert "small stands in (generated" in notes[1]
+    assert "small (generated) stands in" in notes[1]
     wrong = replace(sweeps.SMALL, groups=1)
     with pytest.raises(DataError, match="correct the declaration"):
         wrong.truth()

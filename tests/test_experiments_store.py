@@ -255,7 +255,7 @@ def test_the_digest_covers_what_is_used():
     } <= set(files)
     assert "SharedSeed" in files["pgsr.experiments.kuo2018.bottom_up"]
     assert "def plot" not in files["pgsr.experiments.kuo2018.bottom_up"]
-    assert {"pgsr", "pgsr.certificates.certificate", "pgsr.double_geometric_kernel"} <= set(files)
+    assert {"pgsr", "pgsr.certificates.certificate", "pgsr.laws.inversion_kernel"} <= set(files)
     assert not any(name.startswith("pgsr.models") for name in files)
     assert {"pgsr.models", "pgsr.models.judge"} <= set(digest.covered("pgsr.experiments.ours.exact_optima", "X1"))
     assert code_digest(sweeps.experiment()) != code_digest(EXPERIMENTS[0])

@@ -14,6 +14,9 @@ from types import ModuleType
 
 import pytest
 
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.report.publication import published
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md"]
@@ -27,8 +30,9 @@ RUNNABLE = ("python", "sh", "toml")
 FIGURES = re.findall(
     r'^    "([\w.]+\.png)": ', (ROOT / "docs" / "tools" / "figures.py").read_text("utf-8"), re.MULTILINE
 )
+FIGURES += [f"results/{experiment.id}.png" for experiment, _, _ in published(EXPERIMENTS, ROOT / "docs" / "results")]
 """The figures that are drawn when the site is built."""
-TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "items")
+TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "items", "results")
 """Pages of words and tables, which need no Python."""
 
 

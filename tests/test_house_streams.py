@@ -20,6 +20,7 @@ from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Mechanism, PgsrE
 from pgsr.algorithms import ChosenByNoise, ChosenByScore, ChosenByStatistic, Matching, NoConsistency
 from pgsr.entities import noisy_entities
 from pgsr.group_totals import noisy_totals
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import measured_regions
 from pgsr.planning import expected_errors
 from pgsr.random import ByteStream, StreamId
@@ -170,7 +171,7 @@ def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are with and without groups; negative noisy totals are clipped."""
     for largest, epsilon in product((0, 4), (Fraction(1), Fraction(1, 100))):
         source = Counting()
-        noisy_totals(truth_on(TREES[name], largest), epsilon, source)
+        noisy_totals(truth_on(TREES[name], largest), DoubleGeometric(3 / epsilon), source)
         counted(source.assert_once(of_regions(TREES[name], "totals")), "streams of totals")
 
 

@@ -18,6 +18,7 @@ TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
+FACTORS = "test_m_h_levels::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
@@ -45,6 +46,10 @@ TWINS = {
     },
     "algorithms.m_c.integers_kernel": {
         "fit_leaves": ("naive.cumulative_dual; rounded one by one", ROUNDED),
+        "fit_bounded_leaves": (
+            "the real fit, rounded one by one",
+            "test_m_c_integers::test_soft_fits_within_bounds_are_the_real_ones_rounded",
+        ),
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
@@ -56,7 +61,12 @@ TWINS = {
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),
         "fit_weighted_leaves": ("naive.cumulative_dual", M_C_DUAL),
+        "fit_bounded_leaves": (
+            "naive.bounded_chain_minimum_l2",
+            "test_m_c_dual::test_leaves_with_bounds_of_cells_are_the_definitions",
+        ),
         "push": ("all monotone vectors, settled by it", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
+        "push_within": ("the same", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "fit_nodes": ("naive.cumulative_dual", M_C_DUAL),
         "node_costs": ("naive.CellCosts", M_C_SUMS),
     },
@@ -120,10 +130,14 @@ TWINS = {
             "test_certificates_lagrangian::test_priced_absolute_values_of_a_chain",
         ),
     },
-    "double_geometric_kernel": {
+    "laws.inversion_kernel": {
         "add_noise": (
             "exact_size, a draw in fractions from its bits",
-            "test_core_double_geometric::test_ordinary_words_equal_the_exact_law",
+            "test_laws_double_geometric::test_ordinary_words_equal_the_exact_law",
+        ),
+        "add_in_strips": (
+            "exact_draw, a draw by the definition from its words",
+            "test_laws_discrete_gaussian::test_forced_words_of_wide_laws_equal_the_exact_law",
         ),
     },
     "nearest_tree.kernel": {
@@ -150,6 +164,18 @@ TWINS = {
             "through nearest_integers, whose optimum brute force checks",
             "test_nearest_tree_bounds::test_equals_brute_force",
         ),
+    },
+    "quadratic_flow.exchange_kernel": {
+        "take": ("through cheapest_flow, whose optimum brute force checks", "test_m_h_levels::test_equals_brute_force"),
+        "balance": (
+            "through cheapest_flow, whose optimum brute force checks",
+            "test_m_h_levels::test_equals_brute_force",
+        ),
+    },
+    "quadratic_flow.newton_kernel": {
+        "demand": ("excess_at, arc by arc", "test_m_h_levels::test_relaxed_prices_balance_every_vertex"),
+        "factorise": ("the inverse of the matrix", FACTORS),
+        "conjugate_gradients": ("the matrix itself", FACTORS),
     },
     "synthesis.answers_kernel": {
         "count": (

@@ -16,21 +16,31 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
 from pgsr.intervals import Bounds, Difference, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.measurement import Measurement
 
 SMALL = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 
-def chance_within(scale: Fraction, m: int) -> mpmath.mpf:
+def chance_within(law: Law, m: int) -> mpmath.mpf:
     """P(|z| <= m), a sum over the law's masses to 60 digits."""
     with mpmath.workdps(60):
-        a = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
-        return (1 - a) / (1 + a) * (1 + 2 * sum(a**k for k in range(1, m + 1)))
+        if isinstance(law, DoubleGeometric):
+            a = mpmath.exp(-mpmath.mpf(law.scale.denominator) / law.scale.numerator)
+            return (1 - a) / (1 + a) * (1 + 2 * sum(a**k for k in range(1, m + 1)))
+        assert isinstance(law, DiscreteGaussian)
+        b = mpmath.mpf(law.sigma_squared.denominator) / law.sigma_squared.numerator / 2
+        masses = [mpmath.exp(-b * k**2) for k in range(int(20 * law.deviation) + 20)]
+        return (1 + 2 * sum(masses[1 : m + 1])) / (1 + 2 * sum(masses[1:]))
 
 
-def chance_of(scale: Fraction, z: int) -> float:
-    a = float(mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator))
-    return (1 - a) / (1 + a) * a ** abs(z)
+def chance_of(law: Law, z: int) -> float:
+    return float(np.exp(law.log_pmf(np.array([z])))[0])
+
+
+def any_law(rng: np.random.Generator) -> Law:
+    parameter = Fraction(int(rng.integers(1, 30)), int(rng.integers(1, 6)))
+    return DoubleGeometric(parameter) if rng.random() < 0.5 else DiscreteGaussian(2 * parameter**2)
 
 
 def test_quantiles_are_the_exact_laws():
@@ -38,13 +48,13 @@ def test_quantiles_are_the_exact_laws():
     rng = np.random.default_rng(1)
     for _ in range(scale(20, 200)):
         n = int(rng.integers(1, 4))
-        scales = [Fraction(int(rng.integers(1, 30)), int(rng.integers(1, 6))) for _ in range(n)]
+        laws = [any_law(rng) for _ in range(n)]
         cells = [int(rng.integers(1, 2_000)) for _ in range(n)]
         level = Fraction(int(rng.integers(1, 100)), 100)
-        found = noise_quantiles(scales, cells, level)
+        found = noise_quantiles(laws, cells, level)
 
-        def chance(quantiles, scales=scales, cells=cells):
-            return prod(chance_within(b, q) ** k for b, k, q in zip(scales, cells, quantiles, strict=True))
+        def chance(quantiles, laws=laws, cells=cells):
+            return prod(chance_within(b, q) ** k for b, k, q in zip(laws, cells, quantiles, strict=True))
 
         assert chance(found) >= float(level)
         lowered = [[*found[:i], found[i] - 1, *found[i + 1 :]] for i in range(n) if found[i]]
@@ -52,9 +62,9 @@ def test_quantiles_are_the_exact_laws():
 
 
 def test_the_split_over_levels_is_near_the_best():
-    scales, cells = [Fraction(2), Fraction(2), Fraction(5)], [4, 40, 400]
-    found = noise_quantiles(scales, cells, Fraction(9, 10))
-    chances = [[float(chance_within(b, m)) ** n for m in range(80)] for b, n in zip(scales, cells, strict=True)]
+    laws, cells = [DoubleGeometric(Fraction(scale)) for scale in (2, 2, 5)], [4, 40, 400]
+    found = noise_quantiles(laws, cells, Fraction(9, 10))
+    chances = [[float(chance_within(b, m)) ** n for m in range(80)] for b, n in zip(laws, cells, strict=True)]
     best = min(sum(q) for q in product(range(80), repeat=3) if prod(chances[i][m] for i, m in enumerate(q)) >= 0.9)
     assert sum(found) <= best + 1
 
@@ -101,7 +111,7 @@ def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
     noise = Geometric(view, epsilon=4, shares=shares, totals=totals)
     exact = bare(truth, noise)
     cells = [
-        (exact.noise_scale(int(region)), int(SMALL.level_of[region]), known)
+        (exact.law(int(region)), int(SMALL.level_of[region]), known)
         for region in np.flatnonzero(exact.measured)
         for place in range(len(exact.values[region]))
         for known in [view is View.CUMULATIVE and place == truth.max_size and region < len(exact.totals)]
@@ -142,10 +152,10 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
     parts = [Fraction(int(share), int(shares.sum())) for share in shares]
     noise = Geometric(view, epsilon=Fraction(int(rng.integers(1, 20)), 2), shares=parts, totals=totals)
     quantiles = band(bare(truth, noise), "0.8").quantiles
-    scales = [bare(truth, noise).noise_scale(int(first)) for first in tree.level_start[:-1]]
+    laws = [bare(truth, noise).law(int(first)) for first in tree.level_start[:-1]]
 
     def add(law, values, stream):
-        q = min(quantile for quantile, b in zip(quantiles, scales, strict=True) if b == law.scale)
+        q = min(quantile for quantile, b in zip(quantiles, laws, strict=True) if b == law)
         values += np.clip(rng.integers(-2 * q, 2 * q + 1, len(values)), -q, q)
 
     with noise_by(add):
@@ -163,7 +173,9 @@ def test_noise_on_public_totals_plays_no_part(totals, free):
     ):
         np.testing.assert_array_equal(kept, moved)
     n_cells = 6 - len(free)
-    assert band(measured).quantiles == noise_quantiles([Fraction(2), Fraction(2)], [1, n_cells - 1], Fraction(9, 10))
+    assert band(measured).quantiles == noise_quantiles(
+        [DoubleGeometric(Fraction(2))] * 2, [1, n_cells - 1], Fraction(9, 10)
+    )
 
 
 def test_tightening_never_excludes_the_truth():

@@ -8,7 +8,9 @@ from test_core_cli import run
 from typer.testing import CliRunner
 
 from pgsr import cli
-from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
+from pgsr.accounting import Approximate, PureEpsilon, Rho
+from pgsr.errors import BudgetError
+from pgsr.ledger import Charge, LedgerFile, Relation, Unit
 
 
 def invoke(*arguments: object):
@@ -23,9 +25,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("flags", "total", "relation", "unit"),
     [
-        (["--total", "2"], Loss(epsilon=2), Relation.ADD_REMOVE, Unit.ENTITY),
-        (["--total", "1/3", "--delta", "1e-8"], Loss(epsilon="1/3", delta="1e-8"), Relation.ADD_REMOVE, Unit.ENTITY),
-        (["--rho", "1/2", "--relation", "replace", "--unit", "group"], Loss(rho="1/2"), Relation.REPLACE, Unit.GROUP),
+        (["--total", "2"], PureEpsilon(2), Relation.ADD_REMOVE, Unit.ENTITY),
+        (["--total", "1/3", "--delta", "1e-8"], Approximate("1/3", "1e-8"), Relation.ADD_REMOVE, Unit.ENTITY),
+        (["--rho", "1/2", "--relation", "replace", "--unit", "group"], Rho("1/2"), Relation.REPLACE, Unit.GROUP),
     ],
 )
 def test_init(path, flags, total, relation, unit):
@@ -39,7 +41,7 @@ def test_init(path, flags, total, relation, unit):
 def test_from_init_to_verify(path):
     """The exit codes of the last two are those of processes."""
     assert invoke("init", path, "--data-set", "demo", "--total", "2").exit_code == 0
-    head = LedgerFile(path).charge(Charge(Loss(epsilon="1/3"), "kuo into [b]release"), "demo")
+    head = LedgerFile(path).charge(Charge(PureEpsilon("1/3"), "kuo into [b]release"), "demo")
     shown = invoke("show", path)
     assert shown.exit_code == 0
     for word in ("kuo into [b]release", "epsilon 1/3", "epsilon 5/3", "one row more or less", head):
@@ -58,10 +60,31 @@ def test_from_init_to_verify(path):
         assert len(told.strip().splitlines()) == 1
 
 
+def test_show_tells_all_charges_in_every_currency(path):
+    assert invoke("init", path, "--data-set", "demo", "--total", "2", "--delta", "1e-6").exit_code == 0
+    ledger = LedgerFile(path)
+    for _ in range(2):
+        ledger.charge(Charge(PureEpsilon("1/2"), "a release"), "demo")
+    shown = invoke("show", path).stdout
+    assert "all as epsilon with delta" in shown
+    for line in (r"all as epsilon +│ epsilon 1 ", r"all as rho +│ rho 0.24491866", r"delta 1/1000000 "):
+        assert re.search(line, shown), shown
+    ledger.charge(Charge(Rho("1/100"), "a fit"), "demo")
+    shown = invoke("show", path, "--delta", "1/1000").stdout
+    assert "something charged is not pure" in shown
+    assert "delta 1/1000 " in shown
+    ledger.charge(Charge(Approximate("1/100", "1e-7"), "another"), "demo")
+    shown = invoke("show", path, "--delta", "1e-8").stdout
+    assert "a charge with a delta has no rho" in shown
+    assert "the charges' deltas exceed this delta" in shown
+    with pytest.raises(BudgetError, match="delta is 1 or more"):
+        invoke("show", path, "--delta", "2")
+
+
 def test_verify_against_heads_that_were_noted(path):
     invoke("init", path, "--data-set", "demo", "--total", "2")
     ledger = LedgerFile(path)
-    heads = [ledger.head, *(ledger.charge(Charge(Loss(epsilon="1/9"), "one"), "demo") for _ in range(3))]
+    heads = [ledger.head, *(ledger.charge(Charge(PureEpsilon("1/9"), "one"), "demo") for _ in range(3))]
     for behind, head in enumerate(reversed(heads)):
         done = invoke("verify", path, "--head", head.upper())
         assert done.exit_code == 0
@@ -88,7 +111,7 @@ def test_verify_against_heads_that_were_noted(path):
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, word):
-    LedgerFile.create(tmp_path / "ledger.jsonl", "demo", Loss(epsilon=1))
+    LedgerFile.create(tmp_path / "ledger.jsonl", "demo", PureEpsilon(1))
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["pgsr", "ledger", *arguments])

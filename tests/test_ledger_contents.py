@@ -8,8 +8,9 @@ import pytest
 from instances import scale
 from ledger_checks import files, left, new, small, spend
 
+from pgsr.accounting import Approximate, PureEpsilon, Rho
 from pgsr.errors import BudgetError
-from pgsr.ledger import BrokenLedgerError, Charge, LedgerFile, Loss, Relation, Unit
+from pgsr.ledger import BrokenLedgerError, Charge, LedgerFile, Relation, Unit
 
 
 def test_every_flipped_bit_is_refused(tmp_path):
@@ -102,8 +103,8 @@ def test_malformed_lines_are_refused(tmp_path, line):
 def test_charges_that_the_ledger_cannot_hold_are_refused_when_they_are_read(tmp_path):
     """Somebody wrote a proper line, hash and all, that no charge would have written."""
     ledger = new(tmp_path)
-    other = LedgerFile.create(tmp_path / "rho.jsonl", "demo", Loss(rho=1))
-    other.charge(Charge(Loss(rho=1), "a fit"), "demo")
+    other = LedgerFile.create(tmp_path / "rho.jsonl", "demo", Rho(1))
+    other.charge(Charge(Rho(1), "a fit"), "demo")
     fields = json.loads(other.path.read_text().splitlines()[1]) | {"previous": ledger.head}
     with ledger.path.open("a") as file:
         file.write(json.dumps(fields) + "\n")
@@ -112,10 +113,8 @@ def test_charges_that_the_ledger_cannot_hold_are_refused_when_they_are_read(tmp_
 
 
 def test_lines_are_readable_by_anyone(tmp_path):
-    ledger = LedgerFile.create(
-        tmp_path / "ledger.jsonl", "häuser", Loss(epsilon=1, delta="1e-8"), Relation.MOVE, Unit.GROUP
-    )
-    ledger.charge(Charge(Loss(epsilon="1/3"), "kuo into release", Relation.MOVE, Unit.GROUP), "häuser")
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "häuser", Approximate(1, "1e-8"), Relation.MOVE, Unit.GROUP)
+    ledger.charge(Charge(PureEpsilon("1/3"), "kuo into release", Relation.MOVE, Unit.GROUP), "häuser")
     header, charge = map(json.loads, ledger.path.read_text().splitlines())
     assert header["total"] == {"epsilon": "1", "delta": "1/100000000"}
     assert (header["data_set"], header["relation"], header["unit"]) == ("häuser", "move", "group")

@@ -13,16 +13,18 @@ import pytest
 from instances import scale
 from ledger_checks import files, left, new, small, spend
 
-from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
 
 CHARGES = """
 import sys
 from fractions import Fraction
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerError, LedgerFile
 print("ready", flush=True)
 for line in sys.stdin:
     try:
-        LedgerFile(line.strip()).charge(Charge(Loss(epsilon=Fraction(2, 3)), "two thirds"), "demo")
+        LedgerFile(line.strip()).charge(Charge(PureEpsilon(Fraction(2, 3)), "two thirds"), "demo")
         print("charged", flush=True)
     except LedgerError:
         print("refused", flush=True)
@@ -33,7 +35,7 @@ def test_charges_add_up_exactly(tmp_path):
     ledger = new(tmp_path)
     for _ in range(3):
         spend(LedgerFile(ledger.path), Fraction(1, 3))
-    assert ledger.left == Loss(epsilon=0)
+    assert ledger.left == PureEpsilon(0)
     with pytest.raises(LedgerError, match="0 of epsilon 1 is left"):
         spend(ledger, "1e-9")
     assert len(ledger.entries) == 3
@@ -44,8 +46,8 @@ def test_require_writes_nothing(tmp_path):
     ledger = new(tmp_path)
     before = files(tmp_path)
     with pytest.raises(LedgerError, match="lower its epsilon"):
-        ledger.require(Charge(Loss(epsilon=2), "too much"), "demo")
-    ledger.require(Charge(Loss(epsilon=1), "enough"), "demo")
+        ledger.require(Charge(PureEpsilon(2), "too much"), "demo")
+    ledger.require(Charge(PureEpsilon(1), "enough"), "demo")
     assert files(tmp_path) == before
 
 
@@ -76,7 +78,7 @@ def test_an_existing_file_is_not_replaced(tmp_path):
 
 @pytest.mark.parametrize(
     ("data_set", "total", "word"),
-    [("", Loss(epsilon=1), "public name"), ("a\nb", Loss(epsilon=1), "plain text"), ("demo", Loss(epsilon=0), "is 0")],
+    [("", PureEpsilon(1), "public name"), ("a\nb", PureEpsilon(1), "plain text"), ("demo", PureEpsilon(0), "is 0")],
 )
 def test_ledgers_that_make_no_sense_are_not_made(tmp_path, data_set, total, word):
     with pytest.raises(LedgerError, match=word):
@@ -95,7 +97,7 @@ def test_an_empty_ledger_is_refused(tmp_path):
 def test_another_data_set_is_refused(tmp_path):
     ledger = new(tmp_path)
     with pytest.raises(LedgerError, match="is of the data set 'demo', and a release is of 'other'"):
-        ledger.charge(Charge(Loss(epsilon=1), "a release"), "other")
+        ledger.charge(Charge(PureEpsilon(1), "a release"), "other")
     assert not ledger.entries
 
 
@@ -116,13 +118,14 @@ def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     ledger = new(tmp_path)
     code = f"""
 import os, signal, unittest.mock
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerFile
 append = LedgerFile._append
 def killed(ledger, line, head):
     with unittest.mock.patch.object(LedgerFile, "_note", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
         append(ledger, line, head)
 LedgerFile._append = killed
-LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "killed"), "demo")
+LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
     for kills in (1, 2, 3):
         done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
@@ -233,7 +236,7 @@ with LedgerFile({str(ledger.path)!r})._locked():
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(LedgerError, match="make its folder"):
-        LedgerFile.create(tmp_path / "nowhere" / "ledger.jsonl", "demo", Loss(epsilon=1))
+        LedgerFile.create(tmp_path / "nowhere" / "ledger.jsonl", "demo", PureEpsilon(1))
 
 
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
@@ -298,11 +301,12 @@ def test_a_full_disk_charges_nothing(tmp_path):
     size = len(before["ledger.jsonl"]) + 10
     code = f"""
 import resource, signal
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerError, LedgerFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 try:
-    LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "second"), "demo")
+    LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "second"), "demo")
 except LedgerError as error:
     print(error)
 """
@@ -319,9 +323,10 @@ def test_killed_while_charging(tmp_path, moment):
     ledger = new(tmp_path)
     code = f"""
 import os, signal, unittest.mock
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerFile
 with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
-    LedgerFile({str(ledger.path)!r}).charge(Charge(Loss(epsilon="1/4"), "killed"), "demo")
+    LedgerFile({str(ledger.path)!r}).charge(Charge(PureEpsilon("1/4"), "killed"), "demo")
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -335,10 +340,11 @@ def test_killed_at_any_time(tmp_path):
     """The charges that were told are in the ledger, and at most one charge more, that nobody was told of."""
     code = """
 import sys
-from pgsr.ledger import Charge, LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import Charge, LedgerFile
 ledger = LedgerFile(sys.argv[1])
 while True:
-    ledger.charge(Charge(Loss(epsilon="1/1000000"), "a release"), "demo")
+    ledger.charge(Charge(PureEpsilon("1/1000000"), "a release"), "demo")
     print("charged", flush=True)
 """
     for trial in range(scale(5, 100)):
@@ -371,4 +377,4 @@ def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
     assert "fcntl" not in source
     ledger = new(tmp_path)
     spend(ledger, "1/2")
-    assert ledger.left == Loss(epsilon="1/2")
+    assert ledger.left == PureEpsilon("1/2")

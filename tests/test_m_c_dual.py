@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 from instances import scale
-from test_m_c_projection import TOTALS, random_problem
+from test_m_c_projection import TOTALS, random_problem, with_bounds
 
 from pgsr.algorithms.m_c import absolute_kernel, squares_kernel, tree_kernel
 from pgsr.algorithms.m_c.dual import SquaresDual
@@ -30,6 +30,35 @@ def test_value_and_gradient_are_those_of_the_definition(kind, totals):
             leaves = np.zeros((len(dual.y), dual.n))
             tree_kernel.expand(0, len(leaves), dual.edges, dual.inside, dual.level, dual.upper, leaves)
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
+    """Every leaf at any prices, against all ways to cut its cells into runs; the gradient is what nodes miss."""
+    rng = np.random.default_rng(405)
+    done = 0
+    while done < scale(20, 300):
+        problem = with_bounds(rng, random_problem(rng, totals))
+        if problem.contradiction is not None or not 1 < problem.max_size < 8:
+            continue
+        dual = SquaresDual(problem)
+        prices = random_prices(rng, dual, float(rng.choice([0.1, 3.0, 30.0])))
+        point = dual.at(prices)
+        x = np.zeros((len(dual.y), dual.n))
+        tree_kernel.expand(0, len(x), dual.edges, dual.inside, dual.level, dual.upper, x)
+        least, most = dual.bounds
+        assert (np.diff(x, axis=1) >= 0).all()
+        assert (x >= least - 1e-9).all()
+        assert (x <= most + 1e-9).all()
+        for leaf, (y, w) in enumerate(zip(dual.y[:, : dual.n], dual.leaf_weight, strict=True)):
+            net, d = -prices[dual.leaf_node[leaf]], x[leaf] - y
+            high = np.minimum(most[leaf], 10**9)
+            best = naive.bounded_chain_minimum_l2(y, net, int(w), least[leaf], high)
+            assert (w * d**2 + net * d).sum() == pytest.approx(float(best), rel=1e-9, abs=1e-6)
+        little, step = 1e-6, random_prices(rng, dual, 1.0)
+        rise = (dual.at(prices + little * step).value - point.value) / little
+        assert rise == pytest.approx(float(np.vdot(point.gradient, step)), rel=1e-3, abs=1e-2 * (1 + abs(rise)))
+        done += 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

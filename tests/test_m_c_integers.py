@@ -8,12 +8,13 @@ import naive
 import numpy as np
 import pytest
 from instances import random_truth, scale
-from test_m_c_projection import TOTALS
+from test_m_c_projection import TOTALS, with_bounds
 from test_m_c_projection import random_problem as random_relaxed
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import integers_kernel as kernels
+from pgsr.algorithms.m_c import tree_kernel
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
@@ -61,6 +62,24 @@ def test_the_gradient_is_what_regions_take_softly_rounded(totals):
             np.testing.assert_allclose(rounded.leaves(prices, softness).x, leaves, atol=1e-6 if softness else 1.0)
 
 
+@pytest.mark.parametrize("totals", TOTALS)
+def test_soft_fits_within_bounds_are_the_real_ones_rounded(totals):
+    rng = np.random.default_rng(509)
+    for _ in range(scale(30, 300)):
+        problem = with_bounds(rng, random_relaxed(rng, totals))
+        if problem.contradiction is not None:
+            continue
+        dual = SquaresDual(problem)
+        prices = rng.normal(0, 3, dual.shape)
+        prices[0, : dual.first_free] = 0.0
+        dual.at(prices)
+        real = np.zeros((len(dual.y), dual.n))
+        tree_kernel.expand(0, len(real), dual.edges, dual.inside, dual.level, dual.upper, real)
+        for softness in (1.0, 0.3):
+            soft = RoundedDual(dual).leaves(prices, softness).x
+            np.testing.assert_allclose(soft, np.vectorize(softly, otypes=[float])(real, softness), atol=1e-6)
+
+
 def test_soft_rounding_is_the_minimum_of_a_mixture_of_squares_and_lines():
     """At softness t the costs are t x^2 + (1 - t) (x^2 + f (1 - f)) with f the fraction of x."""
     grid = np.linspace(-2, 3, 50_001)
@@ -86,7 +105,11 @@ def test_a_leaf_settles_where_all_vectors_say():
         pull = rng.normal(0, 4, (2, n))
         order, first, parent = np.zeros(1, np.int64), np.array([0, 0, 1]), np.array([-1, 0])
         start, wanted, moved = x.copy(), pull.copy(), np.zeros(2, np.int64)
-        leaf = (y, np.array([float(top)]), weight, order, first)
+        none = np.zeros((0, 0))
+        bounds = (none, none)
+        if rng.random() < 0.5:  # around where the leaf is
+            bounds = tuple(np.sort(x + rng.integers(0, 3, (1, n)) * side, axis=1).astype(float) for side in (-1, 1))
+        leaf = (y, np.array([float(top)]), *bounds, weight, order, first)
         kernels.settle(0, 2, *leaf, parent, stiff, pull, fixed, False, x, moved)
 
         def cost(v, y=y, start=start, wanted=wanted, stiff=stiff, weight=weight):
@@ -97,6 +120,8 @@ def test_a_leaf_settles_where_all_vectors_say():
         choices = naive.monotone_vectors(n, np.arange(top + 1))
         if fixed:
             choices = choices[choices[:, -1] == start[0, -1]]
+        if bounds[0].size:
+            choices = choices[((choices >= bounds[0]) & (choices <= bounds[1])).all(axis=1)]
         assert cost(x[0]) == pytest.approx(min(map(cost, choices)), abs=1e-6)
         np.testing.assert_allclose(pull, wanted - stiff[:, None] * (x - start), atol=1e-9)
         assert moved[1] == (x != start).any()
@@ -108,14 +133,19 @@ def test_tails_against_every_start():
         n = int(rng.integers(1, 7))
         x, y = np.sort(rng.integers(0, 4, (1, n)), axis=1), rng.integers(-3, 8, (1, n))
         w, path, node = np.array([2.0]), rng.normal(0, 3, (1, n)), np.zeros(1, np.int64)
+        bounds = np.zeros((0, 0)), np.zeros((0, 0))
+        low, high = np.full(n, -9.0), np.full(n, 99.0)
+        if rng.random() < 0.5:
+            bounds = tuple(np.sort(x + rng.integers(0, 3, (1, n)) * side, axis=1).astype(float) for side in (-1, 1))
+            low, high = bounds[0][0], bounds[1][0]
         for sign in (1.0, -1.0):
             cost, where = np.empty(1), np.zeros(1, np.int64)
-            kernels.tail_costs(0, 1, y, w, node, path, sign, x, cost, where)
+            kernels.tail_costs(0, 1, y, *bounds, w, node, path, sign, x, cost, where)
             found = {}
             for i in range(n):
                 moved = x[0].copy()
                 moved[i:] += int(sign)
-                if moved[0] >= 0 and (np.diff(moved) >= 0).all():
+                if moved[0] >= 0 and (np.diff(moved) >= 0).all() and (moved >= low).all() and (moved <= high).all():
                     found[i] = (w * ((moved - y[0]) ** 2 - (x[0] - y[0]) ** 2)).sum() + path[0, i:].sum()
             assert cost[0] == pytest.approx(min(found.values(), default=np.inf))
             assert not found or cost[0] == pytest.approx(found[int(where[0])])
@@ -170,6 +200,27 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert certificate.bound <= certificate.objective
         assert (result.status is Status.OPTIMAL) == (certificate.bound == certificate.objective)
         assert result.certificate == certificate
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_bounds_of_leaves_are_kept(totals):
+    """Tiny problems against branch and bound: feasible, near the optimum, which lies between bound and objective."""
+    rng = np.random.default_rng(508)
+    tree, excess = Hierarchy.from_paths([("US", f"S{i // 2}", f"C{i}") for i in range(4)]), []
+    while len(excess) < scale(20, 200):
+        truth = random_truth(rng, tree, max_size=4, max_count=3, name="tiny")
+        noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(str(rng.integers(10**9))))
+        problem = with_bounds(rng, Problem.m_c(noisy, totals=totals))
+        if problem.contradiction is not None:
+            continue
+        result, best = CumulativeIntegers().solve(problem), Scipy().solve(problem)
+        assert best.status is Status.OPTIMAL, best
+        optimum = best.certificate.objective
+        assert result.certificate.feasible
+        assert result.certificate.bound_by == "Lagrangian bound"
+        assert result.certificate.bound <= optimum <= result.certificate.objective
+        excess.append((result.certificate.objective - optimum) / max(1, optimum))
+    assert np.mean(excess) < 0.02, np.mean(excess)
 
 
 @pytest.mark.parametrize("totals", TOTALS)

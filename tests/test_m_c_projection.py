@@ -10,7 +10,9 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection, Isotonic, IsotonicTreeProjection
+from pgsr.conditions import cells
 from pgsr.errors import MethodError
+from pgsr.laws.per_level import GeometricNoise
 
 TOTALS = ("root", "regions", None)
 
@@ -44,6 +46,39 @@ def test_answers_are_feasible_and_proved(totals):
             assert x[0, -1] == pytest.approx(problem.root_total, rel=1e-12)
         if totals == "regions":
             assert (x[:, -1] == problem.region_totals).all()
+
+
+@pytest.mark.parametrize("totals", TOTALS)
+def test_bounds_of_leaves_equal_clarabel(totals):
+    """Zeros, minima, maxima and fixed totals of the lowest regions, against a solver that takes all conditions."""
+    pytest.importorskip("cvxpy")
+    from pgsr.models import Cvxpy
+
+    rng = np.random.default_rng(66)
+    solved = 0
+    while solved < scale(15, 200):
+        problem = with_bounds(rng, random_problem(rng, totals))
+        result = CumulativeProjection().solve(problem)
+        if problem.contradiction is not None:
+            assert result.status is Status.INFEASIBLE
+            continue
+        theirs = Cvxpy("CLARABEL").solve(problem)
+        assert result.status is Status.OPTIMAL, (problem, problem.conditions.text, result, theirs)
+        assert result.certificate.bound_by == "Lagrangian bound"
+        assert theirs.certificate.objective == pytest.approx(result.certificate.objective, rel=1e-6, abs=1e-5)
+        solved += 1
+
+
+def test_bounds_of_upper_regions_only_where_they_follow():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of(np.zeros((3, 4), int), tree, View.CUMULATIVE, groups=9, label="M_c").relaxed()
+    follows = problem.where(cells(level=1, size=1) <= 2, cells(level=0, size=1) <= 4, cells(size=0) == 0)
+    assert CumulativeProjection().solve(follows).status is Status.OPTIMAL
+    for condition in (cells(level=0, size=1) <= 3, cells(level=0, size=2) >= 1):
+        result = CumulativeProjection().solve(follows.where(condition))
+        assert result.status is Status.UNSUPPORTED
+        assert condition.name in result.reason
+    assert "ties several" in CumulativeProjection().supports(problem.where(cells(level=1, size=1).sum() <= 2))
 
 
 def test_a_lone_region_is_isotonic_regression():
@@ -174,6 +209,16 @@ def test_what_is_not_solved_says_why():
             CumulativeProjection(gap=gap)
 
 
+def with_bounds(rng, problem):
+    """The same with some bounds of cells of leaves, which may contradict each other."""
+    tree, y, conditions = problem.hierarchy, np.abs(problem.target), []
+    for _ in range(int(rng.integers(1, 5))):
+        leaf, size = int(rng.integers(tree.n_inner, tree.n_regions)), int(rng.integers(0, problem.max_size + 1))
+        cell, near = cells(tree.paths[leaf], size=size), int(y[leaf, size] * rng.choice([0.3, 1.0, 1.5]))
+        conditions.append([cell <= near, cell >= near // 4, cell == 0, cell == near][int(rng.integers(4))])
+    return problem.where(*conditions)
+
+
 def random_problem(rng: np.random.Generator, totals: str | None, max_regions: int = 12) -> Problem:
     """A relaxed M_c with noise of random size, weights 0..9, and whole inner levels not measured now and then."""
     tree = random_tree(rng, max_regions=max_regions)
@@ -181,9 +226,9 @@ def random_problem(rng: np.random.Generator, totals: str | None, max_regions: in
     counts = rng.integers(0, int(rng.integers(1, 30)), shape) * (rng.random(shape) < 0.5)
     true = tree.sum_up(np.cumsum(counts, axis=1))
     noisy = true + np.rint(rng.normal(0, 10.0 ** rng.uniform(-0.5, 1.5), true.shape)).astype(np.int64)
-    epsilon = (Fraction(1),) * tree.n_levels
+    noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     public = true[:, -1].copy()
-    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, epsilon, Totals.REGIONS, public, False)
+    measurement = Measurement(tree, View.CUMULATIVE, noisy, shape[1] - 1, noise, Totals.REGIONS, public, False)
     weights = rng.integers(1, 10, tree.n_regions)
     weights[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8
     for level in range(tree.n_levels - 1):

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from instances import scale
 from test_m_h_regions_entities import random_problem
+from test_m_h_regions_projection import random_problem as random_totals
+from test_m_h_regions_projection import some_totals
 
 from pgsr.algorithms.m_h_regions import entities_kernel, totals_kernel, tree_kernel
 from pgsr.algorithms.m_h_regions.entities_dual import EntityDual
@@ -15,20 +17,24 @@ from pgsr.algorithms.m_h_regions.totals_dual import Dual
 def test_the_dual_of_totals_is_the_definitions():
     rng = np.random.default_rng(501)
     for _ in range(scale(60, 1_000)):
-        dual = Dual.of(random_problem(rng))
-        tree, some = dual.forest, dual.totals > 0
+        dual = Dual.of(some_totals(rng, random_totals(rng, least=2)))
+        tree, sets, some = dual.forest, dual.fixed.set_of, dual.totals > 0
         below, step = random_prices(rng, tree), random_prices(rng, tree)
         mu, more = rng.normal(0, 5, (2, len(some))) * some
-        paid = np.tile(np.where(some, mu, -1e9), (len(tree.y), 1))
-        value, x = naive.regions_dual(tree.w, tree.parent, tree.y, below, paid)
+        paid, extra = np.zeros((2, len(sets)))
+        for leaf, k in enumerate(sets):
+            if k >= 0:
+                paid[leaf], extra[leaf] = mu[k] if some[k] else -1e9, more[k]
+        value, x = naive.regions_dual(tree.w, tree.parent, tree.y, below, np.tile(paid, (len(tree.y), 1)))
         leaves = x[:, tree.n_inner :]
         value += mu @ dual.totals
         point = dual.at(below, np.where(some, mu, -1e200))
         assert point.value == pytest.approx(value, rel=1e-9, abs=1e-6)
-        np.testing.assert_allclose(point.gradient[some], (dual.totals - leaves.sum(axis=0))[some], atol=1e-8)
+        taken = np.array([leaves[:, sets == k].sum() for k in range(len(some))])
+        np.testing.assert_allclose(point.gradient[some], (dual.totals - taken)[some], atol=1e-8)
         np.testing.assert_array_equal(point.active, leaves > 0)
         np.testing.assert_array_equal(point.number, (leaves > 0).sum(axis=0))
-        derivative = changes(tree, x, step, np.tile(more, (len(tree.y), 1))) + more @ dual.totals
+        derivative = changes(tree, x, step, np.tile(extra, (len(tree.y), 1))) + more @ dual.totals
         assert dual._slope(point, step, more) == pytest.approx(derivative, rel=1e-9, abs=1e-6)
 
 

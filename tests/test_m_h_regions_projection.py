@@ -8,8 +8,15 @@ import pytest
 from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, Totals, View
-from pgsr.algorithms import Isotonic, IsotonicTreeProjection, RegionTotalsProjection, SimplexProjection
+from pgsr.algorithms import (
+    Isotonic,
+    IsotonicTreeProjection,
+    RegionTotalsProjection,
+    SimplexProjection,
+    TreeProjection,
+)
 from pgsr.certificates import certify
+from pgsr.conditions import cells, groups, total
 from pgsr.errors import ProblemError
 
 
@@ -20,6 +27,19 @@ def test_equals_clarabel():
         problem = random_problem(rng)
         result = RegionTotalsProjection().solve(problem)
         assert result.status is Status.OPTIMAL, result
+        assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
+
+
+def test_some_totals_equal_clarabel():
+    """The totals of some regions, nested ones among them, stated by `where`; with or without the root's."""
+    pytest.importorskip("clarabel")
+    rng = np.random.default_rng(61)
+    for _ in range(scale(60, 600)):
+        problem = some_totals(rng, random_problem(rng, int(rng.choice([2, 20, 500])), least=2))
+        result = RegionTotalsProjection().solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.gap <= 1e-9
+        assert result.certificate.bound_by == "Lagrangian bound"
         assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
 
 
@@ -153,6 +173,55 @@ def test_integers_equal_brute_force():
         checked += 1
 
 
+@pytest.mark.parametrize("around", [None, RegionTotalsProjection()])
+def test_integers_with_some_totals_equal_brute_force(around):
+    pytest.importorskip("ortools")
+    from pgsr.models import Flow
+
+    rng = np.random.default_rng(62)
+    checked = 0
+    while checked < scale(500, 10_000):
+        tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
+        totals = tree.sum_up(rng.integers(0, 3, (tree.n_regions - tree.n_inner, 1)))[:, 0]
+        if totals[0] > 4:
+            continue
+        noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
+        problem = some_totals(rng, Problem.m_h(measurement_of(tree, noisy, totals), totals="regions"))
+        problem = replace(problem, weights=np.where(np.arange(tree.n_regions) < tree.n_inner, rng.integers(0, 3), 2))
+        public = replace(problem, totals=Totals.ROOT)  # else there is no end of feasible points
+        points = naive.feasible_points(tree, n_sizes, int(totals[0]))
+        rows, right = public.conditions.rows, public.conditions.row_lower
+        points = points[(points.reshape(len(points), -1) @ rows.T.toarray() == right).all(axis=1)]
+        result = Flow(around=around).solve(public)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.bound_by == "node potentials"
+        values = naive.objectives(public, points)
+        assert result.certificate.objective == values.min()
+        for index in rng.choice(len(points), min(len(points), 4), replace=False):
+            optimal = values[index] == values.min()
+            assert certify(public, replace(result.estimate, values=points[index])).optimal == optimal
+            if checked % 10 == 0:
+                assert naive.has_negative_cycle(public, points[index]) != optimal
+        checked += 1
+
+
+def test_integers_with_some_totals_equal_branch_and_bound():
+    """Medium sizes, the root's total free or fixed, against HiGHS on squares cut into unit steps."""
+    pytest.importorskip("ortools")
+    from pgsr.models import Flow, Scipy
+
+    rng = np.random.default_rng(63)
+    for _ in range(scale(20, 200)):
+        problem = some_totals(rng, random_problem(rng, int(rng.choice([3, 20])), integer=True, least=2))
+        result = Flow(around=RegionTotalsProjection()).solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert result.certificate.bound_by == "node potentials"
+        theirs = Scipy().solve(problem)
+        assert theirs.status is Status.OPTIMAL, theirs
+        assert theirs.certificate.objective == result.certificate.objective
+        assert Flow().solve(problem).certificate.objective == result.certificate.objective
+
+
 def test_m_c_dp_keeps_every_total():
     """A lone region gets the nearest non-decreasing integers; a hierarchy an answer that is feasible for M_c."""
     pytest.importorskip("ortools")
@@ -211,6 +280,62 @@ def test_totals_that_do_not_add_up_are_infeasible():
     assert result.status is Status.INFEASIBLE
 
 
+def test_totals_and_structural_zeros_together():
+    """Sizes that are 0 everywhere are left out before the solve, and totals hold over the others."""
+    pytest.importorskip("ortools")
+    from pgsr.models import Flow, Scipy
+
+    rng = np.random.default_rng(64)
+    for _ in range(scale(10, 100)):
+        problem = some_totals(rng, random_problem(rng, integer=True, least=3)).where(cells(size=slice(0, 2)) == 0)
+        result = Flow(around=RegionTotalsProjection()).solve(problem)
+        assert result.status is Status.OPTIMAL, result
+        assert not result.estimate.values[:, :2].any()
+        assert result.certificate.objective == Scipy().solve(problem).certificate.objective
+        relaxed = RegionTotalsProjection().solve(problem.relaxed())
+        assert relaxed.status is Status.OPTIMAL
+        assert relaxed.certificate.objective <= result.certificate.objective + 1e-6
+
+
+def test_contradicting_totals_are_named_at_any_size():
+    """Sums beyond 2^52 are not looked into by `Problem.contradiction`, and so by the methods themselves."""
+    from pgsr.models import Flow
+
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    for groups_, conditions, name in [
+        (9, [total(level=1) == [4, 4]], "US"),
+        (2**45, [total(level=1) == [4, 4]], "US"),
+        (2**45, [total(("US", "GA")) == 2**46], "US"),
+        (2**45, [total(("US", "GA")) == 4, total(("US", "GA")) == 5], "GA"),
+    ]:
+        problem = Problem.of(np.zeros((3, 70), int), tree, groups=groups_, label="M_H").where(*conditions)
+        for method in (RegionTotalsProjection(), Flow()):
+            if method.unavailable() is None:
+                result = method.solve(problem)
+                assert result.status is Status.INFEASIBLE, result
+                assert name in result.reason
+    large = Problem.of(np.zeros((3, 70), int), tree, groups=None, totals=None).where(total(("US", "GA")) == 2**50)
+    assert RegionTotalsProjection().solve(large).status is Status.TOO_LARGE
+
+
+def test_other_conditions_are_refused_by_name():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of(np.zeros((3, 4), int), tree, groups=9, label="M_H").where(total(("US", "GA")) == 4)
+    for condition in (
+        total(("US", "MI")) >= 2,
+        cells(("US", "MI"), size=2) <= 7,
+        groups(("US", "MI"), size=slice(0, 2)).sum() == 3,
+        total(level=1).sum() == 9,
+        2 * total(("US", "MI")) == 9,
+    ):
+        reason = RegionTotalsProjection().supports(problem.where(condition).relaxed())
+        assert "takes fixed totals of regions" in reason
+        assert condition.name.split(" ")[-3 if "2 " in condition.name else 0].split("(")[0] in reason
+        assert "Cvxpy" in reason
+    assert RegionTotalsProjection().supports(problem.where(3 * total(("US", "MI")) == 9)) is None
+    assert "Flow(around=RegionTotalsProjection())" in TreeProjection().supports(problem)
+
+
 def test_refuses_what_it_does_not_solve():
     rng = np.random.default_rng(50)
     problem = random_problem(rng)
@@ -235,10 +360,10 @@ def test_time_limit():
     assert "after 1e-09 s" in result.reason
 
 
-def random_problem(rng, spread=6, integer=False):
+def random_problem(rng, spread=6, integer=False, least=1):
     """M_H (relaxed unless `integer`) of a random tree: K from 0 up, empty leaves, inner regions without weight."""
     tree = random_tree(rng)
-    leaves = rng.integers(0, 5, (tree.n_regions - tree.n_inner, int(rng.integers(1, 9))))
+    leaves = rng.integers(0, 5, (tree.n_regions - tree.n_inner, int(rng.integers(least, 9))))
     leaves[rng.random(len(leaves)) < 0.2] = 0
     counts = tree.sum_up(leaves * rng.integers(0, 2, leaves.shape))
     noisy = counts + rng.integers(-spread, spread + 1, counts.shape)
@@ -246,6 +371,15 @@ def random_problem(rng, spread=6, integer=False):
     weights[tree.leaves] = rng.integers(1, 5, tree.n_regions - tree.n_inner)
     problem = replace(Problem.m_h(measurement_of(tree, noisy, counts.sum(axis=1)), totals="regions"), weights=weights)
     return problem if integer else problem.relaxed()
+
+
+def some_totals(rng, problem):
+    """The same with the totals of some regions alone, the root's public or not, the others stated as conditions."""
+    tree = problem.hierarchy
+    known = rng.choice(tree.n_regions, int(rng.integers(1, tree.n_regions + 1)), replace=False)
+    conditions = [total(tree.paths[r]) == int(problem.region_totals[r]) for r in known]
+    public = None if rng.random() < 0.5 else Totals.ROOT
+    return replace(problem, totals=public).where(*conditions)
 
 
 def measurement_of(tree, noisy, totals):
@@ -264,13 +398,18 @@ def assert_optimal(problem, result):
 
 
 def clarabel(problem):
-    """The optimal objective by a dense model in the leaves' values."""
+    """The optimal objective by a dense model in the leaves' values; totals are the public ones and stated rows."""
     cvxpy = pytest.importorskip("cvxpy")
     tree, w = problem.hierarchy, np.sqrt(problem.w)[:, None]
     below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
     x = cvxpy.Variable((below.shape[1], problem.target.shape[1]), nonneg=True)
-    totals = problem.region_totals[tree.leaves]
+    fixed = np.zeros((0, tree.n_regions)), np.zeros(0)
+    if problem.stated_totals is not None:
+        fixed = np.eye(tree.n_regions)[: len(problem.stated_totals)], problem.stated_totals
+    if problem.conditions is not None:
+        first = problem.conditions.rows.toarray().reshape(-1, tree.n_regions, x.shape[1])[:, :, 0]
+        fixed = np.vstack([fixed[0], first]), np.concatenate([fixed[1], problem.conditions.row_lower])
     distance = cvxpy.sum_squares(cvxpy.multiply(w @ np.ones((1, x.shape[1])), below @ x - problem.target))
-    model = cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(x, axis=1) == totals])
+    model = cvxpy.Problem(cvxpy.Minimize(distance), [fixed[0] @ below @ cvxpy.sum(x, axis=1) == fixed[1]])
     model.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     return float(model.value)

@@ -12,6 +12,7 @@ from instances import random_tree, scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import CountFile, DaskMap, SizeBlocks, StreamedTreeProjection, Threads, TreeProjection
+from pgsr.conditions import cells
 from pgsr.errors import ProblemError
 from pgsr.isolation import run_isolated
 
@@ -30,6 +31,35 @@ def test_weights_equal_tree_projection():
         weights = rng.integers(0, 2 ** int(rng.integers(1, 21)), problem.hierarchy.n_regions)
         weights[problem.hierarchy.leaves] += 1
         assert_same(replace(problem, weights=weights), int(rng.integers(1, 9)))
+
+
+def test_bounds_of_cells_equal_tree_projection():
+    """Structural zeros, fixed counts, minima and maxima in any region; what contradicts is infeasible in both."""
+    rng = np.random.default_rng(12)
+    solved_ones, impossible = 0, 0
+    while solved_ones < scale(60, 1_000) or impossible < 10:
+        problem = random_problem(rng)
+        tree, conditions = problem.hierarchy, []
+        for _ in range(int(rng.integers(1, 6))):
+            r, s = int(rng.integers(tree.n_regions)), int(rng.integers(problem.max_size + 1))
+            cell, number = cells(tree.paths[r], size=s), int(abs(problem.target[r, s]))
+            conditions.append([cell == 0, cell == number, cell <= number, cell >= number // 2][int(rng.integers(4))])
+        problem, block = problem.where(*conditions), int(rng.integers(1, 9))
+        if TreeProjection().solve(problem).status is Status.INFEASIBLE:
+            result = StreamedTreeProjection(block).solve(SizeBlocks.of(problem))
+            assert result.status is Status.INFEASIBLE
+            assert "bounds" in result.reason
+            impossible += 1
+        else:
+            assert_same(problem, block)
+            solved_ones += 1
+
+
+def test_bounds_of_another_shape_are_named():
+    blocks = SizeBlocks.of(random_problem(np.random.default_rng(13)))
+    nothing = replace(blocks, bounds=lambda start, stop: (np.zeros(3), np.zeros(3)))
+    with pytest.raises(ProblemError, match="two arrays of int64"):
+        StreamedTreeProjection().solve(nothing)
 
 
 def test_ties_across_blocks():

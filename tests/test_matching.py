@@ -12,6 +12,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Pg
 from pgsr.algorithms import BottomUp, IsotonicFit, Matching, Merge, NoConsistency, match_groups
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.matching.kernel import match_runs
+from pgsr.laws.per_level import GeometricNoise
 from pgsr.views import ranked
 
 
@@ -85,7 +86,14 @@ def test_worked_example_e8():
     tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
     values = tuple(np.array(v) for v in ([1, 1, 1, 2, 3, 5], [1, 1, 2], [1, 2, 6]))
     measurement = Measurement(
-        tree, View.RANKED, values, 6, (naive.Fraction(1),) * 2, Totals.REGIONS, np.array([6, 3, 3]), False
+        tree,
+        View.RANKED,
+        values,
+        6,
+        (GeometricNoise(naive.Fraction(1)),) * 2,
+        Totals.REGIONS,
+        np.array([6, 3, 3]),
+        False,
     )
     released = Matching().apply(measurement).estimate.counts()
     assert [ranked(row).tolist() for row in released.counts] == [[1, 1, 1, 2, 2, 6], [1, 1, 2], [1, 2, 6]]

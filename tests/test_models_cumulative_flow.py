@@ -11,6 +11,7 @@ from instances import random_tree, random_truth, scale
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, Status, Totals, View, certify
 from pgsr.algorithms import CumulativeProjection
 from pgsr.errors import ArgumentError
+from pgsr.laws.per_level import GeometricNoise
 from pgsr.models import CumulativeFlow, Cvxpy, Scipy
 from pgsr.models.top_down import integers_top_down
 from pgsr.solving import Deadline, Stopped
@@ -221,9 +222,9 @@ def noisy_problem(
 ) -> Problem:
     true = tree.sum_up(np.cumsum(counts, axis=1))
     noisy = true + np.rint(rng.normal(0, 10.0 ** rng.uniform(-0.5, 1), true.shape)).astype(np.int64)
-    epsilon = (Fraction(1),) * tree.n_levels
+    noise = (GeometricNoise(Fraction(1)),) * tree.n_levels
     public = true[:, -1].copy()
-    measurement = Measurement(tree, View.CUMULATIVE, noisy, true.shape[1] - 1, epsilon, Totals.REGIONS, public, False)
+    measurement = Measurement(tree, View.CUMULATIVE, noisy, true.shape[1] - 1, noise, Totals.REGIONS, public, False)
     return replace(Problem.m_c(measurement, totals=totals), weights=weights)
 
 

@@ -1,7 +1,7 @@
 """Forward-backward against brute force over all non-decreasing vectors, and against plain dictionaries."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import exp, lgamma
 
 import numpy as np
@@ -9,6 +9,8 @@ import pytest
 from scipy.stats import chi2
 
 from pgsr.algorithms.posterior import Evidence
+from pgsr.algorithms.posterior.likelihood import Likelihood
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.views import View, cumulative, ranked
 
 SHAPE = 7.0
@@ -20,10 +22,17 @@ def negative_binomial(x: int, mean: float, shape: float) -> float:
 
 
 def likelihood(evidence: Evidence, counts: np.ndarray) -> float:
-    """Written out from the law of the noise: alpha^|noisy - true| over all measured values."""
+    """Written out from the law of the noise: P(noisy - true) over all measured values."""
     of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[evidence.view]
-    distance = np.abs(evidence.values - of(counts))[: evidence.measured].sum()
-    return exp(-float(distance / evidence.scale))
+    return chance(evidence.law, (evidence.values - of(counts))[: evidence.measured])
+
+
+def chance(law: Law, noise: np.ndarray) -> float:
+    """P(noise), up to a constant, by the formulas of the two laws."""
+    if isinstance(law, DoubleGeometric):
+        return exp(-float(np.abs(noise).sum() / law.scale))
+    assert isinstance(law, DiscreteGaussian)
+    return exp(-float((noise**2).sum() / (2 * law.sigma_squared)))
 
 
 def by_enumeration(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
@@ -45,15 +54,15 @@ def by_enumeration(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]
 
 def by_dictionaries(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
     """The same by forward-backward over all states 0..G without windows or cuts; cumulative counts and counts."""
-    n, most, alpha = evidence.n_sizes, evidence.most, exp(-1 / float(evidence.scale))
+    n, most = evidence.n_sizes, evidence.most
 
     def weight(s: int, c: int) -> float:
         if evidence.view is View.CUMULATIVE and s < evidence.measured:
-            return alpha ** abs(int(evidence.values[s]) - c)
+            return chance(evidence.law, evidence.values[s : s + 1] - c)
         return float(s < n - 1 or evidence.total is None or c == evidence.total)
 
     def step(s: int, x: int) -> float:
-        seen = alpha ** abs(int(evidence.values[s]) - x) if evidence.view is View.COUNTS else 1.0
+        seen = chance(evidence.law, evidence.values[s : s + 1] - x) if evidence.view is View.COUNTS else 1.0
         return seen * negative_binomial(x, mu[s], SHAPE)
 
     forward = [{c: weight(0, c) * step(0, c) for c in range(most + 1)}]
@@ -91,23 +100,23 @@ def assert_same_posterior(
     assert found.step_variance[0] == found.variance[0]
 
 
-def made(view: View, n_sizes: int, total: int, scale: Fraction, public: bool, rng: np.random.Generator) -> Evidence:
+def made(view: View, n_sizes: int, total: int, law: Law, public: bool, rng: np.random.Generator) -> Evidence:
     """Noisy values of random groups."""
     counts = rng.multinomial(total, rng.dirichlet(np.full(n_sizes, 0.5)))
     of = {View.COUNTS: np.copy, View.CUMULATIVE: cumulative, View.RANKED: ranked}[view]
     values = of(counts).astype(np.int64)
-    values += rng.geometric(1 - exp(-1 / float(scale)), len(values)) - rng.geometric(
-        1 - exp(-1 / float(scale)), len(values)
-    )
+    noise = np.arange(-200, 201)
+    masses = np.array([chance(law, noise[i : i + 1]) for i in range(len(noise))])
+    values += rng.choice(noise, len(values), p=masses / masses.sum())
     measured = len(values) - (view is View.CUMULATIVE and public)
-    return Evidence(view, values, measured, scale, total if public else None, total if public else total + 4, n_sizes)
+    return Evidence(view, values, measured, law, total if public else None, total if public else total + 4, n_sizes)
 
 
 def test_variances_of_counts() -> None:
     """Var x[s] by adding up over all vectors."""
     rng = np.random.default_rng(9)
-    for view in View:
-        evidence = made(view, 4, 5, Fraction(2), True, rng)
+    for view, law in product(View, (DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(7, 2)))):
+        evidence = made(view, 4, 5, law, True, rng)
         mu = rng.exponential(2.0, 4) + 0.05
         sums = np.zeros((3, 4))
         for inner in combinations_with_replacement(range(6), 3):
@@ -121,33 +130,40 @@ def test_variances_of_counts() -> None:
         assert found.step_variance == pytest.approx(expected, abs=1e-8)
 
 
+LAWS = [
+    *(DoubleGeometric(scale) for scale in (Fraction(1, 2), Fraction(3))),
+    *(DiscreteGaussian(variance) for variance in (Fraction(1, 5), Fraction(2), Fraction(50))),
+]
+
 CASES = [(view, True) for view in View] + [(View.CUMULATIVE, False)]
 
 
 @pytest.mark.parametrize(("view", "public"), CASES)
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3)])
-def test_equals_brute_force(view: View, public: bool, scale: Fraction) -> None:
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_equals_brute_force(view: View, public: bool, law: Law) -> None:
     rng = np.random.default_rng(5)
     for _ in range(6):
-        evidence = made(view, int(rng.integers(2, 5)), int(rng.integers(1, 7)), scale, public, rng)
+        evidence = made(view, int(rng.integers(2, 5)), int(rng.integers(1, 7)), law, public, rng)
         mu = rng.exponential(2.0, evidence.n_sizes) + 0.05
         assert_same_posterior(evidence, mu, by_enumeration(evidence, mu), 1e-9)
 
 
 @pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] is not View.RANKED])
-def test_equals_plain_dictionaries(view: View, public: bool) -> None:
+@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(9))], ids=str)
+def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
     rng = np.random.default_rng(6)
     for total in (1, 12, 30):
-        evidence = made(view, 9, total, Fraction(2), public, rng)
+        evidence = made(view, 9, total, law, public, rng)
         mu = rng.exponential(3.0, evidence.n_sizes) + 0.01
         assert_same_posterior(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
 
 
 @pytest.mark.parametrize("view", View)
-def test_draws_have_the_posterior_law(view: View) -> None:
+@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(1)), DiscreteGaussian(Fraction(3, 2))], ids=str)
+def test_draws_have_the_posterior_law(view: View, law: Law) -> None:
     """Frequencies of whole vectors against brute force, in a chi-square test of level 1e-6."""
     rng = np.random.default_rng(10)
-    evidence = made(view, 4, 4, Fraction(1), True, rng)
+    evidence = made(view, 4, 4, law, True, rng)
     mu, shapes = rng.exponential(1.0, 4) + 0.2, np.full(4, SHAPE)
     found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, shapes, 1e-9)
     n = 200_000
@@ -166,16 +182,27 @@ def test_draws_have_the_posterior_law(view: View) -> None:
     assert chi2.sf(statistic, len(pairs)) > 1e-6
 
 
-def test_narrow_windows_are_widened() -> None:
+@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(6)), DiscreteGaussian(Fraction(70))], ids=str)
+def test_narrow_windows_are_widened(law: Law) -> None:
     """Begun far from the truth and far too narrow, the answer is that of all states."""
     rng = np.random.default_rng(7)
-    evidence = made(View.CUMULATIVE, 12, 400, Fraction(6), True, rng)
+    evidence = made(View.CUMULATIVE, 12, 400, law, True, rng)
     mu = np.full(12, 400 / 12)
     wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, np.full(len(mu), SHAPE), 1e-9)
     narrow = evidence.marginals(
         np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, np.full(len(mu), SHAPE), 1e-9
     )
     assert np.abs(wide.mean - narrow.mean).max() < 1e-5
+
+
+def test_the_powers_of_gaussian_noise() -> None:
+    """coarse[j] fine[i] is base^(i + j n), from 1 down to less than 1e-290, with a relative error below 1e-9."""
+    for variance in (Fraction(1, 100), Fraction(5, 2), Fraction(10**4), Fraction(10**6)):
+        found = Likelihood.of(DiscreteGaussian(variance), 10)
+        n, exponent = len(found.fine), 1 / (2 * float(variance))
+        for i, j in product((0, 1, n // 2, n - 1), (0, 1, len(found.coarse) // 2, len(found.coarse) - 1)):
+            assert found.coarse[j] * found.fine[i] == pytest.approx(exp(-exponent * (i + j * n)), rel=1e-9, abs=1e-305)
+        assert found.coarse[-1] * found.fine[-1] < 1e-290
 
 
 def test_ranked_sizes_weigh_cumulative_counts() -> None:

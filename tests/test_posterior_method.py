@@ -1,15 +1,18 @@
 """The posterior release: always valid, whatever was measured; closer than the papers' releases on fresh noise."""
 
+import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Status, View, metrics
-from pgsr.algorithms import BottomUp, Matching, PooledPrior, Posterior
+from pgsr.algorithms import BottomUp, Matching, PooledPrior, Posterior, TreeProjection
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError, ProblemError
+from pgsr.errors import MethodError, NoEstimateError, ProblemError
+from pgsr.laws import DoubleGeometric
 
 
 def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
@@ -75,8 +78,10 @@ def test_padded_regions() -> None:
 def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
     truth = small(np.random.default_rng(23))
     wide = Geometric(View.CUMULATIVE, 3, max_quantity=4).measure(truth, Seeded("quantity"))
-    assert wide.noise_scale(truth.hierarchy.n_regions - 1) == 4
-    assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).noise_scale(0) == Fraction(2)
+    assert wide.law(truth.hierarchy.n_regions - 1) == DoubleGeometric(Fraction(4))
+    assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).law(0) == DoubleGeometric(
+        Fraction(2)
+    )
     tight = Geometric(View.CUMULATIVE, Fraction(3)).measure(truth, Seeded("quantity"))
     spread = [Posterior().marginals(noisy).variance.sum() for noisy in (wide, tight)]
     assert spread[0] > 2 * spread[1]
@@ -126,3 +131,60 @@ def test_closer_than_the_papers_releases_at_every_level() -> None:
                 found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))
         ours, theirs = (np.mean(found, axis=0) for found in errors.values())
         assert (ours < 0.92 * theirs).all(), (ours, theirs)
+
+
+LEAN = Posterior(intervals=False)
+
+
+@pytest.mark.parametrize("totals", ["regions", "root", "noisy"])
+@pytest.mark.parametrize("shares", [None, ("1/20", "0", "19/20")])
+def test_without_intervals_the_release_is_the_same(totals: str, shares: tuple[str, ...] | None) -> None:
+    truth = census_like("divisions", 40, 40_000, seed=27)
+    noisy = Geometric(View.CUMULATIVE, 1, shares=shares, totals=totals).measure(truth, Seeded("lean"))
+    before = noisy.matrix.copy()
+    full, lean = Posterior().apply(noisy), LEAN.apply(noisy)
+    assert lean.status is Status.FEASIBLE
+    assert np.array_equal(full.estimate.values, lean.estimate.values)
+    assert np.array_equal(noisy.matrix, before), "the measurement is only read"
+    with pytest.raises(NoEstimateError, match="take Posterior\\(\\) with its intervals"):
+        lean.intervals()
+    real = replace(LEAN, integer=False).apply(noisy)
+    assert np.array_equal(replace(Posterior(), integer=False).apply(noisy).estimate.values, real.estimate.values)
+
+
+def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = small(np.random.default_rng(28), 30)
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("parts"))
+    whole = Posterior().marginals(noisy)
+    monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 60)
+    parts = Posterior().marginals(noisy)
+    for name in vars(whole):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
+
+
+def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of what intervals take at most, though blocks of leaves count here in full, whose pages are hardly used."""
+    monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 20_000)
+    truth = census_like("counties", 100, 3_000_000, seed=29)
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("memory"))
+    peaks = []
+    for method in (LEAN, Posterior()):
+        tracemalloc.start()
+        try:
+            assert replace(method, rounds=1).apply(noisy).status is Status.FEASIBLE
+            peaks.append(tracemalloc.get_traced_memory()[1] / noisy.matrix.size)
+        finally:
+            tracemalloc.stop()
+    assert peaks[0] < 50
+    assert peaks[1] > 100
+
+
+def test_what_cannot_project_in_place_is_refused_without_intervals() -> None:
+    with pytest.raises(MethodError, match="does not project in place; give CumulativeProjection"):
+        Posterior(intervals=False, projection=TreeProjection())
+
+
+def test_time_limit_without_intervals() -> None:
+    truth = small(np.random.default_rng(30))
+    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("late"))
+    assert LEAN.apply(noisy, time_limit=1e-9).status is Status.TIMED_OUT

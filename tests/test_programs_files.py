@@ -213,7 +213,7 @@ def test_padded_trees_and_epsilons_come_back(tmp_path):
     problem = Problem.m_h(naive.measurement_of(tree, np.arange(3 * tree.n_regions).reshape(-1, 3), 9))
     problem.write(tmp_path / "p.npz")
     again = Problem.read(tmp_path / "p.npz")
-    assert again.epsilon == problem.epsilon
+    assert again.noise == problem.noise
     assert (again.hierarchy.padded == tree.padded).all()
     assert again.hierarchy.real_paths == tree.real_paths
 

@@ -13,7 +13,7 @@ from exact_law import noise_by
 from made_tables import TABLES, config, contents, left, release, write_config, write_tables
 
 from pgsr import Totals
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.release import Kind, check, publish
 from pgsr.release.folder.artefact import FILES
 from pgsr.release.folder.manifest import FIELDS

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, config, make_ledger, release, write_config, write_tables
 
+from pgsr.accounting import PureEpsilon
 from pgsr.errors import BudgetError
-from pgsr.ledger import Loss
 from pgsr.release import EXAMPLE, ConfigError, Kind, LedgerFile, ReleaseConfig, Terms, check, publish
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
@@ -24,7 +24,14 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("keys", "word"),
     [
-        ({"epsilon": None}, "'epsilon' is missing"),
+        ({"epsilon": None}, "write either epsilon = ... or rho = ...; none is there"),
+        ({"rho": '"1/10"'}, "write either epsilon = ... or rho = ...; epsilon = ... and rho = ... are there"),
+        ({"rho": '"1/10"', "epsilon": None, "delta": '"1e-6"'}, "delta goes with epsilon, and rho has none"),
+        ({"laws": '"gaussian"'}, "a pure epsilon, which has no Gaussian noise"),
+        ({"laws": '"normal"'}, "'laws' is"),
+        ({"unit": '"person"'}, "unit='person' is unknown; use 'entity', 'group' or 'entity in 5 groups'"),
+        ({"relation": '"replace"'}, "other values of an entity that stays in its group"),
+        ({"unit": '"group"', "relation": '"add_remove"'}, "number of groups changes, so it cannot be public"),
         ({"epsilon": None, "epsilom": '"1"'}, "'epsilom' is unknown; did you mean 'epsilon', which is missing"),
         ({"colour": '"red"'}, "'colour' is unknown"),
         ({"epsilon": "0.1"}, "in quotes"),
@@ -45,7 +52,7 @@ def place(tmp_path: Path) -> Path:
         ({"shares": '["1/2", "1/3"]'}, "add up to 5/6"),
         ({"shares": "[0.5, 0.5]"}, "in quotes"),
         ({"shares": '"1"'}, "an array"),
-        ({"delta": '"1e-6"'}, "'delta' is above 0"),
+        ({"delta": '"2"'}, "delta is 1 or more"),
         ({"data_set": '""'}, "is empty"),
         ({"data_set": '"a\\u0007"'}, "control characters"),
         ({"data_set": "7"}, "is 7, an integer; write a string"),
@@ -101,7 +108,7 @@ def test_all_errors_of_the_keys_are_listed_at_once(place):
             "'clip' of [entities] is unknown there; it is a key of [tuples]",
             "'color' of [entities] is unknown; known are file,",
             "'epsilon' of [groups] is unknown there; move it up",
-            "'epsilon' is missing; write epsilon = ...",
+            "write either epsilon = ... or rho = ...; none is there",
         ],
         strict=True,
     ):
@@ -218,7 +225,7 @@ def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
 
 def test_the_example_is_a_configuration(place):
     (place / "example.toml").write_text(EXAMPLE)
-    LedgerFile.create(place / "ledger.jsonl", "households 2026", Loss(epsilon=2))
+    LedgerFile.create(place / "ledger.jsonl", "households 2026", PureEpsilon(2))
     assert check(release(ReleaseConfig.read(place / "example.toml"))).passed
 
 

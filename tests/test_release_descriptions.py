@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from made_tables import TABLES, write_config, write_tables
 
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.accounting import PureEpsilon
+from pgsr.ledger import LedgerFile
 from pgsr.release import ConfigError, Kind, ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
 from pgsr.release.folder.charts import bars, nice_ticks
@@ -123,7 +124,7 @@ def test_the_summary_is_a_page_with_plots(folder):
 def test_names_in_the_data_are_escaped(tmp_path):
     write_tables(tmp_path, leaves=[("<b>", "&", "a"), ("<b>", "x", "y")])
     name = "<script>alert(1)</script>"
-    ledger = LedgerFile.create(tmp_path / "other.jsonl", name, Loss(epsilon=1))
+    ledger = LedgerFile.create(tmp_path / "other.jsonl", name, PureEpsilon(1))
     config = ReleaseConfig.read(write_config(tmp_path, data_set=f'"{name}"', ledger=f'"{ledger.path.name}"'))
     folder = publish(config).folder
     assert check(folder).passed

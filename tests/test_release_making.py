@@ -38,7 +38,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.Geometric.measure" if moment == "measure" else f"pgsr.release.making.{moment}"
+    target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.making.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock

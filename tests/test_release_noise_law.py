@@ -1,5 +1,6 @@
 """A folder tells whether its noise has the stated scale, wherever something was measured twice."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,11 @@ import pytest
 from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
-from pgsr.release.noise_law import FALSE_ALARM, Law, Sum, families, judge, measured_below, probability_beyond
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.laws.shapes import GaussianShape, GeometricShape, Shape
+from pgsr.random import StreamId
+from pgsr.release.noise_law import FALSE_ALARM, Sum, SumLaw, families, judge, measured_below, probability_beyond
+from pgsr.views import cumulative
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
@@ -21,7 +26,7 @@ def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute the law of a sum once per test: hundreds of judgements there ask for the same ones."""
     known: dict[tuple, np.ndarray] = {}
 
-    def once(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
+    def once(sizes: np.ndarray, parts: list[tuple[Shape, int]]) -> np.ndarray:
         asked = (sizes.tobytes(), *parts)
         if asked not in known:
             known[asked] = probability_beyond(sizes, parts)
@@ -30,32 +35,50 @@ def every_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgsr.release.noise_law.probability_beyond", once)
 
 
-def by_convolution(parts: list[tuple[float, int]], reach: int = 4_000) -> np.ndarray:
+def stated(*scales: float) -> tuple[Law | None, ...]:
+    """The laws of these scales, root first; 0 where nothing is measured."""
+    return tuple(DoubleGeometric(Fraction(b)) if b else None for b in scales)
+
+
+def by_convolution(parts: list[tuple[Shape, int]], reach: int = 4_000) -> np.ndarray:
     """P(|R| <= m) for m = 0..reach, by adding up all pairs of values."""
     values = np.arange(-reach, reach + 1)
     law = (values == 0).astype(float)
-    for size, n in parts:
-        a = np.exp(-1 / size)
-        one = (1 - a) / (1 + a) * a ** np.abs(values)
+    for shape, n in parts:
+        if isinstance(shape, GeometricShape):
+            one = np.exp(-np.abs(values) / shape.scale)
+        else:
+            assert isinstance(shape, GaussianShape)
+            one = np.exp(-(values.astype(float) ** 2) / (2 * shape.sigma**2))
+        one /= one.sum()
         for _ in range(n):
             law = np.convolve(law, one, "same")
     return np.cumsum(np.concatenate([[law[reach]], law[reach + 1 :] + law[:reach][::-1]]))
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [[(0.1, 1)], [(3.0, 1)], [(60.0, 1)], [(0.2, 2)], [(3.0, 2)], [(60.0, 2)], [(3.0, 1), (12.0, 3)], [(9.0, 31)]],
-    ids=str,
-)
-def test_the_law_of_a_sum_equals_convolution(parts):
+GEOMETRIC = [
+    [(0.1, 1)],
+    [(3.0, 1)],
+    [(60.0, 1)],
+    [(0.2, 2)],
+    [(3.0, 2)],
+    [(60.0, 2)],
+    [(3.0, 1), (12.0, 3)],
+    [(9.0, 31)],
+]
+
+
+@pytest.mark.parametrize("parts", GEOMETRIC, ids=str)
+@pytest.mark.parametrize("shapes", [(GeometricShape,), (GaussianShape,), (GaussianShape, GeometricShape)], ids=len)
+def test_the_law_of_a_sum_equals_convolution(shapes, parts):
     at = np.array([0, 1, 2, 5, 17, 60, 200, 700])
-    ours = probability_beyond(at, [(size, n, level) for level, (size, n) in enumerate(parts)])
-    np.testing.assert_allclose(1 - ours, by_convolution(parts)[at], atol=1e-11)
+    asked = [(shapes[place % len(shapes)](size), n) for place, (size, n) in enumerate(parts)]
+    np.testing.assert_allclose(1 - probability_beyond(at, asked), by_convolution(asked)[at], atol=1e-11)
 
 
 def test_bins_have_the_probabilities_of_the_law():
-    law = Law(Sum((1, 4)), (6.0, 3.0))
-    exact = by_convolution([(6.0, 1), (3.0, 4)])
+    law = SumLaw(Sum((1, 4)), stated(6, 3))
+    exact = by_convolution([(GeometricShape(6.0), 1), (GeometricShape(3.0), 4)])
     np.testing.assert_allclose(law.null, np.diff(exact[law.edges], prepend=0, append=1), atol=1e-11)
     assert law.null.min() > 0
     for factors in ([0.001, 0.001], [0.5, 1.0], [1000.0, 1000.0]):
@@ -91,23 +114,23 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
     tree = Hierarchy.from_paths([("US", f"s{i}") for i in range(5)])
     truth = CountOfCounts(tree, np.ones((5, 8), np.int64), "d")
     noise = Geometric(view, 2, totals=totals, totals_share="1/2")
-    scales = tuple(float(view.sensitivity / level) for level in noise.budget(2).levels)
+    scales = stated(*(view.sensitivity / level for level in noise.budget(2).levels))
     found = [judge(noise.measure(truth, Seeded("null", i)), scales).evidence for i in range(scale(300, 5_000))]
     evidence = np.exp(found)
     assert max(found) < -np.log(FALSE_ALARM)
     assert evidence.mean() < 1 + 5 * evidence.std() / np.sqrt(len(evidence))
 
 
-@pytest.mark.parametrize("stated", ["1/10", "1", "10"])
+@pytest.mark.parametrize("claimed", ["1/10", "1", "10"])
 @pytest.mark.parametrize("true", ["1/10", "1", "10", "1000000"])
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
-def test_a_false_epsilon_is_found(view, totals, true, stated):
+def test_a_false_epsilon_is_found(view, totals, true, claimed):
     """Also noise that is none at all (epsilon a million)."""
     noisy = Geometric(view, true, totals=totals).measure(TRUTH, Seeded("k"))
     share = Fraction(9, 10) if totals == "noisy" else 1
-    verdict = judge(noisy, (float(3 * view.sensitivity / (share * Fraction(stated))),) * 3)
-    assert verdict.refuted == (true != stated)
+    verdict = judge(noisy, (DoubleGeometric(3 * view.sensitivity / (share * Fraction(claimed))),) * 3)
+    assert verdict.refuted == (true != claimed)
     assert (verdict.most or 9) < 1.7
     assert (verdict.least or 0) > 0.6
 
@@ -116,19 +139,20 @@ def test_a_false_epsilon_is_found(view, totals, true, stated):
 def test_one_level_s_false_share_is_found(wrong):
     noisy = Geometric(View.COUNTS, 3).measure(TRUTH, Seeded("k"))
     scales = [2.0, 2.0, 2.0]
-    assert not judge(noisy, tuple(scales)).refuted
+    assert not judge(noisy, stated(*scales)).refuted
     scales[wrong] = 100.0  # few values are known twice above, so a small lie is not found
-    assert judge(noisy, tuple(scales)).refuted
+    assert judge(noisy, stated(*scales)).refuted
 
 
 def test_the_stated_power_is_had():
     """Epsilons just beyond those that would be found are found, nearly always."""
-    right = judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k")), (1.0, 1.0, 1.0))
+    right = judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k")), stated(1, 1, 1))
     assert not right.refuted
     for times in (right.most, right.least):
         # The true epsilon is `times` the stated one: scale 1 is drawn, scale `times` is stated.
         found = [
-            judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k", i)), (times,) * 3).refuted for i in range(30)
+            judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k", i)), stated(*(times,) * 3)).refuted
+            for i in range(30)
         ]
         assert sum(found) >= 29, times
 
@@ -137,10 +161,10 @@ def test_one_value_far_off_is_enough():
     """A single public total that is 60 scales away, as where counts are passed off for cumulative counts."""
     noise = Geometric(View.CUMULATIVE, 1, (0, 0, 1), totals="root")
     noisy = Geometric(View.CUMULATIVE, 3, totals="root").measure(TRUTH, Seeded("k"))
-    assert not judge(noisy, (1.0, 1.0, 1.0)).refuted
+    assert not judge(noisy, stated(1, 1, 1)).refuted
     noisy.matrix[0, -1] += 60
-    assert judge(noisy, (1.0, 1.0, 1.0)).refuted
-    assert judge(noise.measure(TRUTH, Seeded("k")), (0.0, 0.0, 1.0)).n_values == 0
+    assert judge(noisy, stated(1, 1, 1)).refuted
+    assert judge(noise.measure(TRUTH, Seeded("k")), stated(0, 0, 1)).n_values == 0
 
 
 @pytest.mark.parametrize(("leaves", "epsilon"), [(300, 20), (1_000, 30), (300, 6)])
@@ -148,33 +172,46 @@ def test_the_stated_power_is_had_where_the_noise_is_small(leaves, epsilon):
     """Scales below 1, where nearly all noise is 0 and a stretched law would be wrong."""
     tree = Hierarchy.from_paths([("US", f"c{i}") for i in range(leaves)])
     truth = CountOfCounts(tree, np.full((leaves, 21), 5), "d")
-    stated = float(4 / epsilon)
-    right = judge(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("k")), (stated,) * 2)
+    laws = stated(4 / epsilon, 4 / epsilon)
+    right = judge(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("k")), laws)
     assert not right.refuted
     for times in filter(None, (right.most, right.least)):
         if times * epsilon > 1_000:
             continue
         other = Fraction(epsilon) * Fraction(times).limit_denominator(1000)
-        found = [
-            judge(Geometric(View.COUNTS, other).measure(truth, Seeded("k", i)), (stated,) * 2).refuted
-            for i in range(10)
-        ]
+        found = [judge(Geometric(View.COUNTS, other).measure(truth, Seeded("k", i)), laws).refuted for i in range(10)]
         assert sum(found) >= 9, (times, found)
 
 
 def test_leaves_alone_are_judged_by_their_public_totals():
     noise = Geometric(View.CUMULATIVE, "1/2", (0, 0, 1), totals="regions")
     noisy = noise.measure(TRUTH, Seeded("k"))
-    assert not judge(noisy, (0.0, 0.0, 2.0)).refuted
-    assert judge(noisy, (0.0, 0.0, 20.0)).refuted
-    assert judge(noisy, (0.0, 0.0, 2.0)).n_values == TREE.leaves.stop - TREE.leaves.start
+    assert not judge(noisy, stated(0, 0, 2)).refuted
+    assert judge(noisy, stated(0, 0, 20)).refuted
+    assert judge(noisy, stated(0, 0, 2)).n_values == TREE.leaves.stop - TREE.leaves.start
 
 
 def test_too_little_is_known_twice():
     tree = Hierarchy.from_paths([("US", "a"), ("US", "b")])
     truth = CountOfCounts(tree, np.ones((2, 3), np.int64), "d")
     leaves = Geometric(View.COUNTS, 1, (0, 1), totals="root").measure(truth, Seeded("k"))
-    verdict = judge(leaves, (0.0, 2.0))
+    verdict = judge(leaves, stated(0, 2))
     assert verdict.n_values == 0
     assert not verdict.can_tell
-    assert judge(Geometric(View.COUNTS, 1).measure(truth, Seeded("k")), (4.0, 4.0)).most is None
+    assert judge(Geometric(View.COUNTS, 1).measure(truth, Seeded("k")), stated(4, 4)).most is None
+
+
+@pytest.mark.parametrize("sigma_squared", ["1/4", "5/2", "400"])
+def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
+    """Also from wider double geometric noise and from none at all; its own law is not refuted."""
+    measured = Geometric(View.CUMULATIVE, 3, totals="root").measure(TRUTH, Seeded("k"))
+    law = DiscreteGaussian(Fraction(sigma_squared))
+    values = cumulative(TRUTH.counts)
+    law.add_to(values, Seeded("gaussian").stream(StreamId("d", "cumulative", 0, ())))
+    noisy = replace(measured, values=values)
+    assert not judge(noisy, (law,) * 3).refuted
+    assert judge(noisy, (law,) * 3).can_tell
+    for factor in ("1/2", "3/2"):
+        assert judge(noisy, (DiscreteGaussian(law.sigma_squared * Fraction(factor) ** 2),) * 3).refuted
+    assert judge(noisy, stated(*(2 * law.deviation,) * 3)).refuted
+    assert judge(replace(measured, values=cumulative(TRUTH.counts)), (DiscreteGaussian(Fraction(25)),) * 3).refuted

@@ -13,6 +13,7 @@ import pytest
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import LedgerFile, Loss
 from pgsr.release import (
     ConfigError,
@@ -359,11 +360,11 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
 
 
 def test_scales_of_noise_are_told_apart():
-    scales = (3.0, 3.0, 3.0)
-    assert not judge(measured(1), scales).refuted
-    assert judge(measured(1), scales).can_tell
-    assert judge(measured(3), scales).refuted
-    assert judge(measured("1/3"), scales).refuted
+    laws = (DoubleGeometric(Fraction(3)),) * 3
+    assert not judge(measured(1), laws).refuted
+    assert judge(measured(1), laws).can_tell
+    assert judge(measured(3), laws).refuted
+    assert judge(measured("1/3"), laws).refuted
 
 
 def test_residuals_are_noise_alone():

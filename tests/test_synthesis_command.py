@@ -12,7 +12,8 @@ from made_tables import TABLES, write_config, write_tables
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
-from pgsr.ledger import Charge, LedgerError, LedgerFile, Loss, Relation, Unit
+from pgsr.accounting import Approximate, PureEpsilon, Rho
+from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.errors import ConfigError, ReleaseError
 from pgsr.release.folder.artefact import digest
@@ -60,7 +61,7 @@ def place(tmp_path: Path) -> Path:
     people["years"] = rng.integers(0, 120, len(people))
     homes.to_parquet(tmp_path / "households.parquet")
     people.to_csv(tmp_path / "persons.csv", index=False)
-    LedgerFile.create(tmp_path / "ledger.jsonl", "made", Loss(epsilon=2, delta="1e-6"))
+    LedgerFile.create(tmp_path / "ledger.jsonl", "made", Approximate(2, "1e-6"))
     return tmp_path
 
 
@@ -217,7 +218,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
     assert len(seen) == 10, "a selection and a measurement per round"
     [entry] = LedgerFile(place / "ledger.jsonl").entries
     budget = SynthesisConfig.read(place / "mwem.toml").budget
-    assert entry.charge == Charge(Loss(rho=budget.rho), "mwem into synthetic", Relation.ADD_REMOVE, Unit.ENTITY)
+    assert entry.charge == Charge(Rho(budget.rho), "mwem into synthetic", Relation.ADD_REMOVE, Unit.ENTITY)
     told = json.loads((place / "synthetic" / "transcript.json").read_text())
     assert told["charged"] == {"rho": str(budget.rho), "relation": "add_remove", "unit": "entity"}
     assert told["persons"] == 600, "the exact number of persons is private"
@@ -311,8 +312,8 @@ def test_two_fits_share_one_ledger(place):
 @pytest.mark.parametrize(
     ("total", "relation", "words"),
     [
-        (Loss(epsilon=9), Relation.ADD_REMOVE, "a ledger of epsilon alone"),
-        (Loss(rho=9), Relation.ADD_REMOVE_OR_EMPTY_GROUP, "cannot be counted in a ledger of add_remove_or_empty_group"),
+        (PureEpsilon(9), Relation.ADD_REMOVE, "a ledger of epsilon alone"),
+        (Rho(9), Relation.ADD_REMOVE_OR_EMPTY_GROUP, "cannot be counted in a ledger of add_remove_or_empty_group"),
     ],
 )
 def test_ledgers_that_cannot_hold_a_fit(place, total, relation, words):
@@ -324,7 +325,7 @@ def test_ledgers_that_cannot_hold_a_fit(place, total, relation, words):
 def test_what_replacements_alone_protect_is_not_counted_as_a_row_more(place):
     with pytest.raises(LedgerError, match="protects replace"):
         invoke(configured(place, more='neighbours = "replace"\n'))
-    LedgerFile.create(place / "replace.jsonl", "made", Loss(rho=1), Relation.REPLACE)
+    LedgerFile.create(place / "replace.jsonl", "made", Rho(1), Relation.REPLACE)
     done = invoke(configured(place, more='neighbours = "replace"\n'), "--ledger", place / "replace.jsonl")
     assert done.exit_code == 0
     assert LedgerFile(place / "replace.jsonl").entries[0].charge.relation is Relation.REPLACE
@@ -377,7 +378,7 @@ def released(place: Path, tmp_path_factory) -> Path:
 
 def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released):
     for relation in (Relation.REPLACE, Relation.MOVE):
-        LedgerFile.create(place / f"{relation}.jsonl", "made", Loss(rho=1), relation)
+        LedgerFile.create(place / f"{relation}.jsonl", "made", Rho(1), relation)
     for relation, sizes, words in [
         (None, "release-rehearsal", "those of a rehearsal"),
         (None, "release-rehearsal/counts.parquet", "those of a rehearsal"),

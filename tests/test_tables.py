@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +242,7 @@ def test_without_a_table_of_groups_the_totals_must_be_paid_for() -> None:
         for totals in ("regions", "root"):
             with pytest.raises(ProblemError, match="private; pay for the totals"):
                 Geometric(View.COUNTS, 1, totals=totals).measure(truth, Seeded("p"))
-        assert Geometric(View.COUNTS, 1, totals="noisy").measure(truth, Seeded("p")).totals_epsilon == Fraction(1, 10)
+        assert Geometric(View.COUNTS, 1, totals="noisy").measure(truth, Seeded("p")).totals_noise is not None
 
 
 def test_groups_without_entities_count_as_size_0() -> None:

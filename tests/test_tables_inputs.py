@@ -10,11 +10,12 @@ from small_tables import counted, frame
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms.choosing import DISTINCT_SIZES
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.entities import noisy_entities
 from pgsr.errors import ArgumentError, ProblemError, TableError
-from pgsr.measurement import noise_sensitivity
+from pgsr.laws import DoubleGeometric
+from pgsr.neighbours import Unit
 from pgsr.random import StreamId
+from pgsr.sensitivity import sensitivity_of
 from pgsr.tables import (
     PrivateLog,
     Quantities,
@@ -63,7 +64,7 @@ def test_sensitivity_of_quantities_by_enumeration(largest: int) -> None:
                 a, b = (np.bincount(np.minimum(sizes, 5), minlength=6) for sizes in (before, after))
                 for view, of in ((View.COUNTS, np.copy), (View.CUMULATIVE, cumulative), (View.RANKED, ranked)):
                     worst[view] = max(worst[view], int(np.abs(of(a) - of(b)).sum()))
-    assert worst == {view: noise_sensitivity(view, largest) for view in View}
+    assert worst == {view: sensitivity_of(view, Unit.ENTITY, max_quantity=largest, max_size=5).l1 for view in View}
     assert worst == {View.COUNTS: 2, View.CUMULATIVE: largest, View.RANKED: largest}
 
 

@@ -27,7 +27,7 @@ from exact_law import noise_by
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure, cli
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
 

@@ -1,4 +1,6 @@
-"""The figures of the pages, drawn when the site is built, from public generators and seeded noise.
+"""The figures of the pages, drawn when the site is built.
+
+They show public generators with seeded noise, and the published results in docs/results.
 
 `python docs/tools/figures.py` draws docs/overview.png anew, the one figure that is kept in the repository, because
 README shows it.
@@ -14,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+import pgsr.experiments
 from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
@@ -39,6 +42,9 @@ from pgsr.drawing import (
     log_labels,
     new_figure,
 )
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.report.publication import published
+from pgsr.experiments.report.results_page import results_figures
 from pgsr.views import cumulative, ranked
 
 WIDTH = 8.6
@@ -238,16 +244,30 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 """The figures that are drawn when the site is built."""
 
 
-def write_figures(folder: Path) -> None:
-    """Draw all figures into the folder, unless this code has drawn them there before."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+RESULTS = Path(__file__).parents[1] / "results"
+"""The folder of published results."""
+
+
+def write_figures(folder: Path) -> list[str]:
+    """Draw all figures into the folder, unless the same code has drawn them there before, and list their names."""
+    results = folder / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    drawn = _digest([Path(__file__), *RESULTS.glob("*"), *Path(pgsr.experiments.__path__[0]).rglob("*.py")])
     mark = folder / "drawn"
-    if mark.exists() and mark.read_text() == drawn and all((folder / name).exists() for name in FIGURES):
-        return
-    for name, draw in FIGURES.items():
-        draw().savefig(folder / name, dpi=130)
-    mark.write_text(drawn)
+    if not mark.exists() or mark.read_text() != drawn:
+        for name, draw in FIGURES.items():
+            draw().savefig(folder / name, dpi=130)
+        for name, figure in results_figures(EXPERIMENTS, RESULTS):
+            figure.savefig(results / name, dpi=110)
+        mark.write_text(drawn)
+    return [*FIGURES, *(f"results/{e.id}.png" for e, _, _ in published(EXPERIMENTS, RESULTS))]
+
+
+def _digest(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":

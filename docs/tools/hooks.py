@@ -2,7 +2,7 @@
 
 | made                  | from                                                                          |
 |-----------------------|-------------------------------------------------------------------------------|
-| `figures/*.png`       | public generators, by `figures`                                               |
+| `figures/**/*.png`    | public generators, and docs/results, by `figures`                             |
 | `tutorials/*.md`      | the notebooks with their outputs, by `tutorials`                              |
 | `reference/*.md`      | the docstrings of what a package exports, by `reference`                      |
 | `threats.md`, ...     | pages that lie outside docs/, see `ELSEWHERE`                                 |
@@ -14,7 +14,7 @@ import re
 from html import unescape
 from pathlib import Path
 
-from figures import FIGURES, write_figures
+from figures import write_figures
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -59,8 +59,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add all that is made at build time."""
-    write_figures(CACHE / "figures")
-    for name in FIGURES:
+    for name in write_figures(CACHE / "figures"):
         files.append(File.generated(config, f"figures/{name}", abs_src_path=str(CACHE / "figures" / name)))
     for package in PACKAGES:
         files.append(File.generated(config, f"reference/{package}.md", content=reference_page(package)))

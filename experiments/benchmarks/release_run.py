@@ -22,11 +22,12 @@ import pyarrow as pa
 from rich.console import Console
 
 from pgsr import CountOfCounts
+from pgsr.accounting import PureEpsilon
 from pgsr.datasets import census2000, census_like
 from pgsr.errors import DataError
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.isolation import run_isolated
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.ledger import LedgerFile
 from pgsr.rounding import largest_remainder
 
 MECHANISMS = ("m_c_dp", "kuo")
@@ -151,7 +152,7 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
         rows_of = f'SELECT person + i AS entity, first + i % n AS "group" FROM ({persons})'
         connection.execute(write.format(rows_of, folder / "entities.parquet"))
     shutil.rmtree(folder / "spilled", ignore_errors=True)
-    LedgerFile.create(folder / "ledger.jsonl", DATA_SET, Loss(epsilon=len(MECHANISMS)))
+    LedgerFile.create(folder / "ledger.jsonl", DATA_SET, PureEpsilon(len(MECHANISMS)))
     for mechanism in MECHANISMS:
         (folder / f"{mechanism}.toml").write_text(_config(mechanism, levels, max_size))
     n_groups = int(truth.totals[0])

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from itertools import product
 from math import nan
 from pathlib import Path
 from statistics import median
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -35,12 +37,12 @@ from pgsr import (
 from pgsr.algorithms import Matching, NoConsistency, TreeProjection, isotonic_l1
 from pgsr.algorithms.isotonic import isotonic_l2_runs
 from pgsr.datasets import census_like
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.isolation import run_isolated
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.models import Cvxpy
-from pgsr.random import Source, StreamId
+from pgsr.random import ByteStream, Source, StreamId
 
 _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
 
@@ -77,18 +79,52 @@ def _benchmarks(quick: bool) -> list[Callable[[list[BenchRow]], list[BenchRow]]]
 
 
 def draws(_: list[BenchRow]) -> list[BenchRow]:
-    """Measure the noise: 100 million exact draws at scale 60 on one core."""
-    law, values = DoubleGeometric(Fraction(60)), np.ones(100_000_000, np.int64)
-    law.add_to(values[:1000], Secure().stream(_BENCH_STREAM))  # compile before the clock starts
-    n, p, generator = 10_000_000, 1 - np.exp(-1 / 60), np.random.default_rng(0)
-    numpy_seconds = _median(lambda: generator.geometric(p, n) - generator.geometric(p, n)) * len(values) / n
-    peer = f"differences of NumPy geometrics (inexact, insecure): {1e-6 * len(values) / numpy_seconds:,.0f} M/s"
-    rows = []
-    for name, source in (("noise_secure", Secure()), ("noise_seeded", Seeded("bench"))):
-        seconds = _median(partial(_draw, law, values, source))
-        speed = f"{1e-6 * len(values) / seconds:,.0f} M draws/s"
-        rows.append(BenchRow(name, "1e8 draws", seconds, 0.0, speed, peer, numpy_seconds / seconds))
+    """Measure the noise: 100 million exact draws of both laws on one core."""
+    values, n, p, generator = np.ones(100_000_000, np.int64), 10_000_000, 1 - np.exp(-1 / 60), np.random.default_rng(0)
+    numpy_seconds = _median(lambda: generator.geometric(p, n) - generator.geometric(p, n)) / n
+    peer = f"differences of NumPy geometrics (inexact, insecure): {1e-6 / numpy_seconds:,.0f} M/s"
+    rows = _drawn("noise", DoubleGeometric(Fraction(60)), values, peer, numpy_seconds)
+    for sigma in (60, 5_000):  # one word a draw, and two
+        seconds = _opendp_seconds(sigma)
+        peer = "OpenDP is not installed" if seconds is None else f"OpenDP: {1e-6 / seconds:,.2f} M/s"
+        rows += _drawn(f"gaussian sigma={sigma:,}", DiscreteGaussian(Fraction(sigma) ** 2), values, peer, seconds)
     return rows
+
+
+def _drawn(name: str, law: Law, values: np.ndarray, peer: str, peer_seconds: float | None) -> list[BenchRow]:
+    """Draw `values` from both sources, beside a peer's seconds per draw; and with bytes that cost nothing."""
+    law.add_to(values[:1000], Secure().stream(_BENCH_STREAM))  # compile and tabulate before the clock starts
+    stored = cast(ByteStream, _StoredBytes(Seeded("bench").stream(_BENCH_STREAM)))
+    alone = 1e-6 * len(values) / _median(partial(law.add_to, values, stored))
+    rows = []
+    for kind, source in (("secure", Secure()), ("seeded", Seeded("bench"))):
+        seconds = _median(partial(_draw, law, values, source))
+        ratio = None if peer_seconds is None else peer_seconds * len(values) / seconds
+        speed = f"{1e-6 * len(values) / seconds:,.0f} M draws/s, {alone:,.0f} without the bytes"
+        rows.append(BenchRow(f"{name} {kind}", f"{len(values):.0e} draws", seconds, 0.0, speed, peer, ratio))
+    return rows
+
+
+class _StoredBytes:
+    """A stream that was drawn beforehand and gives the same words every time; for clocks alone."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._words, self.bits = stream.words(1 << 18), stream.bits
+
+    def words(self, n: int) -> np.ndarray:
+        return self._words[:n]
+
+
+def _opendp_seconds(sigma: float) -> float | None:
+    """Measure a draw of OpenDP's discrete Gaussian mechanism over whole numbers, if it is installed."""
+    try:
+        dp = import_module("opendp.prelude")
+    except ImportError:
+        return None
+    dp.enable_features("contrib")
+    domain, n = dp.vector_domain(dp.atom_domain(T="i64")), 50_000
+    mechanism = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=float(sigma))
+    return _median(lambda: mechanism([0] * n)) / n
 
 
 def m_h(_: list[BenchRow]) -> list[BenchRow]:
@@ -219,7 +255,7 @@ def _row(name: str, epsilon: str, found: scale.Timing) -> BenchRow:
     return BenchRow(f"{name} eps={epsilon}", size, found.seconds, found.peak_mb, found.text)
 
 
-def _draw(law: DoubleGeometric, values: np.ndarray, source: Source) -> None:
+def _draw(law: Law, values: np.ndarray, source: Source) -> None:
     law.add_to(values, source.stream(_BENCH_STREAM))
 
 

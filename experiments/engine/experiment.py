@@ -16,7 +16,6 @@ import numpy as np
 
 from pgsr import (
     CountOfCounts,
-    Geometric,
     Hierarchy,
     Measurement,
     Mechanism,
@@ -30,6 +29,7 @@ from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.histogram import LARGEST_DENSE
+from pgsr.noise import NoiseStep
 from pgsr.random import Source
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ class Profile(StrEnum):
     """The amount of an experiment that runs.
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
-    and numbers of replicates of the paper.
+    and numbers of replicates of the paper. REDUCED: up to two hours on two cores, decides the claims of experiments
+    whose papers' sizes take days; others need none.
     """
 
     SMOKE = "smoke"
     QUICK = "quick"
+    REDUCED = "reduced"
     PAPER = "paper"
 
 
@@ -75,6 +77,7 @@ class DataSet:
         fallback: what to use where the data is absent; it has a name of its own, so results never mix.
         smallest_size: a public bound: 1 where no group can be empty by the construction of the data.
         stands_for: the paper's data set that this is, or takes the place of; None for neither.
+        counted: False where only the file tells how many groups there are; `groups` is then a guess, for memory alone.
     """
 
     name: str
@@ -87,6 +90,7 @@ class DataSet:
     fallback: "DataSet | None" = field(default=None, repr=False)
     smallest_size: int = 0
     stands_for: StandsFor | None = None
+    counted: bool = True
 
     @property
     def n_regions(self) -> int:
@@ -101,7 +105,9 @@ class DataSet:
         truth = self.load()
         tree = truth.hierarchy
         levels = tuple(len(range(tree.n_regions)[tree.level(level)]) for level in range(tree.n_levels))
-        declared, found = (self.levels, self.max_size, self.groups), (levels, truth.max_size, int(truth.totals[0]))
+        groups = int(truth.totals[0])
+        declared = (self.levels, self.max_size, self.groups if self.counted else groups)
+        found = (levels, truth.max_size, groups)
         if found != declared:
             raise DataError(
                 f"data set {self.name}: regions by level, K and groups are {found}, declared are {declared}; correct "
@@ -162,7 +168,7 @@ class Arm:
     """
 
     label: str
-    noise: Callable[[Fraction, int], Geometric] | None = field(default=None, repr=False)
+    noise: Callable[[Fraction, int], NoiseStep] | None = field(default=None, repr=False)
     post: Method | PostProcess | PerDataSet | None = None
     problem: Callable[[Measurement], Problem] | None = field(default=None, repr=False)
     source: Callable[[str, int], Source] = field(default=Seeded, repr=False)
@@ -260,7 +266,7 @@ class Trial:
         return dict(self.cell.parameters)
 
     @property
-    def noise(self) -> Geometric:
+    def noise(self) -> NoiseStep:
         """The arm's noise step at this epsilon."""
         if self.arm.noise is None or self.cell.epsilon is None:
             raise ExperimentError(
@@ -414,9 +420,8 @@ class Experiment:
                 notes.append(f"{data.name} is left out: {error}")
                 continue
             if found is not data:
-                notes.append(
-                    f"{data.name} is absent; {found.name} stands in (generated; set PGSR_DATA for the real one)"
-                )
+                kind = "real" if found.real else "generated"
+                notes.append(f"{data.name} is absent; {found.name} ({kind}) stands in; set PGSR_DATA for the real one")
             kept[found.name] = found
         scale = replace(self.scale(profile), data=tuple(kept.values()))
         return replace(self, profiles={profile: scale}), notes

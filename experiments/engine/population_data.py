@@ -13,7 +13,7 @@ class PopulationData(DataSet):
     """A named population. It is one region, so `levels` is (1,); `max_size` is M.
 
     Attributes:
-        persons: number of persons in all.
+        persons: number of persons in all; a guess where only the file tells, as with `groups`.
         small: a tiny population over the same kind of domain, to warm up with.
     """
 
@@ -28,8 +28,8 @@ class PopulationData(DataSet):
             DataError: it is absent, or not what is declared here.
         """
         truth = self.load()
-        declared = (self.max_size, self.groups, self.persons)
         found = (truth.domain.max_size, truth.n_groups, truth.n_persons)
+        declared = (self.max_size, self.groups, self.persons) if self.counted else (self.max_size, *found[1:])
         if found != declared:
             raise DataError(
                 f"data set {self.name}: M, groups and persons are {found}, declared are {declared}; correct the "

@@ -89,11 +89,13 @@ class StandsFor:
         name: the paper's name of it.
         why_other: why numbers of the paper are of other data than ours; "" where the data is the paper's own.
         by_recipe: made as the paper says, at its size, so that its claims can be tested there, if not its numbers.
+        tried: False where files of the paper's data can be read, but nobody has run the reader on the real ones yet.
     """
 
     name: str
     why_other: str = ""
     by_recipe: bool = False
+    tried: bool = True
 
     @property
     def is_the_papers(self) -> bool:
@@ -140,7 +142,7 @@ def stand_beside(
     """Put every printed number beside each data set that is, or stands for, the one it was printed for.
 
     Args:
-        data_sets: ours, `DataSet`s; those that stand for nothing are passed over.
+        data_sets: ours, `DataSet`s, with their fallbacks; those that stand for nothing are passed over.
         arms: from the paper's name of a competitor to labels of ours.
         where: what else picks our mean, if it is not as the number has it.
         remark: said before the reason why the data is other.
@@ -154,7 +156,7 @@ def stand_beside(
     """
     return tuple(
         Beside({"data": data.name, "arm": label} | dict(where or {}), number, remark + data.stands_for.why_other)
-        for number, data in product(numbers, data_sets)
+        for number, data in product(numbers, (each for data in data_sets for each in data.with_fallbacks()))
         if data.stands_for is not None and number.data == data.stands_for.name
         for label in arms.get(number.arm, ())
     )

@@ -35,9 +35,9 @@ RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
 OBSERVED = 1.1
 """Where cells like it ran before, a cell needs at most this much of the most that they needed."""
 
-SHORT = 1.0
-"""Seconds up to which the process of a cell takes the next one of its kind. Longer cells run in their order, replicate
-by replicate, so that a sweep cut short has something of all arms."""
+SHORT = 4.0
+"""Seconds up to which the process of a cell takes the next one of its kind: what the start of a process with torch
+takes. Longer cells run in their order, replicate by replicate, so that a sweep cut short has something of all arms."""
 
 _AS_THEY_COME: Any = {"return_as": "generator_unordered", "batch_size": 1, "pre_dispatch": "2*n_jobs"}
 
@@ -63,6 +63,7 @@ class Summary:
         ran: how those that were run ended.
         failures: key and reason of each that failed.
         left: cells still to run, because of a limit.
+        restarted: cells that took several processes, because the machine was too busy to start one in time.
     """
 
     planned: int
@@ -70,6 +71,7 @@ class Summary:
     ran: dict[State, int] = field(default_factory=dict)
     failures: list[tuple[str, str]] = field(default_factory=list)
     left: int = 0
+    restarted: int = 0
 
 
 def conditions(tasks: list[Task], profile: Profile, store: Store) -> list[tuple[Task, Condition]]:
@@ -120,16 +122,17 @@ def run(
     else:
         finished = _on_cluster(tasks, scheduler)
     ran: Counter[State] = Counter()
-    failures = []
+    failures, restarted = [], 0
     progress = Progress(f"{experiment.id} {profile}", len(todo), say)
     with contextlib.closing(progress), contextlib.closing(finished):
         for entry in finished:
             store.save(entry, profile)
             ran[entry.state] += 1
+            restarted += entry.starts > 1
             if entry.state is State.FAILED:
                 failures.append((entry.cell.key, entry.reason))
             progress.advance(entry.state is State.FAILED)
-    return Summary(len(known), before, dict(ran), failures, len(wanted) - len(todo))
+    return Summary(len(known), before, dict(ran), failures, len(wanted) - len(todo), restarted)
 
 
 def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
@@ -146,9 +149,14 @@ def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
         seconds=time.perf_counter() - start,
         peak_bytes=outcome.peak_bytes,
         baseline_bytes=outcome.baseline_bytes,
+        starts=outcome.starts,
+        cpu_seconds=outcome.cpu_seconds,
     )
     if not outcome.started:
-        reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
+        reason = (
+            f"did not start in time (imports, compilation) in {outcome.starts} processes, the machine is too busy; run "
+            "it again, compiled code is kept"
+        )
         return finish(state=State.FAILED, reason=reason, record={})
     if outcome.timed_out:
         reason = f"stopped after {task.time_limit:g} s without an answer"

@@ -82,6 +82,8 @@ class Entry:
         versions, host: of the machine that computed it.
         finished: date and time, UTC.
         baseline_bytes: memory of its process just before it ran: imports and compiled code. 0 if unknown.
+        starts: processes that were started for it; more than one where the machine was too busy to start one in time.
+        cpu_seconds: of its processes; of the first cell of a process with start-up. 0 if unknown.
     """
 
     cell: Cell
@@ -97,6 +99,8 @@ class Entry:
     host: dict[str, Any] = field(default_factory=lambda: dict(host()))
     finished: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     baseline_bytes: int = 0
+    starts: int = 1
+    cpu_seconds: float = 0.0
 
     @property
     def own_bytes(self) -> int:
@@ -194,9 +198,9 @@ def to_frame(entries: Iterable[Entry]) -> "pd.DataFrame":
     """Make a table with one row per cell.
 
     Columns: key, data, real, epsilon (a float; `epsilon_exact` is text), replicate, arm, one per free parameter, state,
-    reason, everything recorded, seconds, peak_mb, own_mb (without what the process held before), time_limit, code,
-    finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one per kind
-    (violations_sign, ...). Arrays are lists.
+    reason, everything recorded, seconds, cpu_seconds, peak_mb, own_mb (without what the process held before),
+    time_limit, code, finished. "levels" becomes one column per metric and level (emd_level0, ...), "violations" one
+    per kind (violations_sign, ...). Arrays are lists.
     """
     import pandas as pd
 
@@ -317,6 +321,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         | {
             "reason": entry.reason,
             "seconds": entry.seconds,
+            "cpu_seconds": entry.cpu_seconds,
             "peak_mb": entry.peak_bytes / 1e6,
             "own_mb": entry.own_bytes / 1e6 if entry.own_bytes else None,
             "time_limit": entry.time_limit,

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +29,10 @@ from pgsr.isolation import START_LIMIT, forget_peak, peak_memory
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Jobs are the parallelism; libraries inside a cell keep to one thread unless the environment says otherwise."""
 
+STARTS = 3
+"""Processes that a cell gets when a busy machine does not import and compile in time: `START_LIMIT` seconds for the
+first, and twice as many for each that follows."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -38,7 +42,11 @@ class Outcome:
         value: what it measured, or None.
         error: a sentence if it raised or the worker died, else "".
         timed_out: whether the worker was killed at the cell's limit.
-        started: whether it came as far as the cell; False if imports and warm-up took longer than `START_LIMIT`.
+        started: whether it came as far as the cell; False if imports and warm-up took too long in each of `STARTS`
+            processes.
+        starts: processes that were started for it.
+        cpu_seconds: of its process and the processes that this started, since the cell before it; of the first cell
+            with start-up. 0 if unknown. Other work on the machine changes it little, unlike `seconds`.
         peak_bytes: most memory of the worker during the cell; 0 if unknown.
         baseline_bytes: its memory just before: imports, compiled code and what earlier cells left.
         reusable: whether the next cell's peak can be told from this one's.
@@ -53,6 +61,8 @@ class Outcome:
     baseline_bytes: int = 0
     reusable: bool = False
     seconds: float = 0.0
+    starts: int = 1
+    cpu_seconds: float = 0.0
 
 
 class Worker:
@@ -64,20 +74,36 @@ class Worker:
     """
 
     def __init__(self) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
+        self._closed = False
+        self._start()
+        self.reusable, self.seconds = True, 0.0
+
+    def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
         for name in ONE_THREAD:
             environment.setdefault(name, "1")
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
         command = [sys.executable, "-c", "from pgsr.experiments.engine.worker import serve; serve()"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
         )
         self._messages: queue.SimpleQueue = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
-        self.reusable, self.seconds = True, 0.0
+        self._cpu = 0.0
+        threading.Thread(target=self._listen, args=(self._process, self._messages), daemon=True).start()
 
     def compute(self, task: Task) -> Outcome:
-        """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed."""
+        """Compute one cell, and kill the worker at the cell's limit. Imports and warm-up are not timed.
+
+        A process that is not ready in time is replaced: the machine was busy; what was compiled is kept.
+        """
+        starts, outcome = 1, self._once(task, START_LIMIT)
+        while not outcome.started and starts < STARTS and not self._closed:
+            self._end()
+            self._start()
+            starts, outcome = starts + 1, self._once(task, START_LIMIT * 2**starts)
+        return replace(outcome, starts=starts)
+
+    def _once(self, task: Task, start_limit: float) -> Outcome:
         assert self._process.stdin is not None
         self.reusable = False
         # A worker that dies while it is fed is reported below, by its exit.
@@ -85,17 +111,18 @@ class Worker:
             _write(self._process.stdin, cloudpickle.dumps(task))
         started = False
         try:
-            found = self._messages.get(timeout=START_LIMIT)
+            found = self._answer(start_limit)
             if found == "ready":
                 started = True
-                found = self._messages.get(timeout=task.time_limit)
+                found = self._answer(task.time_limit)
         except queue.Empty:
-            peak = peak_memory(self._process.pid)
-            self.kill()
-            return Outcome(timed_out=True, started=started, peak_bytes=peak)
+            peak, cpu = peak_memory(self._process.pid), _cpu_of(self._process.pid) - self._cpu
+            self._process.kill()
+            return Outcome(timed_out=True, started=started, peak_bytes=peak, cpu_seconds=cpu)
         if isinstance(found, Outcome):
             self.reusable, self.seconds = found.reusable, found.seconds
-            return found
+            before, self._cpu = self._cpu, found.cpu_seconds
+            return replace(found, cpu_seconds=found.cpu_seconds - before)
         self.kill()
         code = self._process.wait()
         self._log.seek(0)
@@ -103,25 +130,37 @@ class Worker:
         return Outcome(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
 
     def kill(self) -> None:
-        """End the process now. A caller that waits for its answer hears that it died."""
+        """End the process now, for good. A caller that waits for its answer hears that it died."""
+        self._closed = True
         with contextlib.suppress(OSError):
             self._process.kill()
 
     def close(self) -> None:
-        self.kill()
+        self._closed = True
+        self._end()
+        with contextlib.suppress(OSError):
+            self._log.close()
+
+    def _end(self) -> None:
+        self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._log):
+        for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
 
-    def _listen(self) -> None:
-        """Put every message of the process on the queue, and None when it ends."""
-        assert self._process.stdout is not None
+    def _answer(self, seconds: float) -> Any:
+        """Wait for the next message; None if the process has ended. Raises queue.Empty if it takes longer."""
+        return self._messages.get(timeout=seconds)
+
+    @staticmethod
+    def _listen(process: subprocess.Popen, messages: queue.SimpleQueue) -> None:
+        """Put every message of a process on its queue, and None when it ends."""
+        assert process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
-            while (data := _read(self._process.stdout)) is not None:
-                self._messages.put(pickle.loads(data))
-        self._messages.put(None)
+            while (data := _read(process.stdout)) is not None:
+                messages.put(pickle.loads(data))
+        messages.put(None)
 
 
 def serve() -> None:
@@ -148,11 +187,18 @@ def serve() -> None:
             text = str(failure).strip().splitlines()
             error = f"{type(failure).__name__}{f': {text[0]}' if text else ''}"
         seconds = time.perf_counter() - start
-        outcome = Outcome(value, error, False, True, peak_memory(), baseline, reusable, seconds)
+        outcome = Outcome(value, error, False, True, peak_memory(), baseline, reusable, seconds, cpu_seconds=_cpu_of())
         _write(pipe, cloudpickle.dumps(outcome))
 
 
 _ROOT = Path(pgsr.__file__).resolve().parents[1]
+
+
+def _cpu_of(pid: int | None = None) -> float:
+    """Find the CPU seconds of a process and of those that it started and that have ended; 0 if it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return float(sum(psutil.Process(pid).cpu_times()[:4]))
+    return 0.0
 
 
 def _end_with(parent: int) -> None:

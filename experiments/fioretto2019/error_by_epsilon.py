@@ -20,7 +20,7 @@ from pgsr.experiments.fioretto2019.data import (
     KUO_TAXI,
     OTHER_DATA,
     PAPER_NAMES,
-    TAXI,
+    TAXI_2014,
     TAXI_DENSE,
     TAXI_SMALL,
     cause_on,
@@ -157,10 +157,10 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1, 10), Fraction(1)), replicates=2, time_limit=60),
         Profile.QUICK: Scale(
-            (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1, 2), Fraction(1)), replicates=5, time_limit=60
+            (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=60
         ),
         Profile.PAPER: Scale(
-            (TAXI, TAXI_DENSE, KUO_TAXI, CENSUS),
+            (TAXI_2014, TAXI_DENSE, KUO_TAXI, CENSUS),
             (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
             replicates=30,
             time_limit=120,

@@ -6,7 +6,7 @@ beside them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -168,10 +168,13 @@ ROOTS = (TAXI_ROOT, HAWAIIAN_ROOT, WHITE_ROOT, SYNTHETIC_ROOT)
 
 PRINTED_NUMBERS = tuple(
     each
-    for free, data in product(GRID, ROOTS)
+    for free, data in product(GRID, (each for root in ROOTS for each in root.with_fallbacks()))
     if free == GRID[0] or is_the_papers(data.name)
     for each in stand_beside(
-        kuo.K2, [data], {"naive": [arm.label for arm in ARMS[:2]]}, {"metric": "cumulative_l1"} | dict(free)
+        kuo.K2,
+        [replace(data, fallback=None)],
+        {"naive": [arm.label for arm in ARMS[:2]]},
+        {"metric": "cumulative_l1"} | dict(free),
     )
 )
 """Both readings at either K; on other data than the paper's at its own K alone."""

@@ -73,8 +73,8 @@ def build(instance: Instance, out: Path, with_mps: bool) -> Built:
         prices_unit=found.prices_unit,
     )
     stated = verify.Program(partial / "problem.npz")
-    objective = verify.check_solution(stated, found.solution, found.solution_unit)
-    bound = verify.check_bound(stated, found.prices, found.prices_unit)
+    objective = verify.check_solution(stated, verify.whole(found.solution, "solution"), found.solution_unit)
+    bound = verify.check_bound(stated, verify.whole(found.prices, "prices"), found.prices_unit)
     facts = {
         "name": instance.name,
         **verify.proved(stated, objective, bound),

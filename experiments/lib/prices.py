@@ -167,7 +167,7 @@ def _potential_prices(problem: Problem, x: np.ndarray) -> Prices:
     settled, _ = potentials.settle(problem, x)
     if not settled:
         raise ValueError("the answer is not optimal: a cycle of exchanges pays")
-    price = (int(potentials.top[0]) - potentials.inner).astype(float)
+    price = (potentials.top - potentials.inner).astype(float)
     leaves = slice(problem.hierarchy.leaves.start, problem.hierarchy.n_regions)
     above = _Slopes.of(problem, x).above[leaves] + price[problem.hierarchy.parent[leaves]]
     return Prices(price, above.min(axis=1))

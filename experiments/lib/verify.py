@@ -16,11 +16,12 @@ Why prices are a proof: for any lambda and every feasible x,
                       1/2 P_j x_j^2 + (q_j - (A^T lambda)_j) x_j,
 
 where the first minimum is lambda_i l_i if lambda_i > 0 and else lambda_i u_i, and x_j keeps its bounds and
-integrality. Every minimum has a closed form, so the right-hand side is computed here, as a fraction. Where all unknowns
-are integers, the objective is one, too, and the bound may be rounded up.
+integrality. Every minimum has a closed form, so the right-hand side is a fraction. Where all unknowns are integers, the
+objective is one, too, and the bound may be rounded up.
 
-Whoever writes a whole folder, digests included, can state another instance and prove that one; seed, data, epsilon,
-methods and seconds in optimum.json are not checked.
+All arithmetic is on Python's integers, in arrays of dtype object, so nothing overflows or is rounded. Whoever writes a
+whole folder, digests included, can state another instance and prove that one; seed, data, epsilon, methods and seconds
+in optimum.json are not checked.
 """
 
 import hashlib
@@ -32,7 +33,6 @@ from pathlib import Path
 
 import numpy as np
 
-LARGEST = 2.0**61
 BUILT = ("problem.npz", "problem.mps")
 
 
@@ -52,149 +52,119 @@ def reading(path):
         yield
     except (Refused, MemoryError):
         raise
-    except FileNotFoundError:
-        raise Refused(f"{path.name} is missing") from None
-    except KeyError as key:
-        raise Refused(f"{path.name} has no entry {key}") from None
     except Exception:
-        raise Refused(f"{path.name} is damaged or no file of an instance") from None
+        raise Refused(f"{path.name} is missing, damaged, or no file of an instance") from None
 
 
 def whole(array, what, infinite=0.0):
-    """The array in 64-bit integers; 0 where it is `infinite`, which is -inf or inf where there may be no bound."""
-    absent = ~np.isfinite(array)
-    require((array[absent] == infinite).all(), f"{what}: not all integers")
-    array = np.where(absent, 0, array)
-    require(np.abs(array).max(initial=0) < LARGEST and (array == np.rint(array)).all(), f"{what}: not all integers")
-    return array.astype(np.int64)
-
-
-def dot(a, b):
-    """Add up a[i] b[i] exactly: limbs of 21 bits, so that 2^18 products of two of them stay below 2^63."""
-    limbs = lambda x: (x & 0x1FFFFF, (x >> 21) & 0x1FFFFF, x >> 42)  # noqa: E731
-    starts = np.arange(0, len(a), 2**18)
-    parts = ((i + j, p * q) for i, p in enumerate(limbs(a)) for j, q in enumerate(limbs(b)))
-    return sum(sum(np.add.reduceat(pq, starts).tolist()) << 21 * place for place, pq in parts) if len(a) else 0
+    """The array in Python's integers, but for `infinite`, -inf or inf, where there may be no bound."""
+    absent = array == infinite if infinite else np.zeros(array.shape, bool)
+    finite = np.where(absent, 0, array)
+    require((np.abs(finite) < 2.0**63).all() and (finite == np.rint(finite)).all(), f"{what}: not all integers")
+    out = finite.astype(np.int64).astype(object)
+    out[absent] = infinite
+    return out
 
 
 class Program:
-    """The arrays of problem.npz as integers, with masks for what is infinite."""
+    """The arrays of problem.npz, checked to be the distance to problem_values and to fit together."""
 
     def __init__(self, path):
         with reading(path), np.load(path, allow_pickle=False) as file:
-            self.label, self.half = str(file["label"]), whole(file["P"], "P") // 2
-            require((2 * self.half == file["P"]).all() and (self.half >= 0).all(), "P: not even and non-negative")
-            self.q, self.constant, self.integer = whole(file["q"], "q"), int(str(file["constant"])), file["integer"]
+            self.label, self.integer, doubled = str(file["label"]), file["integer"], whole(file["P"], "P")
+            self.half, self.q, self.constant = doubled // 2, whole(file["q"], "q"), int(str(file["constant"]))
             self.a, self.column, start = whole(file["A_data"], "A"), file["A_indices"], file["A_indptr"]
-            self.row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+            self.row, self.n, self.m = np.repeat(np.arange(len(start) - 1), np.diff(start)), len(self.q), len(start) - 1
             ends = {"l": -np.inf, "u": np.inf, "lower": -np.inf, "upper": np.inf}
-            self.sides = [(np.isfinite(file[k]), whole(file[k], k, end)) for k, end in ends.items()]
-            self.n, self.m = len(self.q), len(start) - 1
-            sizes = [len(side) for _, side in self.sides]
-            require(sizes == [self.m] * 2 + [self.n] * 2, "bounds: not one per row and unknown")
-            require(self.half.shape == self.integer.shape == (self.n,), "P, q and integer differ in their lengths")
-            require(file["A_shape"].tolist() == [self.m, self.n], "A_shape is not the number of rows and unknowns")
-            inside = len(self.row) == len(self.a) == len(self.column) and start[0] == 0
-            require(inside and ((self.column >= 0) & (self.column < self.n)).all(), "A: an entry is outside")
-            self.check_distance(file)
+            self.sides = [whole(file[name], name, end) for name, end in ends.items()]
+            lengths = [len(part) for part in (*self.sides, self.half, self.integer)]
+            fits = lengths == [self.m] * 2 + [self.n] * 4 and file["A_shape"].tolist() == [self.m, self.n]
+            fits = fits and start[0] == 0 and len(self.row) == len(self.a) == len(self.column)
+            require(fits and ((self.column >= 0) & (self.column < self.n)).all(), "the arrays do not fit together")
+            require((2 * self.half == doubled).all() and (self.half >= 0).all(), "P: not even and non-negative")
+            y, w = whole(file["problem_values"], "problem_values"), whole(file["problem_weights"], "problem_weights")
+            w = np.repeat(w, file["problem_values_lengths"] if "problem_values_lengths" in file else y.shape[1])
+            require((self.integer[: y.size] == bool(file["problem_integer"])).all(), "integer is not problem_integer")
+            same = y.size == w.size and self.is_distance(y.ravel(), w, int(file["problem_norm"]))
+            require(same, "the objective is not sum w (x - y)^2, or sum w |x - y|, as problem_norm says")
 
-    def check_distance(self, file):
-        """Check that the objective is the distance to problem_values, weighed by problem_weights."""
-        y, w = whole(file["problem_values"], "problem_values"), whole(file["problem_weights"], "problem_weights")
-        per_region = file["problem_values_lengths"] if "problem_values_lengths" in file else y.shape[1]
-        y, w = y.ravel(), np.repeat(w, per_region)
-        require(y.shape == w.shape, "there has to be one of problem_weights per region of problem_values")
-        cells, links, least = self.integer[: len(y)], np.flatnonzero(w), self.m - np.count_nonzero(w)
-        require((cells == bool(file["problem_integer"])).all(), "integer is not problem_integer")
-        if file["problem_norm"] == 2:
-            require((np.abs(2.0 * w * y) < LARGEST).all(), "numbers are too large for this check")
+    def is_distance(self, y, w, norm):
+        """Whether the objective is sum w (x - y)^2, or sum w (up + down) where the last rows are x - up + down = y."""
+        if norm == 2:
             same = np.array_equal(self.half, w) and np.array_equal(self.q, -2 * w * y)
-            require(same and 2 * self.constant == -dot(self.q, y), "the objective is not sum w (x - y)^2")
-            return
-        n, k, last = len(y), len(links), self.row >= least
+            return same and self.constant == (w * y * y).sum()
+        n, links = len(y), np.flatnonzero(w)
+        k, low, high = len(links), self.sides[2], self.sides[3]
         same = not self.half.any() and self.constant == 0 and not self.integer[n:].any()
         same = same and np.array_equal(self.q, np.concatenate([0 * w, w[links], w[links]]))
-        entries = np.column_stack([links, n + np.arange(k), n + k + np.arange(k)])
-        same = same and np.array_equal(self.column[last].reshape(k, -1), entries)
-        same = same and (self.a[last].reshape(k, -1) == (1, -1, 1)).all() and (self.column[~last] < n).all()
-        same = same and all(has[least:].all() and (side[least:] == y[links]).all() for has, side in self.sides[:2])
-        (has_low, low), (has_high, _) = self.sides[2:]
-        same = same and has_low[n:].all() and not low[n:].any() and not has_high[n:].any()
-        require(same, "the objective is not sum w |x - y|")
-
-    def times(self, x, to, of, size):
-        """The sums of A's entries times x, by row or, transposed, by column; exact if no sum leaves 64 bits."""
-        most = np.bincount(to, np.abs(self.a.astype(float) * x[of]), size).max(initial=0)
-        require(most < LARGEST, "numbers are too large for this check")
-        out = np.zeros(size, np.int64)
-        np.add.at(out, to, self.a * x[of])
-        return out
+        same = same and (low[n:] == 0).all() and (high[n:] == np.inf).all()
+        last = self.row >= self.m - k
+        cells = np.column_stack([links, n + np.arange(k), n + k + np.arange(k)])
+        same = same and np.array_equal(self.column[last].reshape(k, -1), cells) and (self.column[~last] < n).all()
+        same = same and (self.a[last].reshape(k, -1) == (1, -1, 1)).all()
+        return same and all((side[self.m - k :] == y[links]).all() for side in self.sides[:2])
 
     def is_integral(self):
         """Whether some optimum is all integers: continuous unknowns are linear and have one entry, 1 or -1, each."""
         single = np.bincount(self.column, minlength=self.n) == 1
-        unit = np.bincount(self.column, np.abs(self.a), self.n) == 1
-        return bool((self.integer | (single & unit & (self.half == 0))).all())
+        alone = single & (added(abs(self.a), self.column, self.n) == 1) & (self.half == 0)
+        return bool((self.integer | alone).all())
+
+
+def added(values, places, size):
+    """The sums of the values at each place."""
+    sums = np.zeros(size, object)
+    np.add.at(sums, places, values)
+    return sums
 
 
 def check_solution(program, x, unit):
     """Check every condition at x / unit, and give the objective there."""
     require(x.shape == (program.n,) and unit >= 1, "the solution has another shape than the problem")
     require((x[program.integer] % unit == 0).all(), "an unknown that has to be an integer is none")
-    rows = program.times(x, program.row, program.column, program.m)
-    for value, sides, what in ((rows, program.sides[:2], "row"), (x, program.sides[2:], "the bound of unknown")):
-        for (finite, side), sign in zip(sides, (1, -1), strict=True):
-            require(float(np.abs(side).max(initial=0)) * unit < LARGEST, "numbers are too large for this check")
-            broken = np.flatnonzero(finite & (sign * (value - side * unit) < 0))
-            more = f" and {len(broken) - 1:,} more" if len(broken) > 1 else ""
-            require(not len(broken), f"the solution breaks {what} {broken[:1].sum()}{more}")
-    squares = sum(int(h) * dot(x[program.half == h], x[program.half == h]) for h in np.unique(program.half) if h)
-    return Fraction(squares, unit**2) + Fraction(dot(program.q, x), unit) + program.constant
+    rows = added(program.a * x[program.column], program.row, program.m)
+    low, high, lower, upper = (side * unit for side in program.sides)
+    for value, least, most, what in ((rows, low, high, "row"), (x, lower, upper, "the bound of unknown")):
+        broken = np.flatnonzero((value < least) | (value > most))
+        more = f" and {len(broken) - 1:,} more" if len(broken) > 1 else ""
+        require(not len(broken), f"the solution breaks {what} {broken[:1].sum()}{more}")
+    return Fraction((program.half * x * x).sum(), unit**2) + Fraction((program.q * x).sum(), unit) + program.constant
 
 
 def check_bound(program, prices, unit):
     """The bound that the prices / unit prove."""
     require(prices.shape == (program.m,) and unit >= 1, "there has to be one price per row")
-    total = Fraction(program.constant)
-    for (finite, side), used in zip(program.sides[:2], (prices > 0, prices < 0), strict=True):
-        require(finite[used].all(), "a price is on a side that its row does not have, so it proves nothing")
-        total += Fraction(dot(prices[used], side[used]), unit)
-    slope = program.q * unit - program.times(prices, program.column, program.row, program.n)
-    (has_low, low), (has_high, high) = program.sides[2:]
-    curve = 2 * program.half * unit
-    require(max(np.abs(slope).max(initial=0), curve.max(initial=0)) < LARGEST, "numbers are too large for this check")
-    some = np.maximum(curve, 1)
-    down, up = -slope // some, -(slope // some)  # the minimum without bounds lies between, where there is a curve
-    nearest = np.where(2 * (-slope - down * some) > some, up, down)
-    flat, pushed = curve == 0, np.where(slope > 0, low, np.where(slope < 0, high, 0))
-    at = np.where(flat, pushed, nearest)
-    falls = flat & (((slope > 0) & ~has_low) | ((slope < 0) & ~has_high))
-    require(not falls.any(), "the prices let an unknown without a bound fall for ever, so they prove nothing")
-    outside = (has_low & (down < low)) | (has_high & (up > high))
-    at = np.where(has_low, np.maximum(at, low), at)
-    at = np.where(has_high, np.minimum(at, high), at)
-    free = ~flat & ~program.integer & ~outside  # the minimum of a real unknown is -slope / curve
-    for h in np.unique(program.half):
-        inner, edge = free & (program.half == h), ~free & (program.half == h)
-        total += int(h) * dot(at[edge], at[edge]) + Fraction(dot(slope[edge], at[edge]), unit)
-        total -= Fraction(dot(slope[inner], slope[inner]), 4 * int(h) * unit**2) if h else 0
+    low, high, lower, upper = program.sides
+    used, side = prices != 0, np.where(prices > 0, low, high)
+    require(np.isfinite(side[used].astype(float)).all(), "a price is on a side that its row does not have")
+    total = program.constant + Fraction((prices[used] * side[used]).sum(), unit)
+    slope = program.q * unit - added(program.a * prices[program.row], program.column, program.n)
+    curve = 2 * program.half * unit  # minimise (curve / 2 x^2 + slope x) / unit, by its vertex -slope / curve
+    bend = np.where(curve > 0, curve, 1)
+    down = -slope // bend
+    at = np.where(2 * (-slope - down * bend) > bend, down + 1, down)
+    at = np.where(curve > 0, at, np.where(slope > 0, lower, np.where(slope < 0, upper, 0)))
+    at = np.minimum(np.maximum(at, lower), upper)
+    vertex = (curve > 0) & ~program.integer & (lower * bend <= -slope) & (-slope <= upper * bend)
+    x, s, c = at[~vertex], slope[~vertex], curve[~vertex]
+    require(np.isfinite(x.astype(float)).all(), "the prices let an unknown without a bound fall for ever")
+    total += Fraction((c * x * x + 2 * s * x).sum(), 2 * unit)
+    for c in set(curve[vertex].tolist()):
+        total -= Fraction((slope[vertex & (curve == c)] ** 2).sum(), 2 * c * unit)
     return Fraction(-(-total.numerator // total.denominator)) if program.is_integral() else total
 
 
 def proved(program, objective, bound):
     """What optimum.json says of the program and of what is proved of it."""
-    return {
-        "problem": program.label,
-        "kind": ("MI" if program.integer.any() else "") + ("QP" if program.half.any() else "LP"),
-        "unknowns": program.n,
-        "rows": program.m,
-        "entries": len(program.a),
-        "status": "optimal" if bound == objective else "interval",
+    kind = ("MI" if program.integer.any() else "") + ("QP" if program.half.any() else "LP")
+    sizes = {"unknowns": program.n, "rows": program.m, "entries": len(program.a)}
+    exact = {
         "objective": str(objective),
         "bound": str(bound),
-        "objective_float": float(objective),
-        "gap": float((objective - bound) / max(1, bound)),
+        "status": "optimal" if bound == objective else "interval",
     }
+    floats = {"objective_float": float(objective), "gap": float((objective - bound) / max(1, bound))}
+    return {"problem": program.label, "kind": kind, **sizes, **exact, **floats}
 
 
 def digest(path):
@@ -204,24 +174,26 @@ def digest(path):
 
 
 def verify(folder):
-    """Check one instance: give what is proved of it, and whether problem.mps has no digest; raises `Refused`."""
-    folder = Path(folder).resolve()
-    require(folder.is_dir(), "there is no such folder")
-    program, certificate, optimum = (folder / name for name in ("problem.npz", "certificate.npz", "optimum.json"))
-    program = Program(program)
-    with reading(certificate), np.load(certificate, allow_pickle=False) as file:
+    """Check one instance, or raise `Refused`; give the line to print."""
+    path = Path(folder).resolve()
+    require(path.is_dir(), "there is no such folder")
+    program = Program(path / "problem.npz")
+    with reading(path / "certificate.npz"), np.load(path / "certificate.npz", allow_pickle=False) as file:
         solution, prices = (whole(file[name], name) for name in ("solution", "prices"))
         objective = check_solution(program, solution, int(file["solution_unit"]))
         bound = check_bound(program, prices, int(file["prices_unit"]))
-    with reading(optimum):
-        claim, so = json.loads(optimum.read_text()), proved(program, objective, bound) | {"name": folder.name}
+    so = proved(program, objective, bound) | {"name": path.name}
+    with reading(path / "optimum.json"):
+        claim = json.loads((path / "optimum.json").read_text())
         for key, value in so.items():
             require(claim[key] == value, f"{key} is {value}, but optimum.json says {claim[key]}")
-        known, here = claim.get("sha256", {}), [name for name in BUILT if (folder / name).exists()]
+        known, here = claim.get("sha256", {}), [name for name in BUILT if (path / name).exists()]
         for name in here:
-            same = name not in known or digest(folder / name) == known[name]
+            same = name not in known or digest(path / name) == known[name]
             require(same, f"{name} is not the file that was built: its sha256 is another one")
-    return so, "problem.mps" in here and "problem.mps" not in known
+    unknown = "problem.mps" in here and "problem.mps" not in known
+    note = "; mps not checked: optimum.json has no sha256 of it" if unknown else ""
+    return f"{so['status']:8}  {folder}: {so['objective_float']:.17g}, gap {so['gap']:.1e}{note}"
 
 
 def main(folders):
@@ -232,14 +204,11 @@ def main(folders):
     wrong = 0
     for folder in folders:
         try:
-            so, unknown = verify(folder)
+            print(verify(folder))
         except Refused as reason:
-            wrong += 1
+            wrong = 1
             print(f"WRONG     {folder}: {reason}")
-            continue
-        note = "; mps not checked: optimum.json has no sha256 of it" if unknown else ""
-        print(f"{so['status']:8}  {folder}: {so['objective_float']:.17g}, gap {so['gap']:.1e}{note}")
-    return 1 if wrong else 0
+    return wrong
 
 
 if __name__ == "__main__":

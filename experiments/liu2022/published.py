@@ -25,6 +25,12 @@ _JUDGED_BY = {
 }
 
 ABSENT = (
+    Absent(
+        "PEP, the projection in relative entropy onto the measurements (Liu et al. 2021)",
+        "the methods it builds on",
+        "MWEM ends there, too: its distribution is always the start times exponentials of measured queries, and the "
+        "one of that form that meets all measurements is the projection; MWEM(iterations=...) says how near it comes",
+    ),
     Absent("the numbers behind figures 2 to 5", "figures 2 to 5", "the figures print none, so orders are judged alone"),
 )
 """What the paper has and this project lacks."""

@@ -41,6 +41,7 @@ from pgsr.synthesis import (
     PersonsAlone,
     Population,
     TorchMissingError,
+    WholeMarginals,
     Workload,
     fit,
 )
@@ -106,7 +107,7 @@ def growth(trial: Trial) -> "Record":
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis, or the scale no epsilon")
     record: Record = {name: [] for name in ("steps", *_COUNTS, "step_seconds", "reasons", "kinds_of_person")}
     method = arm.method(int(free["components"]))
-    if isinstance(method, IndependentMarginals | PersonsAlone):
+    if isinstance(method, IndependentMarginals | PersonsAlone | WholeMarginals):
         raise ExperimentError(f"arm {arm.label!r} has no rounds to time; use MWEM or HPD")
     for x in map(int, str(free["climb"]).split()):
         if x > _largest(trial.truth, str(free["axis"])):

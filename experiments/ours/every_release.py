@@ -6,12 +6,12 @@ no generated data of this experiment is used anywhere else.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pgsr import ByGroups, Result, Status, View, metrics
+from pgsr import ByGroups, Geometric, Result, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, Posterior
 from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
@@ -21,7 +21,7 @@ from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Scale, 
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Finding, Verdict, smaller, worst
+from pgsr.experiments.engine.verdicts import Finding, Judgement, Verdict, smaller, worst
 from pgsr.experiments.fioretto2019.data import CENSUS_GROUPS, CENSUS_SMALL, FLIGHTS, KUO_TAXI, TAXI, TAXI_SMALL
 from pgsr.experiments.ours.arms import (
     CUMULATIVE_EQUAL,
@@ -32,6 +32,7 @@ from pgsr.experiments.ours.arms import (
     M_C_REGIONS,
     TWO_STAGE,
     equal_shares,
+    leaf_heavy,
     leaves_only,
 )
 from pgsr.experiments.ours.by_arm import draw_by_arm
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 _RANKED_EQUAL = partial(equal_shares, View.RANKED)
 _RANKED_LEAVES_ONLY = partial(leaves_only, View.RANKED)
+_BY_GROUPS_EQUAL = partial(equal_shares, ByGroups())
+_BY_GROUPS_LEAF_HEAVY = partial(leaf_heavy, ByGroups())
 _BY_GROUPS_LEAVES_ONLY = partial(leaves_only, ByGroups())
 
 BOTTOM_UP = Arm("bottom-up, Hc", CUMULATIVE_LEAVES_ONLY, BottomUp())
@@ -52,7 +55,10 @@ POSTERIOR = Arm("posterior, equal shares", CUMULATIVE_EQUAL, Posterior())
 POSTERIOR_LEAF_HEAVY = Arm("posterior, leaf-heavy", CUMULATIVE_LEAF_HEAVY, Posterior())
 POSTERIOR_LEAVES = Arm("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, Posterior())
 POSTERIOR_RANKED = Arm("posterior, Hg, leaves only", _RANKED_LEAVES_ONLY, Posterior())
+KUO_BY_GROUPS = Arm("by groups with matching (Kuo)", _BY_GROUPS_EQUAL, Matching())
 BOTTOM_UP_BY_GROUPS = Arm("bottom-up, by groups", _BY_GROUPS_LEAVES_ONLY, BottomUp())
+POSTERIOR_BY_GROUPS_EQUAL = Arm("posterior, by groups, equal shares", _BY_GROUPS_EQUAL, Posterior())
+POSTERIOR_BY_GROUPS_HEAVY = Arm("posterior, by groups, leaf-heavy", _BY_GROUPS_LEAF_HEAVY, Posterior())
 POSTERIOR_BY_GROUPS = Arm("posterior, by groups, leaves only", _BY_GROUPS_LEAVES_ONLY, Posterior())
 ARMS = (
     BOTTOM_UP,
@@ -66,7 +72,10 @@ ARMS = (
     POSTERIOR_LEAF_HEAVY,
     POSTERIOR_LEAVES,
     POSTERIOR_RANKED,
+    KUO_BY_GROUPS,
     BOTTOM_UP_BY_GROUPS,
+    POSTERIOR_BY_GROUPS_EQUAL,
+    POSTERIOR_BY_GROUPS_HEAVY,
     POSTERIOR_BY_GROUPS,
 )
 
@@ -117,6 +126,7 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     if isinstance(arm.post, Posterior):
         assert arm.noise is not None, "every arm here measures"
         noise = arm.noise(min(EPSILONS), len(data.levels))
+        assert isinstance(noise, Geometric), "by a pure epsilon"
         scale = float(1 / min(share for share in noise.budget(len(data.levels)).levels if share))
         width = 100 + 60 * scale if noise.view is View.CUMULATIVE else 1_000 + 350 * scale
         needed += int(8 * (os.cpu_count() or 1) * (data.max_size + 1) * min(width, data.groups + 1))
@@ -188,11 +198,14 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
             (KUO, BOTTOM_UP),
         ),
     )
-    below = [verdict for claim, ours, others in claims for verdict in _below(errors, claim, ours, others)]
-    return below + [verdict for arm in ARMS for verdict in _nowhere_beaten(errors, arm)]
+    below = [
+        verdict for claim, ours, others in claims for verdict in smaller_at_every_level(errors, claim, ours, others)
+    ]
+    standings = [standing for arm in ARMS if (standing := _standing(errors, arm)) is not None]
+    return below + [_nowhere_beaten(each) for each in standings] + [_one_of(standings)] * bool(standings)
 
 
-def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
+def smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
     """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
     for data, epsilon in errors.values_of("data", "epsilon"):
         part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True
@@ -207,8 +220,35 @@ def _below(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) ->
             yield Verdict(claim, f"{data}, epsilon {epsilon:g}", worst(judged), found)
 
 
-def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
-    """Judge whether no other arm is nearer to the truth than this one, over all data sets, epsilons and levels."""
+@dataclass(frozen=True)
+class _Standing:
+    """The standing of an arm among all others in EMD, over all places: data sets, epsilons and levels.
+
+    Attributes:
+        judged: of every place, whether no other arm is nearer to the truth.
+        ratio: the largest over the best other arm.
+        where: the place of that ratio, and who is the best there.
+        missing: places without anything to compare.
+    """
+
+    arm: Arm
+    judged: tuple[Judgement, ...]
+    ratio: float
+    where: str
+    missing: int
+
+    @property
+    def words(self) -> str:
+        beaten = sum(each.finding is Finding.FAILS for each in self.judged)
+        places = sum(each.finding is not Finding.NOT_JUDGED for each in self.judged)
+        return (
+            f"beaten at {beaten} of {places} judged places; over the best other arm at most x {self.ratio:.3g} "
+            f"({self.where})" + (f"; nothing to compare at {self.missing} places" if self.missing else "")
+        )
+
+
+def _standing(errors: LevelErrors, arm: Arm) -> _Standing | None:
+    """Compare an arm with all others everywhere; None if it ran nowhere."""
     places = errors.values_of("data", "epsilon", "level")
     judged, largest = [], []
     for data, epsilon, level in places:
@@ -218,15 +258,26 @@ def _nowhere_beaten(errors: LevelErrors, arm: Arm) -> Iterator[Verdict]:
         where = f"{data}, epsilon {epsilon:g}, {level_name(level, errors.where(data=data).n_levels)}"
         ratios = [(ratio, f"{where}: {row.arm}") for row in others if (ratio := _ratio(mine, row)) is not None]
         largest += [max(ratios)] if ratios else []
-    if largest:
-        ratio, where = max(largest)
-        beaten = sum(each.finding is Finding.FAILS for each in judged)
-        places_judged = sum(each.finding is not Finding.NOT_JUDGED for each in judged)
-        words = f"beaten at {beaten} of {places_judged} judged places; over the best other arm at most x {ratio:.3g}"
-        words += f" ({where})"
-        if len(largest) < len(places):
-            words += f"; nothing to compare at {len(places) - len(largest)} places"
-        yield Verdict(f"{arm.label} is nowhere beaten in EMD", "all", worst(judged), words)
+    if not largest:
+        return None
+    ratio, where = max(largest)
+    return _Standing(arm, tuple(judged), ratio, where, len(places) - len(largest))
+
+
+def _nowhere_beaten(standing: _Standing) -> Verdict:
+    claim = f"{standing.arm.label} is nowhere beaten in EMD"
+    return Verdict(claim, "all", worst(standing.judged), standing.words)
+
+
+def _one_of(standings: list[_Standing]) -> Verdict:
+    """Judge whether some arm is nowhere beaten, and name it, or else the one that others beat by the least."""
+    standings = [each for each in standings if not each.missing] or standings
+    kept = [each for each in standings if worst(each.judged).finding is Finding.HOLDS]
+    open_ = [each for each in standings if worst(each.judged).finding is not Finding.FAILS]
+    best = min(kept or open_ or standings, key=lambda each: each.ratio)
+    judgement = worst(best.judged)
+    words = f"{best.arm.label}: {best.words}" if kept else f"beaten by the least is {best.arm.label}: {best.words}"
+    return Verdict("one setting, fixed beforehand, is nowhere beaten in EMD", "all", judgement, words)
 
 
 def _ratio(this: LevelError | None, other: LevelError | None) -> float | None:
@@ -252,10 +303,21 @@ WHITE, BLACK, HAWAIIAN = _race("white", "White"), _race("black", "Black"), _race
 OWN_SEED = 20_260
 """Of the generated census: of this experiment alone."""
 
-_CENSUS = partial(generated_census, regions="counties", groups=CENSUS_GROUPS, seed=OWN_SEED)
-CENSUS_1_000, CENSUS_10_000 = (
-    _CENSUS(f"Census, generated for X2, K = {k:,}", max_size=k, note=f"census_like with a seed of its own, K = {k:,}")
-    for k in (1_000, 10_000)
+CENSUS_1_000 = generated_census(
+    "Census, generated for X2, K = 1,000",
+    "counties",
+    1_000,
+    CENSUS_GROUPS,
+    "census_like with a seed of its own, nation / 51 states / 3,143 counties, K = 1,000",
+    seed=OWN_SEED,
+)
+CENSUS_10_000 = generated_census(
+    "Census, generated for X2, K = 10,000",
+    "divisions",
+    10_000,
+    CENSUS_GROUPS,
+    "census_like with a seed of its own, nation / 9 divisions / 51 states, K = 10,000",
+    seed=OWN_SEED,
 )
 TAXI_REAL = replace(KUO_TAXI, fallback=TAXI)
 

@@ -94,7 +94,20 @@ class Picture:
     caption: str
 
 
-Block = Heading | Text | Bullets | Table | Picture
+@dataclass(frozen=True)
+class Shown:
+    """A picture that lies in a file already.
+
+    Attributes:
+        target: where, from the document.
+        alt: the same in words.
+    """
+
+    target: str
+    alt: str
+
+
+Block = Heading | Text | Bullets | Table | Picture | Shown
 
 
 def text(*parts: Part) -> Text:

@@ -14,6 +14,7 @@ from pgsr.experiments.report.blocks import (
     Mark,
     Part,
     Picture,
+    Shown,
     Table,
     Text,
     parts_of,
@@ -61,6 +62,8 @@ def _block(block: Block) -> str:
         return f"<p>{_cell(block.parts)}</p>"
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{_cell(item)}</li>" for item in block.items) + "</ul>"
+    if isinstance(block, Shown):
+        return f'<figure><img src="{escape(block.target)}" alt="{escape(block.alt)}"></figure>'
     return _picture(block) if isinstance(block, Picture) else _table(block)
 
 

@@ -215,8 +215,10 @@ def _claims(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
 def _numbers(paper: Paper, experiments: Sequence[Experiment]) -> Iterator[Item]:
     """List the printed numbers, a table or data set of a table at a time."""
     beside: dict[object, list[Beside]] = {}
+    tried = {data.name for experiment in experiments for data in _data_sets(experiment)}
     for each in (each for experiment in experiments for each in experiment.printed):
-        beside.setdefault(each.number, []).append(each)
+        if each.where is None or each.where["data"] in tried:
+            beside.setdefault(each.number, []).append(each)
     groups = dict.fromkeys((number.experiment, number.source, number.data) for number in paper.numbers)
     for identity, source, data in groups:
         numbers = [n for n in paper.numbers if (n.experiment, n.source, n.data) == (identity, source, data)]
@@ -254,4 +256,9 @@ def _stands_in(experiment: Experiment) -> bool:
 def _data_sets(experiment: Experiment) -> list[DataSet]:
     """List the data sets of all profiles but the smallest, which only shows that everything runs."""
     scales = [scale for profile, scale in experiment.profiles.items() if profile is not Profile.SMOKE]
-    return list({data.name: data for scale in scales for data in scale.data}.values())
+    return list({data.name: data for scale in scales for data in map(_tried, scale.data)}.values())
+
+
+def _tried(data: DataSet) -> DataSet:
+    """Find the data set, or the first of those that stand in for it whose reader has been run on the real files."""
+    return next(each for each in data.with_fallbacks() if each.stands_for is None or each.stands_for.tried)

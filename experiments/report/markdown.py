@@ -14,6 +14,7 @@ from pgsr.experiments.report.blocks import (
     Mark,
     Part,
     Picture,
+    Shown,
     Table,
     Text,
     parts_of,
@@ -38,6 +39,8 @@ def _block(block: Block, figures: Path) -> str:
         return "\n".join(f"- {_cell(item)}" for item in block.items)
     if isinstance(block, Picture):
         return _picture(block, figures)
+    if isinstance(block, Shown):
+        return f"![{_escaped(block.alt)}]({block.target})"
     return _folded(block) if block.folded else f"**{_escaped(block.caption)}**\n\n{_table(block)}"
 
 

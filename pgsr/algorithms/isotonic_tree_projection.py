@@ -76,7 +76,7 @@ class IsotonicTreeProjection:
             groups=measurement.totals,
             totals=self.totals,
             label="M_H",
-            epsilon=measurement.epsilon,
+            noise=measurement.noise,
         )
         prepared = clock.spent
         result = self.projection.solve(repaired, time_limit)

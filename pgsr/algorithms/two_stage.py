@@ -1,7 +1,6 @@
 """The two-stage release of cumulative measurements: every region alone in L1, then all together in L2."""
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -165,8 +164,8 @@ class MidpointBottomUp:
         reason = _refusal(self, measurement)
         if reason is not None:
             raise ProblemError(reason)
-        above = (Fraction(0),) * (measurement.hierarchy.n_levels - 1)
-        return TwoStage().apply(replace(measurement, epsilon=(*above, measurement.epsilon[-1])), time_limit)
+        above = (None,) * (measurement.hierarchy.n_levels - 1)
+        return TwoStage().apply(replace(measurement, noise=(*above, measurement.noise[-1])), time_limit)
 
     def __repr__(self) -> str:
         return "MidpointBottomUp()"

@@ -86,12 +86,13 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     """Compute all that can be proved of `estimate` as an answer to `problem`.
 
     A feasible answer in integers is proved optimal, or not, where a proof in exact integers is known: M_H and the
-    naive problem by an exchange test, M_H with every region's total by node potentials, isotonic problems by the
-    subgradient chain. Numbers of entities have no such proof: their rows make the matrix no network, so integers are
-    left to branch and bound. Nor have rows that were stated by `Problem.where`; bounds of cells have, in the exchange
-    test of M_H and in the chain. Otherwise a Lagrangian bound is given: of `multipliers`, if offered, and for regions
-    that stand alone of multipliers derived from the estimate; every problem has one. A bound without prices for stated
-    conditions says so in its name, and holds, since leaving conditions out only makes room.
+    naive problem by an exchange test, M_H with every region's total, or with totals of some that were stated, by node
+    potentials, isotonic problems by the subgradient chain. Numbers of entities have no such proof: their rows make the
+    matrix no network, so integers are left to branch and bound. Nor have other rows that were stated by
+    `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a Lagrangian bound is
+    given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived from the estimate;
+    every problem has one. A bound without prices for stated conditions says so in its name, and holds, since leaving
+    conditions out only makes room.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
@@ -221,9 +222,9 @@ def is_decided(problem: Problem) -> bool:
     """Say whether `certify` proves every optimal answer to this problem, so that an unproved one is not optimal."""
     if problem.view is View.RANKED:
         return problem.integer
-    proofs = [has_exchange_test, is_isotonic_problem]
+    proofs = [has_exchange_test, is_isotonic_problem, has_potentials]
     if problem.conditions is None:
-        proofs += [has_potentials, is_simplex_problem]
+        proofs.append(is_simplex_problem)
     return problem.integer and any(applies(problem) for applies in proofs)
 
 
@@ -233,10 +234,10 @@ def _proof(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
         return EXCHANGE_TEST
     if is_isotonic_problem(problem) and is_chain_optimal(problem, estimate):
         return CHAIN
-    if problem.conditions is not None:  # no other one knows what was stated besides
-        return ""
     if has_potentials(problem) and is_potential_optimal(problem, estimate, multipliers):
         return POTENTIALS
+    if problem.conditions is not None:  # no other one knows what was stated besides
+        return ""
     if is_simplex_problem(problem) and problem.integer and is_region_exchange_optimal(problem, estimate):
         return EXCHANGE_TEST
     return ""
@@ -261,12 +262,13 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
 
 
 def _prices_all(problem: Problem, multipliers: Multipliers | None) -> bool:
-    """Say whether a bound by these multipliers knows all conditions that were stated: rows and, with order, bounds."""
+    """Say whether a bound by these multipliers knows all that was stated: rows and, with order and norm 1, bounds."""
     stated = problem.conditions
     if stated is None:
         return True
     rows = not len(stated.row_lower) or (multipliers is not None and multipliers.conditions is not None)
-    bounds = not problem.monotone or not stated.n_bounds or (multipliers is not None and multipliers.bounds is not None)
+    kept = not problem.monotone or problem.norm == 2 or not stated.n_bounds
+    bounds = kept or (multipliers is not None and multipliers.bounds is not None)
     return multipliers is not None and rows and bounds
 
 

@@ -1,11 +1,16 @@
 """The four conditions of a release, checked on any estimate of counts."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
+from pgsr.blocks import row_blocks
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.tolerances import CONDITION
+from pgsr.views import View, counts_of_cumulative
 
 
 def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str, int]:
@@ -15,24 +20,33 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
 
     Source: Kuo et al. 2018, section 3.
     """
-    tree, table = estimate.hierarchy, estimate.as_counts
-    values = table.data if sparse.issparse(table) else table
-    rounded = np.rint(values)
-    broken = {
-        "integrality": int((np.abs(values - rounded) > CONDITION).sum()),
-        "sign": int((values < -CONDITION).sum()),
-        "consistency": 0,
-    }
+    tree, values = estimate.hierarchy, estimate.values
+    broken = {"integrality": 0, "sign": 0, "consistency": 0}
+    have = np.empty(tree.n_regions, values.dtype)
+    for rows in _blocks(values, slice(0, tree.n_regions)):
+        counts = _counts(estimate, rows)
+        have[rows] = np.asarray(counts.sum(axis=1)).ravel()
+        cells = counts.data if sparse.issparse(counts) else counts
+        if values.dtype.kind == "f":
+            broken["integrality"] += int((np.abs(cells - np.rint(cells)) > CONDITION).sum())
+        broken["sign"] += int((cells < -CONDITION).sum())
     for region in range(tree.n_inner):
         children = tree.children(region)
-        difference = table[children.start : children.stop].sum(axis=0) - _row(table, region)
-        broken["consistency"] += int((np.abs(difference) > CONDITION).sum())
+        rest = estimate.row(region)
+        for rows in _blocks(values, slice(children.start, children.stop)):
+            rest = rest - np.asarray(_counts(estimate, rows).sum(axis=0)).ravel()
+        broken["consistency"] += int((np.abs(rest) > CONDITION).sum())
     wanted = measurement.totals
-    have = np.asarray(table.sum(axis=1)).ravel()
     checked = 1 if measurement.public is Totals.ROOT else tree.n_regions
     broken["totals"] = int((np.abs(have[:checked] - wanted[:checked]) > CONDITION).sum())
     return broken
 
 
-def _row(table: np.ndarray | sparse.csr_array, region: int) -> np.ndarray:
-    return table[region] if isinstance(table, np.ndarray) else table[[region]].toarray().ravel()
+def _blocks(values: Any, rows: slice) -> Iterable[slice]:
+    """Divide rows into blocks whose counts fit into memory once more; sparse ones do at once."""
+    return [rows] if sparse.issparse(values) else row_blocks(rows, values.shape[1])
+
+
+def _counts(estimate: Estimate, rows: slice) -> Any:
+    values = estimate.values[rows]
+    return values if estimate.view is View.COUNTS else counts_of_cumulative(values)

@@ -32,8 +32,9 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     order, integrality and public cells (the last one of the cumulative view) are kept:
 
     - without order every cell has a closed form, within its stated bounds;
-    - with order a region is a chain, minimised by pool adjacent violators or by the slope trick, see
-      `priced_chain_kernel`; its upper bound is the region's public total, or the root's, which is implied.
+    - with order a region is a chain, minimised by pool adjacent violators, within stated bounds of its cells, or for
+      norm 1 by the slope trick, see `priced_chain_kernel`; its upper bound is the region's public total, or the root's,
+      which is implied.
 
     The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
@@ -282,7 +283,10 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
     lower = np.full(len(y), 0 if problem.nonnegative else -kernels.NONE)
     if problem.norm == 2:
         values, magnitudes = np.empty(y.shape), np.empty(y.shape)
-        kernels.bound_l2_rows(y, w, net, lower, upper, problem.integer, values, magnitudes)
+        cells = _chain_bounds(problem, block, y.shape[1], lower, upper)
+        if (cells[0] > cells[1]).any():
+            return -math.inf
+        kernels.bound_l2_rows(y, w, net, lower, upper, *cells, problem.integer, values, magnitudes)
         return sum_below(values, magnitudes)
     measured = w > 0  # the others cost nothing
     y, net, w = y[measured], net[measured], w[measured]
@@ -291,6 +295,18 @@ def _chains(problem: Problem, prices: _Prices, level: int, block: slice, y: np.n
     if not kernels.fit_l1_rows(y, *slopes, lower[measured], upper[measured], x):
         return -math.inf
     return _summed((x - y).astype(float), w[:, None], net, 1)
+
+
+def _chain_bounds(
+    problem: Problem, block: slice, n: int, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute what order makes of the stated bounds of these regions' first n cells; without any no cells at all."""
+    stated = problem.conditions
+    if stated is None or not (stated.n_bounds and n):
+        return np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)
+    low = np.maximum(stated.lower[block, :n], lower[:, None])
+    high = np.minimum(stated.upper[block, :n], upper[:, None])
+    return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1].copy()
 
 
 def _summed(d: np.ndarray, w: np.ndarray, net: np.ndarray, norm: int, nearest: bool = False) -> float:

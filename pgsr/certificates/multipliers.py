@@ -21,8 +21,8 @@ class Multipliers:
     region r is paid (in the cumulative view totals are fixed cells and have no price), `entities[r]` what one more
     entity is paid, so a group of size s gets s times that. `conditions[k]` is what one more unit of a stated row is
     paid, where b is its lower bound if the price is positive and its upper one if it is negative; without such a bound
-    the price counts as 0. So do `bounds` of cells. Conditions on signs and order are kept, and so are stated bounds
-    where there is no order; only with it they need prices.
+    the price counts as 0. So do `bounds` of cells. Conditions on signs and order are kept, and so are stated bounds;
+    only with order and norm 1 they need prices.
 
     Attributes:
         consistency: shape (inner regions, K + 1).

@@ -1,10 +1,11 @@
-"""The node potentials, which prove integer counts optimal under consistency and every region's total."""
+"""The node potentials, which prove integer counts optimal under consistency and fixed totals of regions."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from pgsr.blocks import row_blocks
+from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.certificates.lagrangian import prices_of
 from pgsr.certificates.multipliers import Multipliers
 from pgsr.certificates.regions_alone import is_region_exchange_optimal
@@ -19,7 +20,7 @@ _LARGEST_START = 2.0**58
 
 
 def has_potentials(problem: Problem) -> bool:
-    """Say whether `is_potential_optimal` decides optimality: M_H with every region's total."""
+    """Say whether `is_potential_optimal` decides optimality: M_H with every region's total, or some stated."""
     return (
         problem.view is View.COUNTS
         and problem.norm == 2
@@ -27,18 +28,20 @@ def has_potentials(problem: Problem) -> bool:
         and problem.nonnegative
         and problem.consistent
         and not problem.monotone
-        and problem.totals is Totals.REGIONS
         and problem.entities is None  # with their rows of sizes the conditions are no flow
+        and (problem.totals is Totals.REGIONS or problem.conditions is not None)
+        and FixedTotals.of(problem) is not None  # nor with other rows
     )
 
 
 def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Multipliers | None = None) -> bool:
     """Say whether a feasible integer answer to a problem with `has_potentials` is optimal.
 
-    The problem is a flow of convex cost: leaf l sends its G[l] groups, split over sizes, up the trees of all sizes to
-    one common vertex at the top (the upper totals follow from the leaves'). A feasible flow is optimal if and only if
-    its residual network has no negative cycle, that is, if there are potentials P, one per leaf, one per inner region
-    and size, one at the top, such that every cell, an arc from its own vertex to the one above it, satisfies
+    The problem is a flow of convex cost: every set of leaves with a fixed total (`FixedTotals`) sends its groups, split
+    over leaves and sizes, up the trees of all sizes to one common vertex at the top, where leaves of no set start, too.
+    (With every region's total each leaf is a set.) A feasible flow is optimal if and only if its residual network has
+    no negative cycle, that is, if there are potentials P, one per set, one per inner region and size, one at the top,
+    such that every cell, an arc from its own vertex to the one above it, satisfies
 
         w (2 (x - y) - 1)  <=  P[above] - P[own]  <=  w (2 (x - y) + 1),     the left one only where x > 0.
 
@@ -49,7 +52,7 @@ def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Mult
         multipliers: where the potentials start; without them they start from the differences x - y. Any start gives the
             same verdict, a good one saves sweeps.
 
-    Complexity: O(cells) per sweep, usually a few sweeps, never more than leaves + 2. Memory: about 20 bytes per cell of
+    Complexity: O(cells) per sweep, usually a few sweeps, never more than 2 sets + 4. Memory: about 20 bytes per cell of
     an inner region.
 
     Raises:
@@ -71,31 +74,38 @@ class Potentials:
     """The integer potentials at the vertices of the flow.
 
     Attributes:
-        top: the common vertex above the root, shape (1,).
         inner: shape (inner regions, K + 1).
-        leaf: shape (leaves,).
+        ends: of the sets of leaves, and last of the top, where leaves of no set end; shape (sets + 1,).
+        set_of: the vertex of every leaf among `ends`, shape (leaves,).
     """
 
-    top: np.ndarray
     inner: np.ndarray
-    leaf: np.ndarray
+    ends: np.ndarray
+    set_of: np.ndarray
 
     @classmethod
     def start(cls, problem: Problem, x: np.ndarray, multipliers: Multipliers | None) -> "Potentials":
-        """Choose where to start: rounded multipliers, or values that satisfy the inner cells. Leaves follow."""
+        """Choose where to start: rounded multipliers, or values that satisfy the inner cells. Sets of leaves follow."""
         from pgsr.certificates.potentials_kernel import NEVER
 
-        tree, y = problem.hierarchy, problem.target
+        tree, y, fixed = problem.hierarchy, problem.target, FixedTotals.of(problem)
+        assert fixed is not None, "only problems with `has_potentials` come here"
         require_small_slopes(tree, problem.w, x, y)
-        leaf = np.full(tree.n_regions - tree.n_inner, NEVER)
-        offered = None if multipliers is None else _offered(problem, multipliers)
+        n = len(fixed.regions)
+        ends, set_of = np.append(np.full(n, NEVER), 0), np.where(fixed.set_of < 0, n, fixed.set_of)
+        offered = None if multipliers is None else _offered(problem, fixed, multipliers)
         if offered is not None:
-            return cls(np.zeros(1, np.int64), offered, leaf)
+            return cls(offered, ends, set_of)
         inner = 2 * problem.w[: tree.n_inner, None] * (y[: tree.n_inner] - x[: tree.n_inner])
         for level in range(1, tree.n_levels - 1):
             here = tree.level(level)
             inner[here] += inner[tree.parent[here]]
-        return cls(np.zeros(1, np.int64), inner, leaf)
+        return cls(inner, ends, set_of)
+
+    @property
+    def top(self) -> int:
+        """The potential above the root."""
+        return int(self.ends[-1])
 
     def settle(self, problem: Problem, x: np.ndarray) -> tuple[bool, int]:
         """Lower them until all conditions hold; return False if they never will, and the number of sweeps."""
@@ -103,8 +113,8 @@ class Potentials:
 
         # Copies, because compiled loops tell read-only arrays from others and would be compiled twice.
         w, parent = problem.w.copy(), problem.hierarchy.parent.copy()
-        fixed = np.ascontiguousarray(x), np.ascontiguousarray(problem.target), w, parent
-        state, sweeps = kernels.settle(*fixed, problem.hierarchy.n_inner, self.top, self.inner, self.leaf)
+        arrays = np.ascontiguousarray(x), np.ascontiguousarray(problem.target), w, parent
+        state, sweeps = kernels.settle(*arrays, problem.hierarchy.n_inner, self.set_of, self.inner, self.ends)
         if state == kernels.TOO_LARGE:
             raise TooLargeError("weights times differences exceed 64-bit arithmetic; scale the weights down")
         return state == kernels.SETTLED, sweeps
@@ -123,13 +133,16 @@ class Potentials:
         return True
 
     def _leaves(self, n_inner: int, block: slice) -> np.ndarray:
-        return self.leaf[block.start - n_inner : block.stop - n_inner, None]
+        return self.ends[self.set_of[block.start - n_inner : block.stop - n_inner], None]
 
 
-def _offered(problem: Problem, multipliers: Multipliers) -> np.ndarray | None:
+def _offered(problem: Problem, fixed: FixedTotals, multipliers: Multipliers) -> np.ndarray | None:
     """Round the prices of inner cells, totals' prices moved to the leaves; None if they are no usable numbers."""
     tree = problem.hierarchy
     inner, totals = prices_of(problem, multipliers)
+    stated = fixed.rows >= 0
+    if multipliers.conditions is not None:
+        totals[fixed.regions[stated]] += np.asarray(multipliers.conditions, float)[fixed.rows[stated]]
     moved = -totals[: tree.n_inner]
     for level in range(1, tree.n_levels - 1):
         here = tree.level(level)

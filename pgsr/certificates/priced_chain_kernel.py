@@ -14,8 +14,11 @@ NONE = 2**61
 
 
 @compiled
-def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
+def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, values, magnitudes):
     """Fill values[r], whose sum no feasible point of chain r is below, for norm 2.
+
+    Cells may have bounds of their own, least_cells[r, i] <= x[i] <= most_cells[r, i], which decrease nowhere and lie
+    within lower[r] .. upper[r]; without any, both arrays have no cells.
 
     Any multipliers mu[i] >= 0 of x[i - 1] <= x[i] give one, because cells then stand alone; so nothing here has to be
     exact. The multipliers come from the fit: pool adjacent violators of y - net / 2w, clipped, and rounded if
@@ -27,9 +30,10 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
     total = np.empty(n, np.int64)
     shift = np.empty(n)
     count = np.empty(n, np.int64)
-    slope = np.empty(n)
+    slope, level = np.empty(n), np.empty(n)
     apart = np.empty(n + 1, np.bool_)
     least, most = np.empty(n + 1), np.empty(n + 1)
+    fit, begin, bounded = np.empty(n), np.empty(n, np.int64), least_cells.size > 0
     for r in range(y.shape[0]):
         values[r] = 0.0
         magnitudes[r] = 0.0
@@ -41,8 +45,15 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
         blocks = 0
         for i in range(n):
             total[blocks], shift[blocks], count[blocks] = y[r, i], net[r, i] / (-2.0 * weight), 1
+            begin[blocks] = i
             blocks += 1
-            while blocks > 1 and _mean(total, shift, count, blocks - 2) >= _mean(total, shift, count, blocks - 1):
+            while True:
+                b = blocks - 1
+                fit[b] = _mean(total, shift, count, b)
+                if bounded:
+                    fit[b] = min(max(fit[b], float(least_cells[r, i])), float(most_cells[r, begin[b]]))
+                if b == 0 or fit[b - 1] < fit[b]:
+                    break
                 blocks -= 1
                 total[blocks - 1] += total[blocks]
                 shift[blocks - 1] += shift[blocks]
@@ -50,7 +61,7 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
         i = 0
         before = low
         for b in range(blocks):
-            mean = _mean(total, shift, count, b)
+            mean = fit[b]
             if integer:
                 mean = np.rint(mean)
             mean = min(max(mean, low), high)
@@ -61,6 +72,7 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
                 if k:
                     apart[i] = False
                 slope[i] = 2.0 * weight * (mean - y[r, i]) + net[r, i]
+                level[i] = mean
                 i += 1
         apart[n] = before < high
         least[0] = 0.0
@@ -68,6 +80,10 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
         for i in range(n):
             least[i + 1] = max(0.0, least[i] - slope[i] - half)
             most[i + 1] = max(most[i] - slope[i] + half, least[i + 1])
+            if bounded and level[i] <= least_cells[r, i]:  # a cell at its bound may be pressed against it
+                most[i + 1] = np.inf
+            if bounded and level[i] >= most_cells[r, i]:
+                least[i + 1] = 0.0
             if apart[i + 1]:
                 least[i + 1] = 0.0
                 most[i + 1] = 0.0
@@ -81,6 +97,8 @@ def bound_l2_rows(y, w, net, lower, upper, integer, values, magnitudes):
             d = price / (-2.0 * weight)
             if integer:
                 d = np.rint(d)
+            if bounded:
+                d = min(max(d, float(least_cells[r, i] - y[r, i])), float(most_cells[r, i] - y[r, i]))
             edge = 0.0
             if mu > 0.0:
                 edge = mu * float((y[r, i - 1] if i else lower[r]) - y[r, i])

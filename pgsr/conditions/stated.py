@@ -60,6 +60,12 @@ class Conditions:
         return next(iter(self.stated + self.names), "a bound of a cell")
 
     @property
+    def first_bound(self) -> str:
+        """What stated one of the bounds, for sentences."""
+        by = np.zeros(0, np.int32) if self.sources is None else self.sources[self.sources >= 0]
+        return self.stated[int(by[0])] if len(by) else "a bound of a cell"
+
+    @property
     def n_stated(self) -> int:
         """The number of conditions as they were written, or else that of bounds and rows."""
         return len(self.stated) or self.n_bounds + len(self.names)

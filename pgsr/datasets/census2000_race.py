@@ -59,12 +59,24 @@ def census2000_race(
     race = one_of("race", race, tuple(Race))
     regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES))
     max_size = whole_number("max_size", max_size, least=1)
-    columns = read(locate(FILE, folder), text=["state", "county"], whole=[race])
-    code = columns["state"] if regions is Regions.STATES else columns["county"]
-    codes, leaf = np.unique(code, return_inverse=True)
-    leaves = [
-        ("United States", str(c)) if regions is Regions.STATES else ("United States", str(c)[:2], str(c)) for c in codes
-    ]
+    columns = read(locate(FILE, folder), text=["county"], whole=[race])
+    leaves, leaf = leaves_of(columns["county"], regions)
     one_each = np.ones(len(leaf), np.int64)
     name = f"census2000-race/{race}/{regions}/K={max_size}"
     return count_of_counts(leaves, leaf, columns[race], one_each, max_size, name)
+
+
+def leaves_of(county: np.ndarray, regions: Regions) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """Make the paths of the states or counties that occur, and find each row's position among them.
+
+    Args:
+        county: five digits, of which the first two are the state's; shape (rows,).
+        regions: states or counties.
+
+    Example:
+        >>> leaves_of(np.array(["06001", "41003", "06003"]), Regions.STATES)
+        ([('United States', '06'), ('United States', '41')], array([0, 1, 0]))
+    """
+    states = regions is Regions.STATES
+    codes, leaf = np.unique(county.astype("U2") if states else county, return_inverse=True)
+    return [("United States", str(c)) if states else ("United States", str(c)[:2], str(c)) for c in codes], leaf

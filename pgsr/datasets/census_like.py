@@ -122,14 +122,14 @@ def census_like(
     max_size = whole_number("max_size", max_size, least=1)
     groups = whole_number("groups", groups, least=1)
     seed = whole_number("seed", seed, least=0)
-    by_state = _by_state(groups, max_size, seed, tail)
+    by_state = groups_by_state(groups, max_size, seed, tail)
     region, size = np.nonzero(by_state)
-    cells = _Cells(region, size, by_state[region, size])
+    cells = Cells(region, size, by_state[region, size])
     if regions in (Regions.COUNTIES, Regions.TRACTS):
         counties = [county_shares(state.n_counties) for state in states()]
-        cells = cells.divide(counties, seed, _Draw.COUNTY)
+        cells = cells.divide(counties, seed, Draw.COUNTY)
         if regions is Regions.TRACTS:
-            cells = cells.divide(map(tract_shares, _tracts_per_county(counties)), seed, _Draw.TRACT)
+            cells = cells.divide(map(tract_shares, tracts_per_county(counties)), seed, Draw.TRACT)
     name = f"census-like/{regions}/K={max_size}/seed={seed}/{tail}/{groups}"
     return count_of_counts(_leaves(regions), cells.region, cells.size, cells.n_groups, max_size, name)
 
@@ -156,25 +156,27 @@ def tract_shares(n: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-class _Draw(IntEnum):
+class Draw(IntEnum):
     """The kind of a draw, which is a part of the seed, so that no two kinds share random numbers."""
 
     SIZES = 0
     COUNTY = 1
     TRACT = 2
     OUTLIERS = 3
+    BLOCK_GROUP = 4
+    BLOCK = 5
 
     def generator(self, seed: int, region: int) -> np.random.Generator:
         return np.random.default_rng([seed, self, region])
 
 
-def _by_state(groups: int, max_size: int, seed: int, tail: Tail) -> np.ndarray:
+def groups_by_state(groups: int, max_size: int, seed: int, tail: Tail) -> np.ndarray:
     """Generate groups by state and size; shape (51, 10,001)."""
     if tail is Tail.CALIBRATED:
         return _calibrated(groups, seed)
     if tail is Tail.FIORETTO:
         n_outliers = min(N_OUTLIERS, groups // 100)
-        state = _Draw.OUTLIERS.generator(seed, 0).choice(len(states()), n_outliers, p=_shares_of_states())
+        state = Draw.OUTLIERS.generator(seed, 0).choice(len(states()), n_outliers, p=_shares_of_states())
         return _kept_class(groups, seed, np.bincount(state, minlength=len(states())), NATIONAL_OUTLIERS)
     n_outliers = _outliers_per_state(groups, tail)
     if tail is Tail.KUO:
@@ -207,7 +209,7 @@ def _calibrated(groups: int, seed: int) -> np.ndarray:
     counts = np.zeros((len(classes), LARGEST_SIZE + 1), np.int64)
     counts[:, 1:7] = shared[:, :6]
     for index, state in enumerate(states()):
-        generator = _Draw.SIZES.generator(seed, index)
+        generator = Draw.SIZES.generator(seed, index)
         counts[index] += generator.multinomial(shared[index, 6], _seven_or_more(state))
         counts[index] += generator.multinomial(shared[index, 7], facility)
     return counts
@@ -236,7 +238,7 @@ def _paper(groups: int, max_size: int, seed: int, n_outliers: int) -> np.ndarray
     scale = (groups - n_outliers * len(figures)) / expected
     counts = np.zeros((len(figures), LARGEST_SIZE + 1), np.int64)
     for index in range(len(figures)):
-        generator = _Draw.SIZES.generator(seed, index)
+        generator = Draw.SIZES.generator(seed, index)
         left, size = round(scale * figures[index, 6]), 7
         while left > 0 and size <= LARGEST_SIZE:
             counts[index, size] = left
@@ -262,38 +264,41 @@ def _kept_class(groups: int, seed: int, n_outliers: np.ndarray, sizes: tuple[int
     counts = np.zeros((len(figures), LARGEST_SIZE + 1), np.int64)
     counts[:, 1:7] = shared[:, :6]
     for index, state in enumerate(states()):
-        generator = _Draw.SIZES.generator(seed, index)
+        generator = Draw.SIZES.generator(seed, index)
         counts[index] += generator.multinomial(shared[index, 6], _seven_or_more(state))
         np.add.at(counts[index], generator.integers(*sizes, n_outliers[index], endpoint=True), 1)
     return counts
 
 
 @dataclass(frozen=True)
-class _Cells:
+class Cells:
     """The cells of one level, `n_groups[i]` > 0 groups of size `size[i]` in region `region[i]`, sorted by region."""
 
     region: np.ndarray
     size: np.ndarray
     n_groups: np.ndarray
 
-    def divide(self, shares: Iterable[np.ndarray], seed: int, draw: _Draw) -> "_Cells":
-        """Divide the groups one level down: each goes to child j of its region r with probability `shares[r][j]`."""
+    def divide(self, shares: Iterable[np.ndarray], seed: int, draw: Draw, first: int = 0) -> "Cells":
+        """Divide the groups one level down: each goes to child j of its region r with probability `shares[r][j]`.
+
+        Region r has random numbers of its own, those of region `first + r` of the nation.
+        """
         first_child, parts = 0, []
         for region, share in enumerate(shares):
             start, stop = np.searchsorted(self.region, (region, region + 1))
             # Multinomial, size by size: the same law as a draw per group, at a cost independent of their number.
-            drawn = draw.generator(seed, region).multinomial(self.n_groups[start:stop], share).T
+            drawn = draw.generator(seed, first + region).multinomial(self.n_groups[start:stop], share).T
             child, cell = np.nonzero(drawn)
             parts.append((first_child + child, self.size[start:stop][cell], drawn[child, cell]))
             first_child += len(share)
-        return _Cells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Cells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _tracts_per_county(counties: Sequence[np.ndarray]) -> np.ndarray:
-    """Divide the 60,000 tracts among the counties by state: one each, and the rest by shares; shape (3,143,)."""
+def tracts_per_county(counties: Sequence[np.ndarray], n_tracts: int = N_TRACTS) -> np.ndarray:
+    """Divide the tracts among the counties by state: one each, and the rest by shares; shape (3,143,)."""
     households = np.array([sum(state.households) for state in states()])
     share = np.concatenate([n * within for n, within in zip(households, counties, strict=True)]) / households.sum()
-    rest = N_TRACTS - len(share)
+    rest = n_tracts - len(share)
     return 1 + largest_remainder(share * rest, rest)
 
 
@@ -309,5 +314,5 @@ def _leaves(regions: Regions) -> list[tuple[str, ...]]:
     ]
     if regions is Regions.COUNTIES:
         return counties
-    tracts = _tracts_per_county([county_shares(state.n_counties) for state in states()])
+    tracts = tracts_per_county([county_shares(state.n_counties) for state in states()])
     return [(*county, f"tract {j}") for county, n in zip(counties, tracts, strict=True) for j in range(1, n + 1)]

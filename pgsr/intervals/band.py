@@ -129,11 +129,11 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
 
 def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, ...]:
     tree = measurement.hierarchy
-    scales = [measurement.noise_scale(int(first)) for first in tree.level_start[:-1]]
-    known = [(place, scale) for place, scale in enumerate(scales) if scale is not None]
+    laws = [measurement.law(int(first)) for first in tree.level_start[:-1]]
+    known = [(place, law) for place, law in enumerate(laws) if law is not None]
     cells = [_cells(measurement, place) for place, _ in known]
-    found = iter(noise_quantiles([scale for _, scale in known], cells, level))
-    return tuple(None if scale is None else next(found) for scale in scales)
+    found = iter(noise_quantiles([law for _, law in known], cells, level))
+    return tuple(None if law is None else next(found) for law in laws)
 
 
 def _cells(measurement: Measurement, level: int) -> int:

@@ -5,18 +5,16 @@ from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import Contents, Entry
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.loss import Currency, Loss
-from pgsr.ledger.relation import Relation, Unit, steps
+from pgsr.ledger.relation import steps
+from pgsr.neighbours import Relation, Unit
 
 __all__ = [
     "BrokenLedgerError",
     "Charge",
     "Contents",
-    "Currency",
     "Entry",
     "LedgerError",
     "LedgerFile",
-    "Loss",
     "Relation",
     "Unit",
     "counted",

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, epsilon_delta, rho_of_pure
+from pgsr.accounting.zcdp import SMALLEST as SMALLEST_DELTA
+from pgsr.accounting.zcdp import epsilon_of, rho_of
 from pgsr.budget import SMALLEST
 from pgsr.ledger.errors import LedgerError
-from pgsr.ledger.loss import Currency, Loss
 from pgsr.ledger.relation import Relation, steps
-from pgsr.zcdp import SMALLEST as SMALLEST_DELTA
-from pgsr.zcdp import epsilon_of, rho_of
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
@@ -21,10 +21,10 @@ def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
         LedgerError: no number of steps leads there; or it takes several, and the charge has a delta.
 
     Example:
-        >>> counted(Loss(epsilon=1), Relation.ADD_REMOVE, under=Relation.REPLACE)
-        Loss(epsilon 2)
-        >>> counted(Loss(rho="1/8"), Relation.ADD_REMOVE, under=Relation.MOVE)
-        Loss(rho 1/2)
+        >>> counted(PureEpsilon(1), Relation.ADD_REMOVE, under=Relation.REPLACE)
+        PureEpsilon(epsilon 2)
+        >>> counted(Rho("1/8"), Relation.ADD_REMOVE, under=Relation.MOVE)
+        Rho(rho 1/2)
 
     Source: Dwork & Roth 2014, theorem 2.2 (epsilon); Bun & Steinke 2016, proposition 1.9 (rho).
 
@@ -33,21 +33,21 @@ def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
     k = steps(charged, under)
     if k == 1:
         return loss
-    if loss.currency is Currency.EPSILON_DELTA:
+    if isinstance(loss, Approximate):
         raise LedgerError(
             f"a charge of epsilon with delta under {charged} is not counted in a ledger of {under}, where its delta "
             "would grow with e^epsilon; charge rho or pure epsilon, or keep a ledger of its own"
         )
     epsilon, _, rho = loss.parts
-    return Loss(epsilon=k * epsilon) if loss.rho is None else Loss(rho=k**2 * rho)
+    return Rho(k**2 * rho) if isinstance(loss, Rho) else PureEpsilon(k * epsilon)
 
 
 def fits(total: Loss, losses: Sequence[Loss]) -> bool:
     """Say whether mechanisms with these losses, run on the same data, are together within `total`.
 
     - A total of pure epsilon: sum of epsilon (Dwork & Roth 2014, theorem 3.14).
-    - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho = epsilon^2 / 2
-      (proposition 1.4).
+    - A total of rho: sum of rho (Bun & Steinke 2016, lemma 1.7), pure epsilon counting as rho =
+      epsilon tanh(epsilon / 2), rounded up (`rho_of_pure`).
     - A total of epsilon and delta: sums of epsilon and of delta (Dwork & Roth 2014, theorem 3.16). All rho are added
       first and converted once, into what the other charges leave of epsilon and delta: epsilon' = rho + 2 sqrt(rho
       ln(1/delta')) (Bun & Steinke 2016, proposition 1.3), rounded to the safe side by `rho_of`.
@@ -59,16 +59,16 @@ def fits(total: Loss, losses: Sequence[Loss]) -> bool:
         LedgerError: a loss cannot be counted in the currency of the total at all.
 
     Example:
-        >>> fits(Loss(epsilon=1), [Loss(epsilon="1/3")] * 3), fits(Loss(epsilon=1), [Loss(epsilon="1/3")] * 4)
+        >>> fits(PureEpsilon(1), [PureEpsilon("1/3")] * 3), fits(PureEpsilon(1), [PureEpsilon("1/3")] * 4)
         (True, False)
-        >>> fits(Loss(rho=1), [Loss(epsilon=1), Loss(rho="1/2")])
+        >>> fits(Rho(1), [PureEpsilon(1), Rho("1/2")])
         True
 
     Shown by `tests/test_ledger_adding.py`.
     """
     epsilon, delta, rho = _sums(total, losses)
     most_epsilon, most_delta, most_rho = total.parts
-    if total.currency is not Currency.EPSILON_DELTA:
+    if not isinstance(total, Approximate):
         return epsilon <= most_epsilon and rho <= most_rho
     left, rest = most_epsilon - epsilon, most_delta - delta
     if not rho:
@@ -85,12 +85,13 @@ def spent(total: Loss, losses: Sequence[Loss]) -> Loss:
         LedgerError: a loss cannot be counted in that currency.
     """
     epsilon, delta, rho = _sums(total, losses)
-    if total.currency is Currency.RHO:
-        return Loss(rho=rho)
+    if isinstance(total, Rho):
+        return Rho(rho)
     rest = total.parts[1] - delta
     if rho and rest < SMALLEST_DELTA:
         return total
-    return Loss(epsilon=epsilon + (epsilon_of(rho, rest) if rho else 0), delta=delta)
+    epsilon += epsilon_of(rho, rest) if rho else 0
+    return epsilon_delta(epsilon, delta)
 
 
 def _sums(total: Loss, losses: Sequence[Loss]) -> tuple[Fraction, Fraction, Fraction]:
@@ -99,20 +100,20 @@ def _sums(total: Loss, losses: Sequence[Loss]) -> tuple[Fraction, Fraction, Frac
     for loss in losses:
         _require_currency(total, loss)
         e, d, r = loss.parts
-        if total.currency is Currency.RHO:
-            rho += r + e**2 / 2
+        if isinstance(total, Rho):
+            rho += r + (rho_of_pure(e) if e else 0)
         else:
             epsilon, delta, rho = epsilon + e, delta + d, rho + r
     return epsilon, delta, rho
 
 
 def _require_currency(total: Loss, loss: Loss) -> None:
-    if total.currency is Currency.EPSILON and loss.currency is not Currency.EPSILON:
+    if isinstance(total, PureEpsilon) and not isinstance(loss, PureEpsilon):
         raise LedgerError(
             f"a charge of {loss.currency} cannot be counted in a ledger of epsilon alone, which leaves no chance of "
             "anything worse; keep a ledger with a delta, `pgsr ledger init ... --total EPSILON --delta DELTA`"
         )
-    if total.currency is Currency.RHO and loss.currency is Currency.EPSILON_DELTA:
+    if isinstance(total, Rho) and isinstance(loss, Approximate):
         raise LedgerError(
             "a charge of epsilon with delta cannot be counted in a ledger of rho, which bounds what a delta leaves "
             "open; charge rho or pure epsilon, or keep a ledger of its own"

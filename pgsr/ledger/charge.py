@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from pgsr.accounting import Loss
 from pgsr.ledger.errors import LedgerError
-from pgsr.ledger.loss import Loss
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,10 @@ class Charge:
         LedgerError: nothing is spent.
 
     Example:
-        >>> Charge(Loss(epsilon="1/2"), "kuo into release")
-        Charge(loss=Loss(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
-               unit=<Unit.ENTITY: 'entity'>)
+        >>> from pgsr.accounting import PureEpsilon
+        >>> Charge(PureEpsilon("1/2"), "kuo into release")
+        Charge(loss=PureEpsilon(epsilon 1/2), what='kuo into release', relation=<Relation.ADD_REMOVE: 'add_remove'>,
+               unit=Unit.ENTITY)
     """
 
     loss: Loss
@@ -35,4 +36,4 @@ class Charge:
         if not self.loss.positive:
             raise LedgerError(f"the charge for {self.what} is 0; a charge is greater than 0")
         object.__setattr__(self, "relation", Relation(self.relation))
-        object.__setattr__(self, "unit", Unit(self.unit))
+        object.__setattr__(self, "unit", Unit.parse(self.unit))

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pgsr.accounting import Approximate, Odometer, Rho, epsilon_delta
 from pgsr.ledger.contents import Contents
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
 from pgsr.ledger.file import LedgerFile
-from pgsr.ledger.loss import Loss
-from pgsr.ledger.relation import IN_WORDS, Relation, Unit
+from pgsr.neighbours import IN_WORDS, Relation, Unit
 
 app = typer.Typer(
     help="Make, show and verify the ledger of a data set: what may be spent on it in all, and every charge.",
@@ -36,24 +36,34 @@ def init(
     delta: Annotated[str | None, typer.Option(help="Delta of all charges together, beside --total.")] = None,
     rho: Annotated[str | None, typer.Option(help="Rho (zCDP) of all charges together, instead of --total.")] = None,
     relation: Annotated[Relation, typer.Option(help="What the total protects.")] = Relation.ADD_REMOVE,
-    unit: Annotated[Unit, typer.Option(help="Whose presence or values.")] = Unit.ENTITY,
+    unit: Annotated[
+        str, typer.Option(help="Whose presence or values: entity, group, or such as 'entity in 5 groups'.")
+    ] = "entity",
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
-    amount = Loss(rho=rho) if total is None else Loss(epsilon=total, delta=delta or 0)
-    made = LedgerFile.create(ledger, data_set, amount, relation, unit)
+    amount = Rho(rho) if rho is not None else epsilon_delta(total or "", delta or 0)
+    made = LedgerFile.create(ledger, data_set, amount, relation, Unit.parse(unit))
     _show(made.path.name, made.read())
 
 
-@app.command(epilog="Example:  pgsr ledger show ledger.jsonl")
-def show(ledger: LedgerArgument) -> None:
-    """Show what was charged, what is left, and the head to note elsewhere. The ledger is verified first."""
+@app.command(epilog="Examples:  pgsr ledger show ledger.jsonl  |  pgsr ledger show ledger.jsonl --delta 1e-8")
+def show(
+    ledger: LedgerArgument,
+    delta: Annotated[
+        str | None, typer.Option(help="Tell what all charges come to in epsilon at this delta, too, such as 1e-8.")
+    ] = None,
+) -> None:
+    """Show what was charged in every currency, what is left, and the head to note elsewhere. It is verified first.
+
+    The last charge that fits is decided by the ledger's own currency; the others are for reading.
+    """
     file = LedgerFile(ledger)
     contents = file.read()
     if contents.entries:
         _console().print(_charges(contents))
-    _show(file.path.name, contents)
+    _show(file.path.name, contents, delta)
 
 
 @app.command(epilog="Examples:  pgsr ledger verify ledger.jsonl  |  pgsr ledger verify ledger.jsonl --head 3f5a...")
@@ -96,19 +106,35 @@ def _where(contents: Contents, head: str | None, name: str) -> str:
     return f"; {after} came after the noted head" if after else "; the noted head is the last"
 
 
-def _show(name: str, contents: Contents) -> None:
+def _show(name: str, contents: Contents, delta: str | None = None) -> None:
     table = Table(title=escape(f"Ledger {name}"), show_header=False)
     for key, value in {
         "data set": contents.data_set,
         "total": contents.total,
         "spent": contents.spent,
         "left": contents.left,
+        **_in_every_currency(contents, delta),
         "relation": f"{contents.relation} ({IN_WORDS[contents.relation]})",
-        "unit": contents.unit,
+        "unit": str(contents.unit),
         "head": contents.head,
     }.items():
         table.add_row(key, escape(str(value)))
     _console().print(table)
+
+
+def _in_every_currency(contents: Contents, delta: str | None) -> dict[str, object]:
+    """Say what all charges come to; epsilon with delta at the delta that is asked for, or else the ledger's."""
+    if not contents.entries:
+        return {}
+    odometer = Odometer(contents.counted)
+    told: dict[str, object] = {
+        "all as epsilon": odometer.pure or "none: something charged is not pure",
+        "all as rho": odometer.rho or "none: a charge with a delta has no rho",
+    }
+    if delta is not None or isinstance(contents.total, Approximate):
+        at = delta or contents.total.parts[1]
+        told["all as epsilon with delta"] = odometer.approximate(at) or "none: the charges' deltas exceed this delta"
+    return told
 
 
 def _charges(contents: Contents) -> Table:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from pgsr.errors import PgsrError
+from pgsr.accounting import Loss, Rho, epsilon_delta
+from pgsr.errors import BudgetError, PgsrError
 from pgsr.ledger.adding import counted, fits, spent
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.loss import Loss
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 FORMAT = "pgsr ledger 2"
 
@@ -66,7 +66,9 @@ class Contents:
         """The total without what is spent, part by part; rho counts as epsilon at the delta that is left."""
         left = (max(Fraction(0), a - b) for a, b in zip(self.total.parts, self.spent.parts, strict=True))
         epsilon, delta, rho = left
-        return Loss(epsilon=epsilon, delta=delta) if self.total.rho is None else Loss(rho=rho)
+        if isinstance(self.total, Rho):
+            return Rho(rho)
+        return epsilon_delta(epsilon, delta)
 
     def require(self, charge: Charge, data_set: str, name: str) -> None:
         """Raise `LedgerError` unless the charge may be made; `name` is the ledger's, for the message."""
@@ -75,7 +77,7 @@ class Contents:
                 f"the ledger {name} is of the data set {self.data_set!r}, and {charge.what} is of {data_set!r}; name "
                 "its own ledger, or write data_set as the ledger has it"
             )
-        if charge.unit is not self.unit:
+        if charge.unit != self.unit:
             raise LedgerError(
                 f"{charge.what} protects the unit {charge.unit}, and the ledger {name} counts the unit {self.unit}; "
                 "keep a ledger of its own"
@@ -89,13 +91,13 @@ class Contents:
 
 def header_line(data_set: str, total: Loss, relation: Relation, unit: Unit, at: str) -> bytes:
     """Write the first line of a ledger."""
-    fields = {"format": FORMAT, "data_set": data_set, "total": total.texts(), "relation": relation, "unit": unit}
+    fields = {"format": FORMAT, "data_set": data_set, "total": total.texts(), "relation": relation, "unit": str(unit)}
     return _line({**fields, "at": at})
 
 
 def charge_line(charge: Charge, data_set: str, at: str, previous: str) -> bytes:
     """Write the line of a charge after the line with the hash `previous`."""
-    fields = {"what": charge.what, "loss": charge.loss.texts(), "relation": charge.relation, "unit": charge.unit}
+    fields = {"what": charge.what, "loss": charge.loss.texts(), "relation": charge.relation, "unit": str(charge.unit)}
     return _line({**fields, "data_set": data_set, "at": at, "previous": previous})
 
 
@@ -151,7 +153,7 @@ def read(data: bytes, head: str, name: str) -> Contents:
     contents = Contents(data_set, total, relation, unit, tuple(entries), hashes)
     try:
         _ = contents.spent
-    except LedgerError as error:
+    except BudgetError as error:
         raise BrokenLedgerError(f"the ledger {name} holds a charge that it cannot hold: {error}; {REMEDY}") from None
     return contents
 
@@ -185,7 +187,7 @@ def _header(fields: dict[str, Any]) -> tuple[str, Loss, Relation, Unit]:
     total = Loss.of(fields["total"])
     if not total.positive:
         raise ValueError("a total of 0")
-    return _text(fields["data_set"]), total, Relation(fields["relation"]), Unit(fields["unit"])
+    return _text(fields["data_set"]), total, Relation(fields["relation"]), Unit.parse(fields["unit"])
 
 
 def _entry(fields: dict[str, Any]) -> tuple[Entry, str]:

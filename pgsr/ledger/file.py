@@ -11,11 +11,11 @@ from typing import IO
 
 from filelock import FileLock, Timeout
 
+from pgsr.accounting import Loss
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
-from pgsr.ledger.loss import Loss
-from pgsr.ledger.relation import Relation, Unit
+from pgsr.neighbours import Relation, Unit
 
 _FOLDERS_OPEN = os.name != "nt"
 """Windows opens no folders, and so cannot be asked to put one on the disk."""
@@ -37,11 +37,12 @@ class LedgerFile:
 
     Example:
         >>> import tempfile
+        >>> from pgsr.accounting import PureEpsilon
         >>> folder = tempfile.TemporaryDirectory()
-        >>> ledger = LedgerFile.create(Path(folder.name) / "ledger.jsonl", "demo", Loss(epsilon=1))
-        >>> head = ledger.charge(Charge(Loss(epsilon="3/4"), "first release"), "demo")
+        >>> ledger = LedgerFile.create(Path(folder.name) / "ledger.jsonl", "demo", PureEpsilon(1))
+        >>> head = ledger.charge(Charge(PureEpsilon("3/4"), "first release"), "demo")
         >>> ledger.left, ledger.head == head
-        (Loss(epsilon 1/4), True)
+        (PureEpsilon(epsilon 1/4), True)
         >>> folder.cleanup()
 
     Shown by `tests/test_ledger_file.py` and `tests/test_ledger_contents.py`.
@@ -82,7 +83,7 @@ class LedgerFile:
                     f"{there.name} is there already, and a second ledger would be a second budget; use it, restore it "
                     "from a copy, or choose another name for another data set"
                 )
-        line = header_line(data_set, total, Relation(relation), Unit(unit), _now())
+        line = header_line(data_set, total, Relation(relation), Unit.parse(unit), _now())
         try:
             with _opened(ledger.path, "xb") as file:  # fails if another process was quicker
                 _write(file, line)

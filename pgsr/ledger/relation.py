@@ -1,42 +1,7 @@
-"""The relations of neighbouring data sets, and the cost of a charge for one relation under another."""
-
-from enum import StrEnum
+"""The cost of a charge that protects one relation of neighbouring data sets, under another."""
 
 from pgsr.ledger.errors import LedgerError
-
-
-class Relation(StrEnum):
-    """A relation of neighbouring data sets; rows are of the private table, groups and regions are public.
-
-    ADD_REMOVE: one has one row more.
-    ADD_REMOVE_OR_EMPTY_GROUP: one has one row more, or one empty group more; of releases with noisy totals.
-    REPLACE: one row has other values.
-    MOVE: one row is removed and another inserted, in the same group or elsewhere.
-    """
-
-    ADD_REMOVE = "add_remove"
-    ADD_REMOVE_OR_EMPTY_GROUP = "add_remove_or_empty_group"
-    REPLACE = "replace"
-    MOVE = "move"
-
-
-class Unit(StrEnum):
-    """The unit whose presence or values are hidden.
-
-    ENTITY: one row of the table of entities or persons; whoever has five rows is hidden five times less well.
-    GROUP: a group (household, taxi) with all its rows.
-    """
-
-    ENTITY = "entity"
-    GROUP = "group"
-
-
-IN_WORDS = {
-    Relation.ADD_REMOVE: "one row more or less",
-    Relation.ADD_REMOVE_OR_EMPTY_GROUP: "one row, or one empty group, more or less",
-    Relation.REPLACE: "other values in one row",
-    Relation.MOVE: "one row removed and another inserted",
-}
+from pgsr.neighbours import IN_WORDS, Relation
 
 _STEPS = {
     Relation.ADD_REMOVE: {Relation.ADD_REMOVE: 1, Relation.ADD_REMOVE_OR_EMPTY_GROUP: 1},

@@ -86,15 +86,18 @@ class BoundedTrees:
     map: Mapper = field(default_factory=Threads)
 
     @classmethod
-    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals) -> "BoundedTrees":
+    def of(
+        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals, mapper: Mapper | None = None
+    ) -> "BoundedTrees":
+        mapper = Threads() if mapper is None else mapper
         y = np.ascontiguousarray(np.take(y, intervals.sizes, axis=1).T)
         lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions)
+            return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions, mapper)
         y, lower, upper = (np.repeat(part, 2, axis=1) for part in (y, lower, upper))
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
-        return cls(y, lower, upper, intervals.clipped, *links, 1)
+        return cls(y, lower, upper, intervals.clipped, *links, 1, mapper)
 
     def starting_prices(self) -> np.ndarray:
         """Give prices at which everything takes what is near its noisy count."""
@@ -185,11 +188,19 @@ class MixedTrees:
     n_regions: int
 
     @classmethod
-    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals) -> "MixedTrees":
+    def of(
+        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals, mapper: Mapper | None = None
+    ) -> "MixedTrees":
         without = np.setdiff1d(np.arange(y.shape[1]), intervals.sizes)
-        free = SizeTrees.of(tree, np.take(y, without, axis=1), w)
+        free = SizeTrees.of(tree, np.take(y, without, axis=1), w, mapper)
         sizes = np.concatenate([without, intervals.sizes])
-        return cls(free, BoundedTrees.of(tree, y, w, intervals), sizes, tree.n_regions)
+        return cls(free, BoundedTrees.of(tree, y, w, intervals, mapper), sizes, tree.n_regions)
+
+    def prices_at(self, root: float) -> tuple[RootDemand, Prices]:
+        """Find what the roots take at this price, and the prices below it."""
+        free, bounded = self.free.highest_prices(), self.bounded.starting_prices()
+        demands = [self.free.find_prices(root, free), self.bounded.find_prices(root, bounded)]
+        return RootDemand.joined(demands), (free, bounded)
 
     def optimal_prices(self, total: int | None, slack: float = 0.0) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""

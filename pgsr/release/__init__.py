@@ -23,7 +23,8 @@ All of it at once, from three data frames to a folder that anybody can check; in
     >>> import tempfile
     >>> from pathlib import Path
     >>> import pandas as pd
-    >>> from pgsr.ledger import LedgerFile, Loss
+    >>> from pgsr.accounting import PureEpsilon
+    >>> from pgsr.ledger import LedgerFile
     >>> from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish
     >>> from pgsr.tables import Entities, Groups, Parents
 
@@ -36,7 +37,7 @@ Two public tables, the regions and the households with their region, and the pri
 What is released, and where to. The ledger, made once per data set, keeps what may be spent and what was:
 
     >>> place = tempfile.TemporaryDirectory()
-    >>> ledger = LedgerFile.create(Path(place.name) / "ledger.jsonl", "households 2026", Loss(epsilon=2))
+    >>> ledger = LedgerFile.create(Path(place.name) / "ledger.jsonl", "households 2026", PureEpsilon(2))
     >>> config = ReleaseConfig(
     ...     terms=Terms("households 2026", max_size=5, epsilon="1", kind="kuo", level_names=("nation", "state")),
     ...     entities=Entities(people),

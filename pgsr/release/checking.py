@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
+from pgsr.accounting.composing import composed
 from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
@@ -281,13 +282,16 @@ class _Folder:
         self.known["derived"] = manifest.terms_fields(
             terms, self._known("secure"), [int(n) for n in np.diff(tree.level_start)]
         )
-        spent = terms.budget(tree.n_levels).total + terms.totals_epsilon
-        if spent != terms.epsilon:
-            raise ReleaseError(f"the levels spend epsilon {spent}, not {terms.epsilon}")
+        step = terms.noise(tree.n_levels)
+        noises = [*step.levels(tree.n_levels, terms.max_size)]
+        noises += [step.totals_noise(tree.n_levels, terms.max_size)] * tree.n_levels
+        sensitivities = [terms.sensitivity] * tree.n_levels + [terms.totals_sensitivity] * tree.n_levels
+        if not composed(noises, sensitivities).within(terms.total):
+            raise ReleaseError(f"the levels together spend more than {terms.total}")
         for name, value in self.known["derived"].items():
             if name != "privacy_claim":
                 _compare(name, fields[name], value)
-        return f"shares, epsilons, sensitivities and scales of noise agree; epsilon {terms.epsilon} in all, exactly"
+        return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
 
     def measurement(self) -> str:
         terms, tree, secure = self._known("terms"), self._known("tree"), self._known("secure")
@@ -306,14 +310,14 @@ class _Folder:
             return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
         if is_rehearsal(self._known("terms"), self._known("measurement")):
             raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
-        return f"{manifest.PRIVATE}, in the manifest and in every table"
+        return f"{manifest.claim(self._known('terms'), True)}, in the manifest and in every table"
 
     def noise(self) -> str:
         terms, measurement = self._known("terms"), self._known("measurement")
-        verdict = noise_law.judge(measurement, tuple(map(float, terms.scales(measurement.hierarchy.n_levels))))
+        verdict = noise_law.judge(measurement, terms.noise_laws(measurement.hierarchy.n_levels))
         if verdict.refuted:
             raise ReleaseError(
-                f"the noise does not have the stated scales: {verdict.n_values:,} numbers are known twice, and they "
+                f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
                 "differ by noise of another epsilon, or by none; a true statement would look so once in 10^9 releases"
             )
         if not verdict.can_tell:

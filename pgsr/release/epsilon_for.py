@@ -118,6 +118,12 @@ def epsilon_for(
     for name, target in targets.items():
         if not 0 < target < float("inf"):
             raise ArgumentError(f"the target error of {name} is {target!r}; give a number above 0")
+    configured = config.terms.epsilon
+    if configured is None or not config.terms.plain:
+        raise ConfigError(
+            f"a target error searches a pure epsilon of entities, and the configured budget is {config.terms.total} of "
+            f"one {config.terms.unit}; write epsilon alone, or compare budgets with `pgsr plan`"
+        )
     tell(READING)
     stand_in, about = stand_in_for(config, None, mean_size, groups)
     n_levels = stand_in.hierarchy.n_levels
@@ -135,7 +141,7 @@ def epsilon_for(
         return all(tried[epsilon][0][level] <= target for level, target in wanted.items())
 
     tell(SIMULATING)
-    place = _search(reached, _next_readable(config.terms.epsilon))
+    place = _search(reached, _next_readable(configured))
     if place is None:
         mean = tried[readable(_LAST)][0]
         missed = next(level for level, target in wanted.items() if mean[level] > target)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from pgsr.certificates import Certificate, broken_conditions, certify
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.estimate import Estimate
+from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Result
 from pgsr.problem import Problem
@@ -55,9 +55,11 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
     from_above = terms.public is Totals.NOISY and terms.measures is Measured.CUMULATIVE
     first = int(from_above)
+    laws = terms.noise_laws(tree.n_levels)
     chances, sums = 0.0, np.zeros((2, terms.max_size + 1), np.int64)
     for place, level in enumerate(levels):
-        law, regions = DoubleGeometric(terms.scales(tree.n_levels)[level]), tree.level(level)
+        law, regions = laws[level], tree.level(level)
+        assert law is not None, "a measured level"
         for region in range(regions.start, regions.stop):
             view, values = measurement.view_of(region), measurement.values[region]
             noise = np.zeros(len(values), np.int64)
@@ -76,24 +78,19 @@ def is_rehearsal(terms: Terms, measurement: Measurement) -> bool:
                 if known and steps.sum() != measurement.totals[region]:
                     return False
             sums[place] += counts_of_ranked(bare, terms.max_size) if view is View.RANKED else steps
-            chance = _log_cdf(steps + noise, float(law.scale))  # of a step that is not negative
+            chance = _log_cdf(law, steps + noise)  # of a step that is not negative
             # Totals, and the sums over the other regions, leave one number.
             fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)
             if place == 1 and region == regions.stop - 1:
                 fixed[:] = True
-            chances += float(np.where(fixed, _log_pmf(noise, float(law.scale)), chance)[first:].sum())
+            chances += float(np.where(fixed, law.log_pmf(noise), chance)[first:].sum())
     if len(levels) > 1 and (sums[0] != sums[1])[first:].any():
         return False
     return chances < LOG_CHANCE
 
 
-def _log_pmf(noise: np.ndarray, scale: float) -> np.ndarray:
-    """Compute log P(X = noise) = log((1 - a) / (1 + a)) - |noise| / scale, a = e^(-1 / scale)."""
-    return np.log(np.tanh(1 / (2 * scale))) - np.abs(noise) / scale
-
-
-def _log_cdf(room: np.ndarray, scale: float) -> np.ndarray:
-    """Compute log P(X <= room) of this law."""
-    tail = np.exp(-np.where(room < 0, -room, room + 1) / scale) / (1 + np.exp(-1 / scale))
+def _log_cdf(law: Law, room: np.ndarray) -> np.ndarray:
+    """Compute log P(X <= room), with P(X > m) = P(|X| > m) / 2 for m >= 0."""
+    tail = law.probability_beyond(np.where(room < 0, -room - 1, room)) / 2
     with np.errstate(divide="ignore"):
         return np.where(room < 0, np.log(tail), np.log1p(-tail))

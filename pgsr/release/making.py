@@ -17,8 +17,8 @@ from pgsr.certificates import broken_conditions
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import Charge, LedgerFile, Loss, Relation
-from pgsr.measurement import Measurement, Totals
+from pgsr.ledger import Charge, LedgerFile
+from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release.checking import Report, check
@@ -173,9 +173,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
 
 def charge_for(terms: Terms, folder: Path) -> Charge:
     """The charge of a release under these terms: what it costs, and which data sets are neighbours."""
-    empty_groups_too = terms.public is Totals.NOISY
-    relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP if empty_groups_too else Relation.ADD_REMOVE
-    return Charge(Loss(epsilon=terms.epsilon), f"{terms.kind} into {folder.name}", relation)
+    return Charge(terms.total, f"{terms.kind} into {folder.name}", terms.neighbours, unit=terms.unit)
 
 
 def _restore_terms(hidden: Path) -> None:
@@ -206,7 +204,7 @@ def _kept_if_paid(
         yield
     except BaseException as error:
         # What epsilon has bought is kept: the noisy values are as publishable as the release would have been.
-        spent = "nothing was charged" if paid is None else f"epsilon {paid.epsilon} is spent"
+        spent = "nothing was charged" if paid is None else f"{paid.total} is spent"
         kept_there = paid is not None and (hidden / UNFINISHED).exists()
         signed = f" --sign {shlex.quote(str(Path(sign).absolute()))}" if sign is not None else ""
         command = f"pgsr release --finish {shlex.quote(str(hidden.absolute()))}{signed}"

@@ -1,4 +1,4 @@
-"""Test whether the noise in a folder has the scale that its manifest states.
+"""Test whether the noise in a folder has the laws that its manifest states.
 
 Some numbers of a release are known twice, once with noise and once without it, or with other noise:
 
@@ -11,25 +11,27 @@ Some numbers of a release are known twice, once with noise and once without it, 
 Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
 regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
 
-Under the stated scales the law P0 of every such R is known exactly. How well other scales explain the residuals is
-measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1 the product
-over all independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true, whatever P1 is. So has
-the mean of such products over many alternatives and over families of residuals that depend on each other. By Markov's
-inequality this evidence E is 10^9 or more with chance 10^-9 at most if the statement is true. No approximation enters
-that guarantee; approximate alternatives only cost power.
+Under the stated laws the law P0 of every such R is known exactly. How well other scales (or sigmas) explain the
+residuals is measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1
+the product over all independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true, whatever P1
+is. So has the mean of such products over many alternatives and over families of residuals that depend on each other. By
+Markov's inequality this evidence E is 10^9 or more with chance 10^-9 at most if the statement is true. No approximation
+enters that guarantee; approximate alternatives only cost power.
 
 Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean over dependent families, Vovk and Wang
 2021 (E-values: calibration, combination and applications).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws import Law
+from pgsr.laws.shapes import Shape
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
@@ -110,18 +112,20 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement, scales: tuple[float, ...]) -> Verdict:
-    """Test the residuals of a measurement against the stated scales of noise per level (0 where none was drawn).
+def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
+    """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
 
     Example:
         >>> from fractions import Fraction
         >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))
         >>> noisy = Geometric(View.CUMULATIVE, epsilon=1).measure(truth, Seeded("demo"))  # scale 2 on both levels
-        >>> judge(noisy, (2.0, 2.0)).refuted, judge(noisy, (8.0, 8.0)).refuted
+        >>> right, wrong = DoubleGeometric(Fraction(2)), DoubleGeometric(Fraction(8))
+        >>> judge(noisy, (right, right)).refuted, judge(noisy, (wrong, wrong)).refuted
         (False, True)
 
     The false alarm is shown by `tests/test_release_noise_law.py`.
@@ -129,11 +133,11 @@ def judge(measurement: Measurement, scales: tuple[float, ...]) -> Verdict:
     found = [family for family in families(measurement) if family.size]
     if not found:
         return Verdict(0, 0.0, None, None)
-    laws: dict[Sum, Law] = {}
+    laws: dict[Sum, SumLaw] = {}
     for family in found:
         for kind in family.residuals:
-            laws.setdefault(kind, Law(kind, scales))
-    alternatives = list(_alternatives(len(scales)))
+            laws.setdefault(kind, SumLaw(kind, stated))
+    alternatives = list(_alternatives(len(stated)))
     prior = np.log(len(found) * len(alternatives))
     evidence = np.array([_log_ratios(family, laws, alternatives) for family in found])
     total = float(np.logaddexp.reduce(evidence.ravel()) - prior)
@@ -178,32 +182,35 @@ def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
     return below
 
 
-class Law:
-    """The law of |R| under the stated scales, in bins."""
+class SumLaw:
+    """The law of |R| under the stated laws, in bins."""
 
-    def __init__(self, kind: Sum, scales: tuple[float, ...]) -> None:
-        self.parts = [(scale, n, level) for level, (scale, n) in enumerate(zip(scales, kind.draws, strict=True)) if n]
-        sd = self.deviation(np.ones(len(scales)))
+    def __init__(self, kind: Sum, stated: Sequence[Law | None]) -> None:
+        pairs = enumerate(zip(stated, kind.draws, strict=True))
+        self._stated = [(law, n, level) for level, (law, n) in pairs if n and law is not None]
+        assert sum(n for _, n, _ in self._stated) == sum(kind.draws), "noise was drawn on a level that states none"
+        parts = self.parts(np.ones(len(stated)))
+        sd = self.deviation(np.ones(len(stated)))
         top = max(60, int(35 * sd))
         self.points = np.unique(np.concatenate([np.arange(min(top, 40)), np.geomspace(1, top, 200).astype(np.int64)]))
-        self.beyond = np.minimum.accumulate(np.clip(probability_beyond(self.points, self.parts), 0, 1))
+        self.beyond = np.minimum.accumulate(np.clip(probability_beyond(self.points, parts), 0, 1))
         wanted = np.searchsorted(-self.beyond, -np.array(_TAILS)).clip(0, len(self.points) - 1)
-        exact = sum(n for _, n, _ in self.parts) == 1
+        exact = sum(n for _, n in parts) == 1
         wanted = np.unique(wanted[self.beyond[wanted] > (0 if exact else 1e-10)])
         self.edges = self.points[wanted]
         self.null = -np.diff(self.beyond[wanted], prepend=1, append=0)
 
     def deviation(self, factors: np.ndarray) -> float:
         """Compute the standard deviation of R if every level's scale were `factors` times the stated one."""
-        spread = 0.0
-        for scale, n, level in self.parts:
-            a = np.exp(-1 / (scale * factors[level]))
-            spread += n * 2 * a / (1 - a) ** 2
-        return float(np.sqrt(spread))
+        return float(np.sqrt(sum(n * shape.variance for shape, n in self.parts(factors))))
+
+    def parts(self, factors: np.ndarray) -> list[tuple[Shape, int]]:
+        """List the shapes of the draws that R is the sum of, each with their number, at `factors` times the scales."""
+        return [(law.shape(float(factors[level])), n) for law, n, level in self._stated]
 
     @cached_property
     def _nominal(self) -> float:
-        return self.deviation(np.ones(1 + max(level for _, _, level in self.parts)))
+        return self.deviation(np.ones(1 + max(level for _, _, level in self._stated)))
 
     def count(self, residuals: np.ndarray) -> np.ndarray:
         """Count the residuals in every bin."""
@@ -223,8 +230,7 @@ class Law:
         Elsewhere the stated law is stretched to the other standard deviation, which is quicker.
         """
         if self._nominal < EXACT_BELOW:
-            parts = [(scale * factors[level], n, level) for scale, n, level in self.parts]
-            beyond = np.clip(probability_beyond(self.edges, parts), 0, 1)
+            beyond = np.clip(probability_beyond(self.edges, self.parts(factors)), 0, 1)
         else:
             stretch = max(self.deviation(factors), 1e-9) / self._nominal
             beyond = np.interp((self.edges + 0.5) / stretch, self.points + 0.5, self.beyond, right=0.0)
@@ -232,20 +238,19 @@ class Law:
         return found / found.sum()
 
 
-def probability_beyond(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
-    """Compute P(|R| > m), R a sum of n independent double geometric draws of each scale.
+def probability_beyond(sizes: np.ndarray, parts: list[tuple[Shape, int]]) -> np.ndarray:
+    """Compute P(|R| > m), R a sum of n independent draws of each law.
 
-    The characteristic function of one draw is f(t) = (1 - a)^2 / (1 - 2 a cos t + a^2), a = exp(-1 / scale), and
+    With f(t) the characteristic function of one draw,
 
         P(|R| <= m) = (1 / pi) integral from 0 to pi of prod f(t)^n sin((m + 1/2) t) / sin(t / 2) dt
 
-    by summing exp(i k t) over |k| <= m. One draw has the closed form P(|R| > m) = 2 a^(m + 1) / (1 + a). Otherwise the
-    integral is taken by Gauss-Legendre in panels of at most two oscillations, up to where prod f is below 1e-13; the
-    error is some 1e-12, so bins end where less than 1e-10 would be left.
+    by summing exp(i k t) over |k| <= m. One draw has its law's own probabilities. Otherwise the integral is taken by
+    Gauss-Legendre in panels of at most two oscillations, up to where prod f is below 1e-13; the error is some 1e-12, so
+    bins end where less than 1e-10 would be left.
     """
-    if sum(n for _, n, _ in parts) == 1:
-        a = np.exp(-1 / parts[0][0])
-        return 2 * a ** (sizes + 1.0) / (1 + a)
+    if sum(n for _, n in parts) == 1:
+        return parts[0][0].probability_beyond(sizes)
     end = np.pi
     while _characteristic(np.array([end / 2]), parts)[0] < 1e-13:
         end /= 2
@@ -260,12 +265,10 @@ def probability_beyond(sizes: np.ndarray, parts: list[tuple[float, int, int]]) -
     return 1 - np.array([np.sin((size + 0.5) * t) @ weight for size in sizes])
 
 
-def _characteristic(t: np.ndarray, parts: list[tuple[float, int, int]]) -> np.ndarray:
+def _characteristic(t: np.ndarray, parts: list[tuple[Shape, int]]) -> np.ndarray:
     found = np.zeros(len(t))
-    for scale, n, _ in parts:
-        a = np.exp(-1 / scale)
-        # 1 - 2 a cos t + a^2 = (1 - a)^2 + 4 a sin(t / 2)^2, without cancellation.
-        found -= n * np.log1p(4 * a * np.sin(t / 2) ** 2 / (1 - a) ** 2)
+    for shape, n in parts:
+        found += n * shape.log_characteristic(t)
     return np.exp(found)
 
 
@@ -293,7 +296,7 @@ def _alternatives(n_levels: int) -> Iterator[np.ndarray]:
             yield factors
 
 
-def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndarray]) -> np.ndarray:
+def _log_ratios(family: Family, laws: dict[Sum, SumLaw], alternatives: list[np.ndarray]) -> np.ndarray:
     """Compute the log of the product of P1 / P0 over the family's residuals, for every alternative."""
     found = np.zeros(len(alternatives))
     for kind, values in family.residuals.items():
@@ -303,7 +306,7 @@ def _log_ratios(family: Family, laws: dict[Sum, Law], alternatives: list[np.ndar
     return found
 
 
-def _is_found(family: Family, laws: dict[Sum, Law], factor: float, prior: float) -> bool:
+def _is_found(family: Family, laws: dict[Sum, SumLaw], factor: float, prior: float) -> bool:
     """Tell whether evidence three standard deviations below its mean would do, were all scales wrong by `factor`."""
     mean = spread = 0.0
     for kind, values in family.residuals.items():

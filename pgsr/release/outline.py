@@ -1,18 +1,20 @@
 """Tell what a configuration would release, before a private table is opened and without a charge."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from glob import glob
-from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import LedgerFile, Loss
+from pgsr.laws import DoubleGeometric, law_of
+from pgsr.ledger import LedgerFile
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import HELD, percent
+from pgsr.release.folder.words import noise_phrase
 from pgsr.release.making import charge_for
 from pgsr.release.running.preflight import require_place, require_room
 from pgsr.release.terms import Measured, Terms
@@ -80,7 +82,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("data set", terms.data_set),
         ("mechanism", f"{terms.kind}: noise on {_measures(terms)}, then {terms.mechanism(1).post!r}"),
         ("sizes", f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}{groups}"),
-        ("epsilon", f"{terms.epsilon} in all"),
+        ("budget", f"{terms.total} in all"),
         *_levels(config, tree),
         ("intervals", _intervals(terms)),
         ("neighbours", manifest.neighbours(terms)),
@@ -140,20 +142,16 @@ def _levels(config: ReleaseConfig, tree: Hierarchy | None) -> list[tuple[str, st
 
 
 def _noise(level: dict[str, Any]) -> str:
-    if level["epsilon"] == "0":
-        return "epsilon 0, not measured"
-    scale = level["noise_scale"]
-    return (
-        f"epsilon {level['epsilon']}, sensitivity {level['sensitivity']}, noise of scale {scale} (standard deviation "
-        f"{deviation(scale):,.1f})"
-    )
-
-
-def deviation(scale: str) -> float:
-    """Compute the standard deviation of the double geometric law, sqrt(2 a) / (1 - a), a = e^(-1 / scale)."""
-    over, _, under = scale.partition("/")
-    a = exp(-int(under or 1) / int(over))
-    return sqrt(2 * a) / (1 - a)
+    phrase = noise_phrase(level)
+    if phrase.endswith("not measured"):
+        return phrase
+    if "noise_scale" in level:
+        sensitivity, law = level["sensitivity"], DoubleGeometric(Fraction(level["noise_scale"]))
+    else:
+        found = level["sensitivity"]
+        sensitivity, law = f"{found['l1']} (L1), {found['l2_squared']} (L2 squared)", law_of(level["noise"])
+    spent, _, noise = phrase.partition(", ")
+    return f"{spent}, sensitivity {sensitivity}, {noise} (standard deviation {law.deviation:,.1f})"
 
 
 def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
@@ -172,11 +170,7 @@ def _ledger(config: ReleaseConfig) -> str:
         return f"{config.ledger}: NOT THERE; `pgsr ledger init` makes one, once per data set"
     ledger = LedgerFile(config.ledger)
     ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
-    return f"{config.ledger}: {_said(ledger.left)} left, of {_said(ledger.read().total)}"
-
-
-def _said(loss: Loss) -> str:
-    return repr(loss).removeprefix("Loss(").removesuffix(")")
+    return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
 
 
 def _there(table: object) -> bool:

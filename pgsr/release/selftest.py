@@ -1,15 +1,16 @@
-"""Test the sampler as it is installed here, at the scales that a release will use."""
+"""Test the sampler as it is installed here, on the laws that a release will use."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, localcontext
-from fractions import Fraction
-from math import ceil, log
 
 import numpy as np
 from scipy.special import chdtrc
 
-from pgsr.double_geometric import DoubleGeometric, _table
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.laws.gaussian_sums import GaussianSizes
+from pgsr.laws.inversion import Sizes, table_of
+from pgsr.laws.strips import Strips
 from pgsr.random import ByteStream, Secure, StreamId
 from pgsr.release.checking import Finding, Outcome, Report
 
@@ -21,43 +22,62 @@ _DIGITS = 80
 _SLACK = Decimal(10) ** -60
 
 
-def selftest(scales: Iterable[Fraction]) -> Report:
-    """Test the byte source, and for every scale the exact thresholds and the fit of fresh draws to the law.
+def selftest(laws: Iterable[Law]) -> Report:
+    """Test the byte source, and for every law the exact thresholds and the fit of fresh draws to the law.
 
-    Thresholds T_m = floor(2^31 P(|X| <= m)) are computed again in decimal arithmetic of 80 digits, with an enclosure
+    Thresholds T_m = floor(2^31 P(size <= m)) are computed again in decimal arithmetic of 80 digits, with an enclosure
     of 1e-60; the sampler computes them in binary intervals by another series. Draws are compared by a chi-square test
     of |X|, and of the signs.
 
     Args:
-        scales: sensitivity / epsilon of a level each; 0, where nothing is drawn, is left out.
+        laws: of the noise of a level each.
 
-    Complexity: O(scale) decimal steps per scale; below 1 s up to scale 10,000 or so.
+    Complexity: O(scale) or O(sigma) decimal steps per law; about 1 s at scale 10,000 and at sigma 1,000.
 
     Example:
-        >>> selftest([Fraction(6)]).passed
+        >>> from fractions import Fraction
+        >>> selftest([DoubleGeometric(Fraction(6))]).passed
         True
     """
-    wanted = sorted({scale for scale in scales if scale})
     findings = [_byte_source(), _fresh_streams()]
-    for scale in wanted:
-        findings += [_thresholds(scale), _fit(scale)]
+    for law in sorted(set(laws), key=lambda law: (type(law).__name__, law.variance)):
+        findings += [_thresholds(law), _fit(law)]
     return Report(None, tuple(findings))
 
 
-def expected_thresholds(scale: Fraction) -> list[int]:
-    """Compute floor(2^31 P(|X| <= m)) for m = 0, 1, ... up to the first equal to 2^31 - 1, in decimal arithmetic."""
+def expected_thresholds(sizes: Sizes) -> list[int]:
+    """Compute floor(2^31 P(size <= m)) for m = 0, 1, ... up to the first equal to 2^31 - 1, in decimal arithmetic."""
     found, top = [], 2**31 - 1
     with localcontext(Context(prec=_DIGITS)):
-        a = (-Decimal(scale.denominator) / Decimal(scale.numerator)).exp()
-        tail = 2 ** Decimal(32) * a / (1 + a)  # 2^31 P(|X| > m)
-        while not found or found[-1] < top:
-            value = 2**31 - tail
+        for tail in _geometric_tails(sizes) if isinstance(sizes, DoubleGeometric) else _gaussian_tails(sizes):
+            value = 2**31 - 2**31 * tail
             low, high = int(value - _SLACK), int(value + _SLACK)
-            # P(|X| <= m) is below 1 however small the tail.
+            # P(size <= m) is below 1 however small the tail.
             assert low == high or high > top, "80 digits do not decide; raise _DIGITS"
             found.append(min(low, top))
-            tail *= a
+            if found[-1] == top:
+                break
     return found
+
+
+def _geometric_tails(law: DoubleGeometric) -> Iterator[Decimal]:
+    """List P(|X| > m) = 2 a^(m + 1) / (1 + a)."""
+    a = (-Decimal(law.scale.denominator) / Decimal(law.scale.numerator)).exp()
+    tail = 2 * a / (1 + a)
+    while True:
+        yield tail
+        tail *= a
+
+
+def _gaussian_tails(sizes: Sizes) -> Iterator[Decimal]:
+    """List P(size > m), adding the weights exp(-m^2 rate) from the smallest that matters down."""
+    assert isinstance(sizes, GaussianSizes), "no other law of sizes is tabulated"
+    rate, sums = Decimal(sizes.rate.numerator) / Decimal(sizes.rate.denominator), [Decimal(0)]
+    last = int((200 / rate).sqrt()) + 1  # exp(-200) is 1e-87
+    for m in range(last, 0, -1):
+        sums.append(sums[-1] + sizes.sides * (-m * m * rate).exp())
+    total = 1 + sums[-1]
+    yield from (tail / total for tail in reversed(sums))
 
 
 def _byte_source() -> Finding:
@@ -74,8 +94,9 @@ def _fresh_streams() -> Finding:
     return _finding("secure streams", len(seen) == 1_000, "1,000 streams, all different", "two streams have one key")
 
 
-def _thresholds(scale: Fraction) -> Finding:
-    table, expected = _table(scale), np.array(expected_thresholds(scale), np.int64)
+def _thresholds(law: Law) -> Finding:
+    sizes = _tabulated(law)
+    table, expected = table_of(sizes), np.array(expected_thresholds(sizes), np.int64)
     ours, guide = table.thresholds.astype(np.int64), table.guide.astype(np.int64)
     same = len(ours) == len(expected)
     wrong = int((ours != expected).sum()) if same else max(len(ours), len(expected))
@@ -85,26 +106,40 @@ def _thresholds(scale: Fraction) -> Finding:
     misled = int((~below | (np.append(expected, 2**31)[guide] < starts)).sum())
     right = f"{len(ours):,} thresholds and {len(guide):,} guide cells equal those of another computation"
     faults = f"{wrong:,} of {len(ours):,} thresholds and {misled:,} guide cells are wrong; draw no noise"
-    return _finding(f"law {scale}", not wrong and not misled, right, faults)
+    return _finding(f"law {_named(law)}", not wrong and not misled, right, faults)
 
 
-def _fit(scale: Fraction) -> Finding:
-    law, noise = DoubleGeometric(scale), np.zeros(_DRAWS, np.int64)
+def _fit(law: Law) -> Finding:
+    noise = np.zeros(_DRAWS, np.int64)
     law.add_to(noise, ByteStream(os.urandom(32)))
-    p = min(size_p_value(noise, float(scale)), sign_p_value(noise))
-    name, figure = f"fit {scale}", f"{_DRAWS:,} draws, p = {p:.3g}"
+    p = min(size_p_value(noise, law), sign_p_value(noise))
+    name, figure = f"fit {_named(law)}", f"{_DRAWS:,} draws, p = {p:.3g}"
     return _finding(name, p > REJECT, figure, f"{figure}: they do not follow the law; draw no noise")
 
 
-def size_p_value(draws: np.ndarray, scale: float) -> float:
+def _tabulated(law: Law) -> Sizes:
+    """Find the law of sizes whose thresholds the sampler of this law reads."""
+    if isinstance(law, DiscreteGaussian):
+        return law.drawn_from.numbers if isinstance(law.drawn_from, Strips) else law.drawn_from
+    assert isinstance(law, DoubleGeometric), "no other law is drawn by inversion"
+    return law
+
+
+def _named(law: Law) -> str:
+    """Name a law by its scale, or by its sigma^2."""
+    return str(law.scale) if isinstance(law, DoubleGeometric) else " ".join(law.spelling.values())
+
+
+def size_p_value(draws: np.ndarray, law: Law) -> float:
     """Compute the p-value of a chi-square test of the sizes |X| of draws.
 
-    They are held against P(|X| > m) = 2 a^(m+1) / (1 + a), a = e^(-1 / scale), in up to 64 cells, of which the last
-    expects at least 50 draws; the p-value is 1 where that leaves one cell.
+    They are held against P(|X| > m) in up to 64 cells, of which the last expects at least 50 draws; the p-value is 1
+    where that leaves one cell.
     """
-    a = np.exp(-1 / scale)
-    edges = np.unique([ceil(-scale * log(1 - part)) for part in np.linspace(0, 1, 64, endpoint=False)]).astype(float)
-    beyond = np.concatenate([[1.0], 2 * a ** (edges + 1) / (1 + a), [0.0]])  # P(|X| > edge), edges from 0 up
+    sizes = np.unique(np.linspace(0, 8 * law.deviation + 1, 4_096).astype(np.int64))
+    wanted = np.searchsorted(-law.probability_beyond(sizes), -np.linspace(1, 0, 64, endpoint=False))
+    edges = np.unique(sizes[wanted])
+    beyond = np.concatenate([[1.0], law.probability_beyond(edges), [0.0]])  # P(|X| > edge), edges from 0 up
     expected = -np.diff(beyond) * len(draws)
     cell = np.searchsorted(edges, np.abs(draws), side="left")
     observed = np.bincount(cell, minlength=len(expected))

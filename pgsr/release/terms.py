@@ -7,6 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.accounting.choosing import Laws
+from pgsr.accounting.zcdp import exact_delta
 from pgsr.algorithms import (
     BottomUp,
     IsotonicFit,
@@ -18,14 +21,19 @@ from pgsr.algorithms import (
     TwoStage,
 )
 from pgsr.budget import Budget, exact
+from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws import Law
+from pgsr.laws.per_level import LevelNoise
 from pgsr.long_form import OTHER_COLUMNS
-from pgsr.measurement import Measurement, Totals
+from pgsr.measurement import Measurement, Totals, pure_epsilons
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess
-from pgsr.noise import Geometric
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise import Geometric, Noise
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
+from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View
 from pgsr.views_by_region import ByGroups, ViewRule
 
@@ -99,7 +107,8 @@ class Kind(StrEnum):
             return (Measured.COUNTS,)
         if self in (Kind.M_C_DP, Kind.TWO_STAGE):
             return (Measured.CUMULATIVE,)
-        return Measured.CUMULATIVE, Measured.BY_GROUPS
+        more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
+        return Measured.CUMULATIVE, Measured.BY_GROUPS, *more
 
     @property
     def totals(self) -> tuple[Totals, ...]:
@@ -127,7 +136,7 @@ class Terms:
     Attributes:
         data_set: a public name.
         max_size: K, public; larger groups count as K.
-        epsilon: the total, exact.
+        epsilon: the total, exact; None where the budget is stated in rho.
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
         totals: whose number of groups is public; the mechanism's usual ones if None.
@@ -138,6 +147,13 @@ class Terms:
         view: what is measured of a region; the mechanism's usual view if None.
         intervals: the level of the intervals in the columns `lower` and `upper` of the released counts; None for
             tables without these columns.
+        delta: of approximate differential privacy, beside epsilon; None for a pure epsilon.
+        rho: the total of zCDP, instead of epsilon.
+        laws: of the noise: "best" takes the law of less variance level by level, the usual one beside rho or delta; a
+            pure epsilon has "geometric".
+        unit: whose presence or values are hidden: "entity", "entity in 5 groups" or "group".
+        relation: what may become of one unit; None for the usual one: "add_remove" of entities, "replace" of groups
+            whose numbers are public.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -147,13 +163,15 @@ class Terms:
         >>> terms = Terms("demo", 5, "1", "m_h", level_names=("nation", "state"))
         >>> terms.budget(2), terms.scales(2)
         (Budget(1/2 + 1/2 = 1), (Fraction(4, 1), Fraction(4, 1)))
+        >>> Terms("demo", 5, None, "m_h", rho="1/5").noise_laws(2)[0]
+        DiscreteGaussian(sigma_squared=Fraction(10, 1))
         >>> terms.mechanism(2).post
         TreeProjection()
     """
 
     data_set: str
     max_size: int
-    epsilon: Fraction
+    epsilon: Fraction | None
     kind: Kind
     shares: tuple[Fraction, ...] | None = None
     totals: Totals | None = None
@@ -164,6 +182,11 @@ class Terms:
     level_names: tuple[str, ...] | None = None
     view: Measured | None = None
     intervals: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    laws: Laws | None = None
+    unit: Unit = Unit.ENTITY
+    relation: Relation | None = None
 
     def __post_init__(self) -> None:
         self._convert()
@@ -202,6 +225,28 @@ class Terms:
             _check_level_names(self.level_names)
         if self.intervals is not None:
             self._check_intervals(self.intervals)
+        self._check_currency()
+
+    @property
+    def total(self) -> Loss:
+        """The whole budget."""
+        if self.rho is not None:
+            return Rho(self.rho)
+        assert self.epsilon is not None, "checked"
+        return PureEpsilon(self.epsilon) if self.delta is None else Approximate(self.epsilon, self.delta)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the noise is double geometric for a pure epsilon of entities, which a manifest states by scales."""
+        usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.public is Totals.NOISY else Relation.ADD_REMOVE
+        pure = self.rho is None and self.delta is None
+        return pure and self.unit == Unit.ENTITY and self.neighbours is usual
+
+    @property
+    def neighbours(self) -> Relation:
+        """The relation of neighbouring data sets, `relation`; it is not None once the terms are made."""
+        assert self.relation is not None
+        return self.relation
 
     @property
     def part(self) -> Fraction:
@@ -233,14 +278,17 @@ class Terms:
         return Totals.ROOT if root_alone else Totals.REGIONS
 
     @property
-    def sensitivity(self) -> int:
-        """The largest L1 change of one region's vector by one entity."""
-        counts = self.measures is Measured.COUNTS
-        return View.COUNTS.sensitivity if counts else View.CUMULATIVE.sensitivity * self.max_quantity
+    def sensitivity(self) -> Sensitivity:
+        """How far the values of one level differ between neighbouring data sets."""
+        view = View.COUNTS if self.measures is Measured.COUNTS else View.CUMULATIVE
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.neighbours
+        )
 
     @property
-    def totals_epsilon(self) -> Fraction:
-        return self.epsilon * self.part
+    def totals_sensitivity(self) -> Sensitivity:
+        """How far the numbers of groups of one level differ between neighbouring data sets."""
+        return sensitivity_of_totals(self.unit, self.neighbours)
 
     @property
     def construction(self) -> Construction | None:
@@ -282,46 +330,81 @@ class Terms:
         return (Fraction(1, n_levels),) * n_levels
 
     def budget(self, n_levels: int) -> Budget:
-        """The epsilon of the noisy values, per level.
+        """The epsilon of the noisy values, per level, of a pure epsilon.
 
         Raises:
-            BudgetError: there is not one share per level.
+            BudgetError: there is not one share per level; or the noise has no pure epsilon.
         """
-        return Budget.split(self.epsilon - self.totals_epsilon, n_levels, self.parts(n_levels))
+        return Budget(pure_epsilons(self.levels(n_levels)))
+
+    def levels(self, n_levels: int) -> tuple[LevelNoise | None, ...]:
+        """The noise of the values of every level, root first; None where nothing is measured.
+
+        Raises:
+            BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
+        """
+        return self.noise(n_levels).levels(n_levels, self.max_size)
+
+    def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
+        """The law of the noise of every level, root first; None where nothing is measured."""
+        return tuple(level and level.law(self.sensitivity) for level in self.levels(n_levels))
+
+    def totals_law(self, n_levels: int) -> Law | None:
+        """The law of the noise of the numbers of groups; None where these are public."""
+        found = self.noise(n_levels).totals_noise(n_levels, self.max_size)
+        return found and found.law(self.totals_sensitivity)
 
     def scales(self, n_levels: int) -> tuple[Fraction, ...]:
-        """The scale of the noise per level, sensitivity / epsilon; 0 where nothing is measured."""
-        return tuple(self.sensitivity / level if level else Fraction(0) for level in self.budget(n_levels).levels)
+        """The scale of the noise per level, sensitivity / epsilon, of a pure epsilon; 0 where nothing is measured."""
+        return tuple(self.sensitivity.l1 / level if level else Fraction(0) for level in self.budget(n_levels).levels)
 
     def mechanism(self, n_levels: int) -> Mechanism:
         """The mechanism on a hierarchy with this many levels."""
-        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
-        rule, parts = self.measures.rule, self.parts(n_levels)
-        noise = Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
-        return Mechanism(noise, self._post, Problem.m_h if self.kind is Kind.M_H else None)
+        return Mechanism(self.noise(n_levels), self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(
         self, tree: Hierarchy, values: np.ndarray | tuple[np.ndarray, ...], totals: np.ndarray, secure: bool
     ) -> Measurement:
         """The measurement that these noisy values are under these terms."""
+        noise = self.noise(tree.n_levels)
         return Measurement(
             hierarchy=tree,
-            view=self.mechanism(tree.n_levels).noise.views_on(tree, self.max_size, totals),
+            view=noise.views_on(tree, self.max_size, totals),
             values=values,
             max_size=self.max_size,
-            epsilon=self.budget(tree.n_levels).levels,
+            noise=noise.levels(tree.n_levels, self.max_size),
             public=self.public,
             totals=totals,
             secure=secure,
             data_set=self.data_set,
-            totals_epsilon=self.totals_epsilon,
+            totals_noise=noise.totals_noise(tree.n_levels, self.max_size),
             max_quantity=self.max_quantity,
+            unit=self.unit,
+            relation=self.neighbours,
         )
+
+    def noise(self, n_levels: int) -> Geometric | Noise:
+        """The noise step on a hierarchy with this many levels."""
+        share = self.part if self.public is Totals.NOISY else Fraction(1, 10)
+        rule, parts = self.measures.rule, self.parts(n_levels)
+        if self.plain:
+            assert self.epsilon is not None
+            return Geometric(rule, self.epsilon, parts, self.public, share, self.max_quantity)
+        about = (self.public, share, self.max_quantity, self.unit, self.neighbours)
+        return Noise(rule, self.total, parts, self.laws or Laws.BEST, *about)
 
     def _convert(self) -> None:
         """Convert texts to what they stand for."""
         keep = object.__setattr__
-        keep(self, "epsilon", exact(self.epsilon))
+        for name in ("epsilon", "delta", "rho"):
+            value = getattr(self, name)
+            if value is not None:
+                keep(self, name, exact(value, name) if name != "delta" else exact_delta(value))
+        keep(self, "unit", _unit(self.unit))
+        if self.laws is not None:
+            keep(self, "laws", _one_of(Laws, self.laws, "laws"))
+        if self.relation is not None:
+            keep(self, "relation", _one_of(Relation, self.relation, "relation"))
         keep(self, "kind", Kind(self.kind))
         keep(self, "merge", _one_of(Merge, self.merge, "merge"))
         if self.view is not None:
@@ -336,6 +419,37 @@ class Terms:
             keep(self, "level_names", tuple(self.level_names))
         if self.intervals is not None:
             keep(self, "intervals", exact(self.intervals, "intervals"))
+
+    def _check_currency(self) -> None:
+        """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
+        keep, noisy = object.__setattr__, self.public is Totals.NOISY
+        if (self.epsilon is None) == (self.rho is None):
+            raise ConfigError('the budget is epsilon = "1", epsilon with delta, or rho = "1/10"; write one of them')
+        if self.rho is not None and self.delta is not None:
+            raise ConfigError("delta goes with epsilon, and rho has none; leave delta out")
+        if self.relation is None:
+            replaced = self.unit.is_group and not noisy
+            keep(self, "relation", Relation.REPLACE if replaced else Relation.ADD_REMOVE)
+        if noisy and self.relation is Relation.ADD_REMOVE and not self.unit.is_group:
+            keep(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+        try:
+            require_totals(str(self.public), self.unit, self.neighbours)
+            _ = self.sensitivity
+        except ProblemError as error:
+            raise ConfigError(str(error)) from None
+        pure = self.rho is None and self.delta is None
+        if self.laws is None:
+            keep(self, "laws", Laws.GEOMETRIC if pure else Laws.BEST)
+        elif pure and self.laws is not Laws.GEOMETRIC:
+            raise ConfigError(
+                f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
+                "delta or rho"
+            )
+        if self.measures is Measured.BY_GROUPS and not self.plain and (self.max_quantity > 1 or self.unit.is_group):
+            raise ConfigError(
+                'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
+                'write view = "cumulative"'
+            )
 
     def _check_intervals(self, level: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this level follow from what is published."""
@@ -357,6 +471,13 @@ class Terms:
         if self.kind.is_joint:
             return Posterior() if self.kind is Kind.POSTERIOR else TwoStage()
         return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())
+
+
+def _unit(value: Unit | str) -> Unit:
+    try:
+        return Unit.parse(value)
+    except ArgumentError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:

@@ -22,6 +22,7 @@ the distribution of it again, whose own `save` and `load` keep it. `sample_to_si
 `pgsr.release`.
 """
 
+from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
 from pgsr.synthesis.answers import answers, counts
 from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
@@ -52,7 +53,6 @@ from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.universe import Universe
 from pgsr.synthesis.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
-from pgsr.zcdp import Conversion, epsilon_of, rho_of
 
 __all__ = [
     "COUNT",

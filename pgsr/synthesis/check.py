@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.parquet as pq
 
+from pgsr.accounting.zcdp import Conversion
 from pgsr.release.checking import Report, _Folder, _SkippedError
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
@@ -29,7 +30,6 @@ from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.whole_marginals import WholeMarginals
-from pgsr.zcdp import Conversion
 
 TOLERANCE = 1e-9
 """How far probabilities may be off when a model is fitted again: sums of floats differ from machine to machine."""

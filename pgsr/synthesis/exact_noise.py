@@ -4,18 +4,21 @@ Every draw comes from two coins: an integer uniform below n, and an event of pro
 gamma, decided by comparing a uniform number with an integer enclosure of exp(-gamma), bit by bit until they part.
 Expected costs are constant in the parameters; times depend on what is drawn, so they are not for publication.
 
+`pgsr.laws.DiscreteGaussian` draws the same law thousands of times faster, by tables. Synthesis needs few draws, of many
+parameters without a largest one, and its seeded results are those of the coins here, so it keeps them.
+
 Source: Canonne, Kamath & Steinke 2020, "The Discrete Gaussian for Differential Privacy", algorithms 2 and 3.
 """
 
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 from typing import Protocol
 
-from pgsr.double_geometric import exp_minus
+from pgsr.enclosure import exp_minus
 from pgsr.errors import BudgetError
+from pgsr.laws.inversion import Uniform
 from pgsr.random import ByteStream
-
-_MORE_BYTES = 8
 
 
 class Chance(Protocol):
@@ -52,31 +55,9 @@ class Coins:
 
     def survives(self, gamma: Fraction, first: int = 0, n_bits: int = 0) -> bool:
         """Draw True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be given."""
-        while True:
-            if (verdict := decided(gamma, first, n_bits)) is not None:
-                return verdict
-            first = first << 8 * _MORE_BYTES | self.stream.bits(_MORE_BYTES)
-            n_bits += 8 * _MORE_BYTES
-
-
-def decided(gamma: Fraction, first: int, n_bits: int) -> bool | None:
-    """Say whether a number of [0, 1) that starts with these bits is below exp(-gamma); None if the bits leave it open.
-
-    Example:
-        >>> [decided(Fraction(1), first, 2) for first in range(4)]  # exp(-1) = 0.0101... in binary
-        [True, None, False, False]
-    """
-    if gamma < 0:
-        raise BudgetError(f"an event of probability exp({-gamma}) does not exist; gamma is at least 0")
-    if gamma == 0:
-        return True
-    precision = n_bits + 64
-    low, high = exp_minus(gamma, precision)
-    if first + 1 << precision - n_bits <= low:
-        return True
-    if first << precision - n_bits >= high:
-        return False
-    return None
+        if gamma < 0:
+            raise BudgetError(f"an event of probability exp({-gamma}) does not exist; gamma is at least 0")
+        return gamma == 0 or Uniform(first, self.stream, n_bits).below(partial(exp_minus, gamma))
 
 
 def discrete_laplace(scale: Fraction, coins: Chance) -> int:

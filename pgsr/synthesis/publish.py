@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from pgsr.accounting import Rho
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import Charge, LedgerFile, Loss, Relation, Unit
+from pgsr.ledger import Charge, LedgerFile, Relation, Unit
 from pgsr.random import Secure, Seeded, Source
 from pgsr.release.errors import ConfigError
 from pgsr.release.running.places import only_one, settle, sync
@@ -81,7 +82,7 @@ def synthesize(
 def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
     """Make the charge of a synthesis: its cost, and the neighbours it protects."""
     what = f"{config.method} into {folder.name}"
-    return Charge(Loss(rho=config.budget.rho), what, Relation(str(config.neighbours)), Unit.ENTITY)
+    return Charge(Rho(config.budget.rho), what, Relation(str(config.neighbours)), Unit.ENTITY)
 
 
 def digest_of(folder: Path) -> str:

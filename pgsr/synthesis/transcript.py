@@ -6,6 +6,7 @@ from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 
+from pgsr.accounting.zcdp import Conversion
 from pgsr.random import Source
 from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
@@ -13,7 +14,6 @@ from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.queries import Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget
 from pgsr.synthesis.sensitivity import Neighbours
-from pgsr.zcdp import Conversion
 
 IN_WORDS = {
     Neighbours.REPLACE: "one person's attribute values differ; groups, group attributes and all sizes are public",

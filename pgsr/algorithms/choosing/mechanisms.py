@@ -6,15 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.algorithms.choosing.score import Branch, draw, score
 from pgsr.algorithms.choosing.statistic import DISTINCT_SIZES, Statistic
 from pgsr.algorithms.isotonic_tree_projection import IsotonicTreeProjection
 from pgsr.algorithms.matching import Matching
-from pgsr.budget import Ledger, Number, exact
-from pgsr.double_geometric import DoubleGeometric
+from pgsr.budget import Number, exact
 from pgsr.errors import MethodError, PgsrError, ProblemError
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import ANSWERED, PostProcess, Result, Status

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pgsr.double_geometric import DoubleGeometric
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
+from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, Source, StreamId
 
 _BLOCK_CELLS = 4_000_000

@@ -80,10 +80,10 @@ class CostTables(GatedMethod):
             return "CostTables needs the root's total and no other; state the problem with totals='root'"
         if problem.entities is not None:
             return "CostTables knows no numbers of entities; its tables are of numbers of groups"
-        if self.window == "paper" and problem.epsilon is None:
+        if self.window == "paper" and problem.noise is None:
             return (
-                f"the paper's windows follow from the epsilon of every level, which {problem.label} does not state; "
-                "state the problem with epsilon=..., or give CostTables(window=...) a number of counts or None"
+                f"the paper's windows follow from the noise of every level, which {problem.label} does not state; "
+                "state the problem with noise=..., or give CostTables(window=...) a number of counts or None"
             )
         return None
 

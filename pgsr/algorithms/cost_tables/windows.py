@@ -7,7 +7,9 @@ from typing import Literal
 import numpy as np
 
 from pgsr.errors import MethodError
+from pgsr.neighbours import Unit
 from pgsr.problem import Problem
+from pgsr.sensitivity import sensitivity_of
 
 Window = Literal["paper"] | int | None
 """Half-width delta of the windows: the paper's, a number of counts, or None for the whole range 0..G."""
@@ -68,7 +70,8 @@ def domains(problem: Problem, window: Window) -> Domains:
 def half_widths(problem: Problem, window: Window) -> list[int]:
     """Compute delta of every region.
 
-    The paper's is 3 ceil(2 lambda^2), with lambda = sensitivity / (epsilon of the level).
+    The paper's is 3 ceil(2 lambda^2), with lambda = sensitivity / (epsilon of the level); 3 ceil(sigma^2) for Gaussian
+    noise.
 
     Three times the variance of the noise, in exact fractions. (Not three standard deviations: it is far wider.)
     """
@@ -78,11 +81,9 @@ def half_widths(problem: Problem, window: Window) -> list[int]:
         return [whole] * tree.n_regions
     if window != "paper":
         return [window] * tree.n_regions
-    assert problem.epsilon is not None, "CostTables.supports asks for it"
-    by_level = [
-        3 * math.ceil(2 * (problem.view.sensitivity / epsilon) ** 2) if epsilon else whole
-        for epsilon in problem.epsilon
-    ]
+    assert problem.noise is not None, "CostTables.supports asks for it"
+    size = sensitivity_of(problem.view, Unit.ENTITY, max_size=problem.max_size)
+    by_level = [3 * math.ceil(level.law(size).variance_bound) if level else whole for level in problem.noise]
     return [by_level[level] for level in tree.level_of]
 
 

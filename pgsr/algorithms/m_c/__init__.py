@@ -14,6 +14,10 @@ inner region is c = y + (p[parent] - p[r]) / 2 w. Monotone values are not asked 
 leaves are monotone anyway. D is concave, and by the envelope theorem its gradient at p[r] is c[r] minus the sum of the
 children's values: what is missing for consistency.
 
+**Bounds of cells** of leaves make a block take its mean within the lower bound of its last cell and the upper bound of
+its first one; a block at a bound does not move with the price. Everything else stays as it is. Bounds of regions above
+would have to hold for sums of leaves, which is no longer a matter of one region, so they are refused.
+
 **The Hessian costs blocks, not cells.** An isotonic regression averages over its blocks, so for a small change v of the
 price above it the block b of a leaf moves by (mean of v over b) / 2 w, or not at all where it is clipped. With
 rate[r] = 1 / 2 w[r] and gain[b] = 1 / (2 w |b|), minus the Hessian is

@@ -16,21 +16,33 @@ _GRADIENT_PATIENCE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A feasible x, shape (regions, K + 1), and the prices it is computed from."""
+    """A feasible x, shape (regions, K + 1), and the prices it is computed from.
+
+    Attributes:
+        gap: (objective of x - value of the dual) / max(1, value), the relative gap that was reached.
+        timed_out: whether time was up.
+    """
 
     x: np.ndarray
     point: Point
+    gap: float
     steps: int
     timed_out: bool
 
 
 def maximise(
-    dual: SquaresDual, gap: float, deadline: Deadline, start: np.ndarray | None = None, accelerated: bool = False
+    dual: SquaresDual,
+    gap: float,
+    deadline: Deadline,
+    start: np.ndarray | None = None,
+    accelerated: bool = False,
+    room: np.ndarray | None = None,
 ) -> Answer:
     """Ascend until a feasible point is within the relative gap, time is up, or there is no progress.
 
     Args:
         start: the first prices, shape (nodes, cells); 0 without them.
+        room: where x is written when all is done, even the memory of the problem's values; a new array if None.
     """
     ascent = _Accelerated(dual) if accelerated else None
     patience = _GRADIENT_PATIENCE if accelerated else _NEWTON_PATIENCE
@@ -40,9 +52,11 @@ def maximise(
         late = deadline.passed
         estimated = dual.estimated_gap(point)
         if late or stuck or estimated <= gap:
-            x = dual.feasible(point)
-            if late or stuck or dual.objective(x) - point.value <= gap * max(1.0, point.value):
-                return Answer(x, point, steps, late)
+            x = dual.feasible(point) if room is None else None
+            reached = (dual.objective_at(point) if x is None else dual.objective(x)) - point.value
+            if late or stuck or reached <= gap * max(1.0, point.value):
+                x = dual.feasible(point, room) if x is None else x
+                return Answer(x, point, reached / max(1.0, point.value), steps, late)
         if estimated < best / 2:
             best, since = estimated, steps
         following = dual.better(point) if ascent is None else ascent.after(point)
@@ -66,6 +80,7 @@ class _Accelerated:
 
     def __init__(self, dual: SquaresDual) -> None:
         self.dual = dual
+        dual.take_apart()
         dual.gain[:] = 0.5 / (dual.leaf_weight[:, None] if dual.leaf_cells is None else dual.leaf_cells[:, : dual.n])
         self.metric = TreeDiagonal(dual)  # before any fit every cell is a block
         self.before, self.t = np.zeros(dual.shape), 1.0

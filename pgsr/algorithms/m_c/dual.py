@@ -3,11 +3,14 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 
 import numpy as np
 
 from pgsr.algorithms.m_c.preconditioner import Preconditioner, TreeDiagonal, TwoLevel, added_up
+from pgsr.blocks import row_blocks
 from pgsr.certificates import Multipliers, objective
+from pgsr.conditions import UNBOUNDED
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
@@ -74,6 +77,7 @@ class TreeDual(ABC):
         self.y = np.ascontiguousarray(y[tree.leaves])
         self.leaf_weight = w[tree.leaves].astype(float)
         self.upper = np.full(len(self.y), np.inf)
+        self.bounds = _leaf_bounds(problem, self.n)
         own = np.zeros(self.shape, np.int64) if lone else y[self.kept, : self.n]
         if self.everywhere:
             self.upper[:] = problem.region_totals[tree.leaves]
@@ -96,9 +100,11 @@ class TreeDual(ABC):
         np.subtract.at(self.residual, self.parent[1:], own[1:])
         np.subtract.at(self.residual, self.leaf_node[start], np.add.reduceat(self.y[:, : self.n], start, axis=0))
 
-        self.edges = np.tile(np.arange(self.n + 1, dtype=np.int32), (len(self.y), 1))
-        self.inside = np.tile(np.array([0, self.n, self.n], np.int32), (len(self.y), 1))
-        self.gain, self.level = np.empty((2, len(self.y), self.n))  # pages that no block reaches take no memory
+        # Pages that no block reaches take no memory, so a leaf begins as one block, which the first fit takes apart.
+        self.edges = np.empty((len(self.y), self.n + 1), np.int32)
+        self.edges[:, 0], self.edges[:, -1:], self.edges[:, 1:2] = 0, self.n, self.n
+        self.inside = np.tile(np.array([0, *[min(1, self.n)] * 2], np.int32), (len(self.y), 1))
+        self.gain, self.level = np.empty((2, len(self.y), self.n))
         self.change = np.empty((len(start), self.n))
         self.own, self.rate = np.zeros((2, *self.shape))
         self.largest = 0.0
@@ -107,6 +113,11 @@ class TreeDual(ABC):
     @abstractmethod
     def fit(self, prices: np.ndarray) -> tuple[float, float]:
         """Minimise over leaves and nodes at these prices; return both costs. Sets the arrays above and `change`."""
+
+    def take_apart(self) -> None:
+        """Make every cell of a leaf a block, for fits and preconditioners that begin so."""
+        self.edges[:] = np.arange(self.n + 1)
+        self.inside[:] = 0, self.n, self.n
 
     def at(self, prices: np.ndarray) -> Point:
         """Evaluate the dual at these prices."""
@@ -128,30 +139,54 @@ class TreeDual(ABC):
         share_levels(kernels.sums_beyond, self.levels[::-1], self.n, *tree, point.gradient, beyond)
         return beyond
 
-    def feasible(self, point: Point) -> np.ndarray:
-        """Bring the leaves at these prices to the public total, and add them upwards; shape (regions, K + 1)."""
-        from pgsr.algorithms.m_c import tree_kernel as kernels
+    def feasible(self, point: Point, out: np.ndarray | None = None) -> np.ndarray:
+        """Bring the leaves at these prices to the public total, and add them upwards; shape (regions, K + 1).
 
+        Args:
+            point: the prices.
+            out: where to; a new array if None. It may lie in the memory of the problem's values, which are gone then.
+        """
         if point is not self._last:
             self.at(point.prices)
-        tree, problem = self.problem.hierarchy, self.problem
-        x = np.empty(self.problem.target.shape)
-        leaves = x[tree.leaves]
-        blocks = (self.edges, self.inside, self.level)
-        share(kernels.expand, range(len(leaves)), self.n, *blocks, self.upper, leaves)
-        if self.everywhere:
-            # The last cells are constants, so the kernel leaves them out.
-            leaves[:, -1] = problem.region_totals[tree.leaves]
-        if self.held:
-            have = float(leaves[:, -1].sum())
-            missing = problem.root_total - have
-            if missing >= 0:
-                leaves[:, -1] += missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
-            else:
-                np.minimum(leaves, leaves[:, -1:] * (problem.root_total / have), out=leaves)
+        tree = self.problem.hierarchy
+        x = np.empty(self.problem.target.shape) if out is None else out
+        self._write_leaves(slice(0, len(self.y)), x[tree.leaves], self._last_cells())
         for level in range(tree.n_levels - 2, -1, -1):
             x[tree.level(level)] = tree.sum_children(x, level)
         return x
+
+    def _last_cells(self) -> np.ndarray | None:
+        """Bring the leaves' last cells, their numbers of groups, to the root's public total; None if it is not held."""
+        if not self.held:
+            return None
+        last = np.empty(len(self.y))
+        for rows in row_blocks(slice(0, len(self.y)), self.y.shape[1]):
+            last[rows] = self._expanded(rows, np.empty(self.y[rows].shape))[:, -1]
+        have = float(last.sum())
+        missing = self.problem.root_total - have
+        if self.bounds is not None:
+            least, most = self.bounds
+            return shared_within(last, missing, least[:, -1], most[:, -1], self.leaf_weight)
+        if missing >= 0:
+            return last + missing / self.leaf_weight / (1.0 / self.leaf_weight).sum()
+        return last * (self.problem.root_total / have)
+
+    def _expanded(self, rows: slice, out: np.ndarray) -> np.ndarray:
+        from pgsr.algorithms.m_c import tree_kernel as kernels
+
+        blocks = (self.edges[rows], self.inside[rows], self.level[rows])
+        share(kernels.expand, range(len(out)), self.n, *blocks, self.upper[rows], out)
+        return out
+
+    def _write_leaves(self, rows: slice, out: np.ndarray, last: np.ndarray | None) -> None:
+        """Write the feasible values of these leaves; `last` is what `_last_cells` found for all of them."""
+        self._expanded(rows, out)
+        if self.everywhere:
+            # The last cells are constants, so the kernel leaves them out.
+            out[:, -1] = self.problem.region_totals[self.problem.hierarchy.leaves][rows]
+        if last is not None:
+            np.minimum(out, last[rows, None], out=out)
+            out[:, -1] = last[rows]
 
     def better(self, point: Point) -> Point | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
@@ -225,6 +260,8 @@ class SquaresDual(TreeDual):
         super().__init__(problem)
         if cells is None:
             self.preconditioner = TwoLevel
+        else:
+            self.take_apart()
         tree, y = problem.hierarchy, problem.target
         self.cells = cells
         weights = np.broadcast_to(problem.w[:, None], y.shape) if cells is None else cells
@@ -248,7 +285,10 @@ class SquaresDual(TreeDual):
         cost, spent = np.zeros(len(self.chunk_node)), np.zeros(self.shape[0])
         chunks = (self.chunk_node, self.chunk_start, self.chunk_stop, self.n)
         blocks = (self.edges, self.inside, self.gain, self.level, self.change, cost)
-        if self.leaf_cells is None:
+        if self.bounds is not None:
+            leaves = (self.y, *self.bounds, self.leaf_weight)
+            share(kernels.fit_bounded_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
+        elif self.leaf_cells is None:
             leaves = (self.y, self.upper, self.leaf_weight)
             share(kernels.fit_leaves, *self.chunk_rows, *leaves, prices, *chunks, *blocks)
         else:
@@ -273,11 +313,102 @@ class SquaresDual(TreeDual):
             return float(objective(self.problem, Estimate(self.problem.hierarchy, View.CUMULATIVE, x)))
         return float((self.cells * (x - self.problem.target) ** 2).sum())
 
+    def objective_at(self, point: Point) -> float:
+        """Compute the objective of `feasible` with no more than one family of leaves in memory; weights per region."""
+        if point is not self._last:
+            self.at(point.prices)
+        tree, terms, last = self.problem.hierarchy, [], self._last_cells()
+        inner = np.empty((tree.n_inner, self.y.shape[1]))
+        parents = range(tree.n_inner)[tree.level(tree.n_levels - 2)] if tree.n_inner else range(0)
+        families = [slice(*tree.first_child[parent : parent + 2].tolist()) for parent in parents] or [tree.leaves]
+        for number, family in enumerate(families):
+            x = np.empty((family.stop - family.start, self.y.shape[1]))
+            self._write_leaves(slice(family.start - tree.n_inner, family.stop - tree.n_inner), x, last)
+            terms += self._squares(family, x)
+            if parents:
+                inner[parents[number]] = np.add.reduceat(x, [0], axis=0)
+        for level in range(tree.n_levels - 3, -1, -1):
+            inner[tree.level(level)] = tree.sum_children(inner, level)
+        return fsum(terms + self._squares(slice(0, tree.n_inner), inner))
+
+    def _squares(self, regions: slice, x: np.ndarray) -> list[float]:
+        y, w, terms = self.problem.target[regions], self.problem.w[regions], []
+        for rows in row_blocks(slice(0, len(x)), x.shape[1]):
+            terms += list(w[rows] * np.sum((x[rows] - y[rows]) ** 2, axis=1))
+        return terms
+
+
+def refused_bounds_above(problem: Problem) -> str | None:
+    """Say that a stated bound of an inner region's cell does not follow from those of the leaves, or return None."""
+    tree, stated = problem.hierarchy, problem.conditions
+    if stated is None or tree.n_levels == 1:
+        return None
+    low, high = _ordered_bounds(problem)
+    implied = tree.sum_up(low[tree.leaves]), tree.sum_up(high[tree.leaves])
+    stated_high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    below, above = stated.lower > implied[0], stated_high < implied[1]
+    if problem.totals is not None:  # the last cells that are public; what contradicts them was found before
+        n = len(problem.stated_totals if problem.stated_totals is not None else ())
+        below[:n, -1], above[:n, -1] = False, False
+    for which, outside in enumerate((below, above)):
+        outside[tree.leaves] = False
+        if outside.any():
+            number = -1 if stated.sources is None else int(stated.sources[which][outside][0])
+            name = stated.stated[number] if number >= 0 else "a bound of a cell"
+            return (
+                f"this method takes bounds of cells of the lowest regions, and {name} is of one above them; take a "
+                "solver model such as Cvxpy, Gurobi or MathOpt from pgsr.models, or state it of the regions below"
+            )
+    return None
+
+
+def shared_within(
+    last: np.ndarray, missing: float, lower: np.ndarray, upper: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Spread what is missing over numbers, by 1 / weight, as far as their bounds leave room.
+
+    Example:
+        >>> shared_within(np.array([1.0, 2.0]), 3.0, np.zeros(2), np.array([1.5, 9.0]), np.ones(2))
+        array([1.5, 4.5])
+    """
+    last = last.copy()
+    for _ in range(len(last) + 1):
+        room = upper - last if missing > 0 else last - lower
+        share_of = np.where(room > 0, 1.0 / weight, 0.0)
+        if missing == 0 or not share_of.any():
+            break
+        step = np.minimum(abs(missing) * share_of / share_of.sum(), room) * np.sign(missing)
+        last += step
+        full = (np.abs(step) >= room).any()
+        missing = missing - float(step.sum()) if full else 0.0
+    return last
+
+
+def _leaf_bounds(problem: Problem, n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Compute what order makes of signs, public totals and stated bounds of the leaves' first n cells, if any are."""
+    if problem.conditions is None:
+        return None
+    low, high = _ordered_bounds(problem)
+    leaves = problem.hierarchy.leaves
+    return np.ascontiguousarray(low[leaves, :n]), np.ascontiguousarray(high[leaves, :n])
+
+
+def _ordered_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the bounds of all cells that signs, order, public totals and stated bounds imply within a region."""
+    stated, totals = problem.conditions, problem.stated_totals
+    assert stated is not None, "only asked where conditions are stated"
+    low = np.maximum(stated.lower, 0).astype(float)
+    high = np.where(stated.upper < UNBOUNDED, stated.upper, np.inf)
+    if totals is not None:
+        high[: len(totals), -1] = np.minimum(high[: len(totals), -1], totals)
+    return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
+
 
 def cumulative_counts_exceed(problem: Problem) -> str | None:
     """Say why cumulative counts this large cannot be worked on in floating point, or return None."""
     totals = problem.stated_totals
-    if max(int(np.abs(problem.target).max()), 0 if totals is None else int(totals.max())) > _LARGEST_VALUE:
+    largest = max(int(problem.target.max()), -int(problem.target.min()), 0 if totals is None else int(totals.max()))
+    if largest > _LARGEST_VALUE:
         return "cumulative counts exceed 2^45, so their fractions have too few digits"
     return None
 

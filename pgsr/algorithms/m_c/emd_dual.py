@@ -40,6 +40,7 @@ class ProximalDual(TreeDual):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
+        self.take_apart()
         y = problem.target
         self.rho = 1.0
         self.leaf_centre = self.y.astype(float)

@@ -85,7 +85,7 @@ class EmdProjection(GatedMethod):
         >>> result.status
         <Status.OPTIMAL: 'proved optimal'>
 
-    Source: the problem, Fioretto and Van Hentenryck 2019, section 8, with the norm of Kuo et al. 2018, section 4.2.
+    Source: the problem, Fioretto and Van Hentenryck 2019, section 8, with the norm of Kuo et al. 2018, section 4.3.
     Proximal points: Rockafellar 1976. Shown equal to HiGHS by `tests/test_m_c_emd_projection.py::test_equals_highs`.
     """
 

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_exceed
+from pgsr.algorithms.m_c.dual import Point, SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify, lagrangian_bound, objective
@@ -15,7 +16,7 @@ from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Taken
 from pgsr.views import View
 
 _GAP = 1e-5
@@ -52,6 +53,9 @@ class CumulativeIntegers(GatedMethod):
     **Integers.** At the prices so found `RoundedDual.integers` lets leaves settle one after the other, exactly and in
     integers, first near what their parents would take at these prices, then at the true costs of all.
 
+    Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
+    `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
+
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which to stop.
 
@@ -74,6 +78,8 @@ class CumulativeIntegers(GatedMethod):
     `tests/test_m_c_integers.py`.
     """
 
+    conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+
     gap: float = _GAP
 
     def __post_init__(self) -> None:
@@ -89,7 +95,7 @@ class CumulativeIntegers(GatedMethod):
             return f"CumulativeIntegers minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeIntegers needs consistency, order and signs, which {problem.label} does not all state"
-        return None
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)

@@ -37,6 +37,8 @@ class RoundedDual:
         self.y_of_chunk = np.array(
             [dual.y[i:j, :n].sum(axis=0) for i, j in zip(dual.chunk_start, dual.chunk_stop, strict=True)], float
         )
+        none = np.zeros((0, 0))
+        self.bounds = (none, none) if dual.bounds is None else dual.bounds
         self.order = np.argsort(dual.leaf_node, kind="stable")
         self.first = np.searchsorted(dual.leaf_node[self.order], np.arange(dual.shape[0] + 1))
 
@@ -48,10 +50,12 @@ class RoundedDual:
         dual = self.dual
         price_sums = np.zeros((dual.shape[0], dual.n + 1))
         np.cumsum(prices, axis=1, out=price_sums[:, 1:])
-        leaves = (self.sums, dual.upper, dual.leaf_weight, price_sums)
-        chunks = (dual.chunk_node, dual.chunk_start, dual.chunk_stop, dual.n)
+        chunks = (dual.leaf_weight, price_sums, dual.chunk_node, dual.chunk_start, dual.chunk_stop, dual.n)
         blocks = (dual.edges, dual.inside, dual.level, dual.change)
-        share(kernels.fit_leaves, *dual.chunk_rows, *leaves, *chunks, softness, *blocks)
+        if dual.bounds is None:
+            share(kernels.fit_leaves, *dual.chunk_rows, self.sums, dual.upper, *chunks, softness, *blocks)
+        else:
+            share(kernels.fit_bounded_leaves, *dual.chunk_rows, self.sums, *dual.bounds, *chunks, softness, *blocks)
         np.subtract(dual.change, self.y_of_chunk, out=dual.change)
         nodes = (dual.rate, dual.parent, dual.held, prices, softness, dual.own)
         share(kernels.fit_nodes, *dual.node_rows, *nodes)
@@ -108,7 +112,7 @@ class RoundedDual:
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
         dual, moved = self.dual, np.empty(self.dual.shape[0], np.int64)
-        leaves = (dual.y, dual.upper, dual.leaf_weight, self.order, self.first)
+        leaves = (dual.y, dual.upper, *self.bounds, dual.leaf_weight, self.order, self.first)
         rest = (dual.parent, stiff, pull, jointly and dual.held, number % 2 == 1, x, moved)
         if jointly:  # all leaves move the root
             kernels.settle(0, dual.shape[0], *leaves, *rest)
@@ -119,6 +123,8 @@ class RoundedDual:
         from pgsr.algorithms.m_c import integers_kernel as kernels
 
         dual, gained = self.dual, np.empty(len(self.dual.chunk_node))
+        if dual.bounds is not None:  # runs of two leaves would have to keep within the bounds of both
+            return
         leaves = (dual.y, dual.upper, dual.leaf_weight, dual.chunk_start, dual.chunk_stop, dual.n)
         share(kernels.exchange, *dual.chunk_rows, *leaves, x, gained)
 
@@ -137,10 +143,11 @@ class RoundedDual:
             path[0, -1] = 0.0
             for r in range(1, len(path)):
                 path[r] += path[dual.parent[r]]
-            leaves = (dual.y, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
+            leaves = (dual.y, *self.bounds, dual.leaf_weight, dual.leaf_node, path, sign, x, cost, where)
             share(kernels.tail_costs, range(n_leaves), dual.n, *leaves)
             if off[0, -1] == 0:
                 return
+            assert math.isfinite(cost.min()), "bounds that leave the total out of reach contradict it, and are found"
             missing = int(abs(off[0, -1]))
             step, batch = max(1, missing // (8 * n_leaves)), max(1, missing // 8)
             for leaf in np.argsort(cost, kind="stable")[:batch]:
@@ -149,6 +156,10 @@ class RoundedDual:
                 start, amount = where[leaf], step
                 if sign < 0:
                     amount = min(step, int(x[leaf, start] - (x[leaf, start - 1] if start else 0)))
+                if dual.bounds is not None:
+                    least, most = (part[leaf, start:] for part in dual.bounds)
+                    room = most - x[leaf, start:] if sign > 0 else x[leaf, start:] - least
+                    amount = int(min(amount, room.min()))
                 x[leaf, start:] += int(sign) * amount
                 node = dual.leaf_node[leaf]
                 while node >= 0:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from pgsr.algorithms.m_c.squares_kernel import push
+from pgsr.algorithms.m_c.squares_kernel import push, push_within
 from pgsr.compilation import compiled, inlined
 
 MOST_MOVES = 200
@@ -76,6 +76,32 @@ def fit_leaves(
 
 
 @compiled
+def fit_bounded_leaves(
+    start, stop, sums, least, most, weight, price_sums, chunk_node, chunk_start, chunk_stop, n, softness,
+    edges, inside, level, taken,
+):  # fmt: skip
+    """`fit_leaves` where cells have integer bounds that decrease nowhere, least[l, i] and most[l, i]; from cells."""
+    total, value, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
+    for k in range(start, stop):
+        steps, prices = taken[k], price_sums[chunk_node[k]]
+        for i in range(n):
+            steps[i] = 0.0
+        for l in range(chunk_start[k], chunk_stop[k]):
+            rate = 0.5 / weight[l]
+            blocks = 0
+            for i in range(n):
+                s = sums[l, i + 1] - sums[l, i] + rate * (prices[i + 1] - prices[i])
+                blocks = push_within(s, i, blocks, least[l], most[l], total, value, begin)
+            begin[blocks] = n
+            for b in range(blocks):
+                edges[l, b], level[l, b] = begin[b], softly_rounded(value[b], softness)
+                for i in range(begin[b], begin[b + 1]):
+                    steps[i] += level[l, b]
+            edges[l, blocks] = n
+            inside[l, 2] = blocks
+
+
+@compiled
 def fit_nodes(start, stop, rate, parent, held, prices, softness, own):
     """own[r] = c[r] - y[r], softly rounded; 0 where held or without weight."""
     n = prices.shape[1]
@@ -87,16 +113,19 @@ def fit_nodes(start, stop, rate, parent, held, prices, softness, own):
 
 
 @compiled
-def settle(start, stop, y, upper, weight, order, first, parent, stiff, pull, fixed, backwards, x, moved):
+def settle(start, stop, y, upper, least, most, weight, order, first, parent, stiff, pull, fixed, backwards, x, moved):
     """Leaf by leaf the best integers while all others stay: those of node r are order[first[r] : first[r + 1]].
 
     Moving a cell of a leaf by d costs the leaf weight ((x + d - y)^2 - (x - y)^2), and every node on its way up
     stiff d^2 - 2 pull d, pull being what the node wants there; it falls by stiff d then. All that is one square per
     cell, so the leaf's best integers are the isotonic regression of its target, rounded. Nodes of stiffness 0 do not
     take part. With `fixed` the last cell stays. moved[r] = number of leaves of node r that moved.
+
+    Cells keep within least[l, i] and most[l, i], integers that decrease nowhere, if these have any cells at all.
     """
     n = pull.shape[1] - fixed
-    target, total = np.empty(n), np.empty(n)
+    bounded = least.size > 0
+    target, total, within = np.empty(n), np.empty(n), np.empty(n)
     begin, best = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     for r in range(start, stop):
         moved[r] = 0
@@ -116,12 +145,16 @@ def settle(start, stop, y, upper, weight, order, first, parent, stiff, pull, fix
             blocks = 0
             for i in range(n):
                 target[i] = target[i] / mass + x[l, i]
-                blocks = push(target[i], i, i + 1, blocks, total, begin)
+                if bounded:
+                    blocks = push_within(target[i], i, blocks, least[l], most[l], total, within, begin)
+                else:
+                    blocks = push(target[i], i, i + 1, blocks, total, begin)
             begin[blocks] = n
             top = float(x[l, n]) if fixed else upper[l]
             gain = 0.0
             for b in range(blocks):
-                value = min(max(np.rint(total[b] / (begin[b + 1] - begin[b])), 0.0), top)
+                mean = within[b] if bounded else total[b] / (begin[b + 1] - begin[b])
+                value = min(max(np.rint(mean), 0.0), top)
                 for i in range(begin[b], begin[b + 1]):
                     best[i] = np.int64(value)
                     d, wish = value - x[l, i], target[i] - x[l, i]
@@ -140,16 +173,19 @@ def settle(start, stop, y, upper, weight, order, first, parent, stiff, pull, fix
 
 
 @compiled
-def tail_costs(start, stop, y, weight, leaf_node, path, sign, x, cost, where):
+def tail_costs(start, stop, y, least, most, weight, leaf_node, path, sign, x, cost, where):
     """cost[l] = the least that it costs to move the cells from where[l] to the last one of leaf l by `sign`.
 
-    path[r, i] is what that costs the nodes from r up, at cell i.
+    path[r, i] is what that costs the nodes from r up, at cell i. No cell leaves the bounds of `settle`.
     """
     n = path.shape[1]
+    bounded = least.size > 0
     for l in range(start, stop):
         r, w = leaf_node[l], weight[l]
         total, cost[l] = 0.0, np.inf
         for i in range(n - 1, -1, -1):
+            if bounded and (x[l, i] >= most[l, i] if sign > 0 else x[l, i] <= least[l, i]):
+                break
             total += w * (1.0 + 2.0 * sign * (x[l, i] - y[l, i])) + path[r, i]
             below = x[l, i - 1] if i > 0 else 0
             if total < cost[l] and (sign > 0 or x[l, i] > below):

@@ -2,9 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from pgsr import memory
 from pgsr.algorithms.m_c.ascent import maximise
-from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed
+from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import certify
 from pgsr.errors import MethodError
@@ -12,7 +16,7 @@ from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Stopped, Taken
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
@@ -42,6 +46,10 @@ class CumulativeProjection(GatedMethod):
     An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
     is taken out exactly: its children become its parent's.
 
+    Bounds of single cells that `Problem.where` states of the lowest regions are kept: isotonic regressions are pooled
+    by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
+    lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
+
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
         method: how to ascend the dual: "newton", or "accelerated" gradients, an independent check and ten times slower.
@@ -70,6 +78,8 @@ class CumulativeProjection(GatedMethod):
     `tests/test_m_c_projection.py::test_equals_clarabel`.
     """
 
+    conditions_taken: ClassVar[Taken] = Taken.BOUNDS
+
     gap: float = PROVED_GAP
     method: str = "newton"
 
@@ -86,7 +96,7 @@ class CumulativeProjection(GatedMethod):
             return f"CumulativeProjection minimises squares, {problem.label} absolute values"
         if not problem.monotone or not problem.consistent or not problem.nonnegative:
             return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
-        return None
+        return refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)
@@ -94,7 +104,8 @@ class CumulativeProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
         n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
-        return 140 * n_inner + 24 * (problem.n_unknowns - n_inner) + 8 * n_dense
+        per_leaf = 24 if problem.conditions is None else 40
+        return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         dual = SquaresDual(problem)
@@ -120,6 +131,32 @@ class CumulativeProjection(GatedMethod):
         reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
         certificate = certify(problem, rounded, prices)
         return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=prices)
+
+    def in_place(self, problem: Problem, deadline: Deadline) -> np.ndarray:
+        """Solve the relaxation in the memory of the problem's own values, which are gone afterwards.
+
+        The same x as `solve` finds, real, shape (regions, K + 1), without its certificate. Beyond the values there are
+        only what the blocks of leaves take, a family of leaves, and 150 bytes per cell of an inner region.
+
+        Raises:
+            Stopped: as the status of `solve` would be.
+            MemoryNeededError: it does not fit.
+        """
+        for status, reason in (
+            (Status.UNSUPPORTED, self.supports(problem)),
+            (Status.INFEASIBLE, problem.contradiction),
+            (Status.TOO_LARGE, self.exceeds(problem)),
+        ):
+            if reason is not None:
+                raise Stopped(status, reason)
+        tree, n_sizes = problem.hierarchy, problem.target.shape[1]
+        memory.require(self.bytes_needed(problem) - 24 * (tree.n_regions - tree.n_inner) * n_sizes, repr(problem))
+        room = problem.target.view(np.float64)
+        found = maximise(SquaresDual(problem), self.gap / 2, deadline, None, self.method == "accelerated", room)
+        if found.timed_out and found.gap > self.gap:
+            reached = f"relative gap {found.gap:.1e} after {deadline.limit:g} s and {found.steps} steps"
+            raise Stopped(Status.TIMED_OUT, f"{reached}, {self.gap:g} was asked for")
+        return found.x
 
     def __repr__(self) -> str:
         arguments = [f"gap={self.gap:g}"] * (self.gap != PROVED_GAP) + [f"method={self.method!r}"] * (

@@ -98,6 +98,61 @@ def fit_leaves(
 
 
 @inlined
+def push_within(s, i, blocks, least, most, total, value, begin):
+    """Put cell i with number s on the stack, where cells have bounds that decrease nowhere; see `fit_bounded_leaves`.
+
+    value[b] is what block b takes; blocks are pooled as long as values do not rise.
+    """
+    total[blocks] = s
+    begin[blocks] = i
+    while True:
+        mean = total[blocks] / (i + 1 - begin[blocks])
+        value[blocks] = min(max(mean, least[i]), most[begin[blocks]])
+        if blocks == 0 or value[blocks - 1] < value[blocks]:
+            break
+        blocks -= 1
+        total[blocks] += total[blocks + 1]
+    return blocks + 1
+
+
+@compiled
+def fit_bounded_leaves(
+    start, stop, y, least, most, weight, prices, chunk_node, chunk_start, chunk_stop, n,
+    edges, inside, gain, level, change, cost,
+):  # fmt: skip
+    """`fit_leaves` where cells have bounds, least[l, i] <= x[l, i] <= most[l, i], which decrease nowhere.
+
+    A block takes its mean, clipped to the lower bound of its last cell and the upper bound of its first one; blocks
+    that are clipped do not move, so their gain is 0. Always starts from cells.
+    """
+    total, value, begin = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
+    for k in range(start, stop):
+        moved = change[k]
+        for i in range(n):
+            moved[i] = 0.0
+        spent = 0.0
+        price = prices[chunk_node[k]]
+        for l in range(chunk_start[k], chunk_stop[k]):
+            rate = 0.5 / weight[l]
+            blocks = 0
+            for i in range(n):
+                blocks = push_within(y[l, i] + rate * price[i], i, blocks, least[l], most[l], total, value, begin)
+            begin[blocks] = n
+            for b in range(blocks):
+                first, last = begin[b], begin[b + 1]
+                edges[l, b], level[l, b] = first, value[b]
+                free = least[l, last - 1] < value[b] < most[l, first]
+                gain[l, b] = rate / (last - first) if free else 0.0
+                for i in range(first, last):
+                    d = value[b] - y[l, i]
+                    moved[i] += d
+                    spent += weight[l] * d * d
+            edges[l, blocks] = n
+            inside[l, 0], inside[l, 1], inside[l, 2] = 0, blocks, blocks
+        cost[k] = spent
+
+
+@inlined
 def push_weighted(s, w, start, blocks, total, mass, begin):
     """`push` where the block has weight w."""
     while blocks > 0:

@@ -38,8 +38,8 @@ class TreeProjection(GatedMethod):
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
     minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
     monotone; where it does not settle, breakpoints are merged instead (`pgsr.nearest_tree.bounded_trees`). The proof is
-    the exchange test again, in which a unit beyond a bound costs infinitely much. Everything else that `where` states,
-    totals of regions among it, is refused.
+    the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are for
+    `RegionTotalsProjection`; everything else that `where` states is refused.
 
     Shapes: any depth, any number of sizes; `StreamedTreeProjection` does it in bounded memory. Complexity: O(regions x
     sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8

@@ -11,17 +11,21 @@ import numpy as np
 from pgsr.algorithms.m_h.projection import TreeProjection
 from pgsr.certificates import EXCHANGE_TEST, objective, violations
 from pgsr.checks import checked_limit
+from pgsr.conditions import Conditions
 from pgsr.errors import ProblemError
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
 from pgsr.measurement import Totals
 from pgsr.method import Status
-from pgsr.nearest_tree.exchange import exchange_prices
+from pgsr.nearest_tree.bounded_trees import MixedTrees, bracketed_root_price
+from pgsr.nearest_tree.bounds import NO_BOUND, Intervals
+from pgsr.nearest_tree.exchange import AtBounds, exchange_prices
 from pgsr.nearest_tree.integers import SLACK, WIDEST
-from pgsr.nearest_tree.size_trees import MergedTrees, RootDemand, SizeTrees, Windows, root_price
+from pgsr.nearest_tree.size_trees import RootDemand, SizeTrees, Windows, root_price
 from pgsr.parallel import Mapper, Threads, spans
 from pgsr.problem import Problem
+from pgsr.region_ids import region_id
 from pgsr.solving import Deadline, Stopped
 from pgsr.views import View
 
@@ -32,6 +36,9 @@ give the same counts whenever it is asked, and may be called from threads or, on
 Write = Callable[[int, int, np.ndarray], object]
 """write(start, stop, x): takes the answer of these sizes, in no order, where they were solved. Where wider windows were
 needed it is called again; the last call counts."""
+
+ReadBounds = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""bounds(start, stop): the least and the largest counts of these cells, as `Read`; beyond 2^50 where there is none."""
 
 _BLOCK_CELLS = 1_000_000
 
@@ -46,6 +53,7 @@ class SizeBlocks:
         total: public number of groups of the root.
         read: see `Read`; `CountFile(path).read`, or any function, which may draw the noise as it goes.
         weights: non-negative integers, shape (regions,), as in `Problem`; 1 where None.
+        bounds: see `ReadBounds`; None where cells have none.
     """
 
     hierarchy: Hierarchy
@@ -53,6 +61,7 @@ class SizeBlocks:
     total: int
     read: Read
     weights: np.ndarray | None = None
+    bounds: ReadBounds | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> "SizeBlocks":
@@ -60,12 +69,11 @@ class SizeBlocks:
         reason = TreeProjection().supports(problem)
         if reason is None and not (problem.integer and problem.totals is Totals.ROOT):
             reason = f"{problem.label} is relaxed or has no total"
-        if reason is None and problem.conditions is not None:
-            reason = "streams take no conditions that are stated by where; TreeProjection takes bounds of cells"
         if reason is not None:
             raise ProblemError(f"streams are of M_H in integers with the root's total, not of {problem!r}: {reason}")
-        target = problem.target
-        return cls(problem.hierarchy, target.shape[1], problem.root_total, partial(_columns, target), problem.w)
+        target, stated = problem.target, problem.conditions
+        bounds = None if stated is None else partial(_bounds, stated.lower, stated.upper)
+        return cls(problem.hierarchy, target.shape[1], problem.root_total, partial(_columns, target), problem.w, bounds)
 
     @property
     def n_unknowns(self) -> int:
@@ -111,7 +119,8 @@ class StreamedResult:
     """The outcome of a streamed solve, without the answer, which went to the sink.
 
     Attributes:
-        status: OPTIMAL if every block is feasible, adds up to the total and no exchange within or across blocks pays.
+        status: OPTIMAL if every block is feasible, adds up to the total and no exchange within or across blocks pays;
+            INFEASIBLE where bounds contradict each other or the total.
         objective: exact; None without an answer.
         bound: no feasible point has a smaller objective; the objective itself where it is proved optimal.
         bound_by: the argument that shows the bound, or "".
@@ -141,6 +150,8 @@ class StreamedResult:
 @dataclass(frozen=True)
 class StreamedTreeProjection:
     """A `TreeProjection` for data in blocks of sizes: the same proved integer optimum in bounded memory.
+
+    Bounds of cells are read in blocks, too, and as exact as there: structural zeros, fixed counts, minima, maxima.
 
     Sizes meet only in the root's total. One price of the root couples them, and Newton's method finds it: each pass
     reads every block once, solves its trees at the price of that pass, and returns what the roots take, how it changes
@@ -182,7 +193,8 @@ class StreamedTreeProjection:
             ProblemError: a block has another shape than it should, or weights do not fit.
         """
         deadline = Deadline(checked_limit(time_limit))
-        stream = _Stream(_Part.of(problem), problem.total, self.map, spans(problem.n_sizes, self._block(problem)))
+        blocks = spans(problem.n_sizes, self._block(problem))
+        stream = _Stream(_Part.of(problem), problem.hierarchy, problem.total, self.map, blocks)
         try:
             result = stream.solve(sink, deadline)
         except Stopped as stopped:
@@ -197,13 +209,20 @@ class StreamedTreeProjection:
         return self.block or CHUNK * max(1, _BLOCK_CELLS // (CHUNK * problem.hierarchy.n_regions))
 
 
+_NO_DEMAND = RootDemand(np.empty(0), np.empty(0), 0)
+
+
 @dataclass(frozen=True, eq=False)
 class _Priced:
     """The results of one block at one price of the root; windows are missing at an infinite price."""
 
     demand: RootDemand
     windows: Windows | None
-    too_large: str | None
+    too_large: str | None = None
+    conflict: tuple[int, int] | None = None
+    """The first size and region whose bounds nothing satisfies."""
+    reach: tuple[int, int] = (0, NO_BOUND)
+    """The least and the largest number of groups that bounds allow in these sizes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +239,7 @@ class _Stream:
     """The state of one solve: what is known of all blocks together."""
 
     part: "_Part"
+    tree: Hierarchy
     total: int
     map: Mapper
     spans: list[tuple[int, int]]
@@ -230,7 +250,9 @@ class _Stream:
         if self.total < 0:
             return StreamedResult(Status.INFEASIBLE, "no non-negative counts add up to a negative public total")
         root, width = None, 1
-        if self.total > 0:  # otherwise there is one feasible point, and no price finds it
+        if self.part.bounds is not None:
+            root = bracketed_root_price(partial(self._ask, 1, deadline), self.total, SLACK)
+        elif self.total > 0:  # otherwise there is one feasible point, and no price finds it
             root = root_price(partial(self._ask, 1, deadline), self.total, SLACK)
         while True:
             roots = self._roots()
@@ -251,13 +273,27 @@ class _Stream:
         reason = next((part.too_large for part in parts if part.too_large), None)
         if reason is not None:
             raise Stopped(Status.TOO_LARGE, reason)
+        self._require_possible(parts)
         self.windows = None
         if np.isfinite(root):
             self.windows = Windows.joined(part.windows for part in parts if part.windows is not None)
         return RootDemand.joined(part.demand for part in parts)
 
+    def _require_possible(self, parts: list["_Priced"]) -> None:
+        conflict = next((part.conflict for part in parts if part.conflict is not None), None)
+        if conflict is not None:
+            size, region = conflict
+            where = f"region {region_id(self.tree.paths[region])}, size {size:,}"
+            raise Stopped(Status.INFEASIBLE, f"{where}: no count satisfies its bounds and those of regions below")
+        least, most = (sum(part.reach[side] for part in parts) for side in (0, 1))
+        if not least <= self.total <= most:
+            root = region_id(self.tree.paths[0])
+            side = f"at least {least:,}" if self.total < least else f"at most {most:,}"
+            reason = f"the bounds allow {side} groups in {root}, whose public total is {self.total:,}"
+            raise Stopped(Status.INFEASIBLE, reason)
+
     def _roots(self) -> np.ndarray | None:
-        if self.total == 0:
+        if self.total == 0 and self.part.bounds is None:
             return np.zeros(self.spans[-1][1], np.int64)
         assert self.windows is not None
         return self.windows.cheapest(self.total)
@@ -277,6 +313,7 @@ class _Part:
     tree: Hierarchy
     weights: np.ndarray
     read: Read
+    bounds: ReadBounds | None
 
     @classmethod
     def of(cls, problem: SizeBlocks) -> "_Part":
@@ -284,32 +321,51 @@ class _Part:
         nameless = replace(tree, paths=((),) * tree.n_regions)
         weights = np.ones(tree.n_regions, np.int64) if problem.weights is None else problem.weights
         # Problem checks the weights, and takes out copies of regions on levels above their own.
-        return cls(nameless, _problem(nameless, np.zeros((tree.n_regions, 1), np.int64), weights).w, problem.read)
+        w = _problem(nameless, np.zeros((tree.n_regions, 1), np.int64), weights).w
+        return cls(nameless, w, problem.read, problem.bounds)
 
     def price(self, root: float, width: int, span: tuple[int, int]) -> _Priced:
         y = self._counts(*span)
         reason = _problem(self.tree, y, self.weights).exceeds_arithmetic
         if reason is not None:
-            return _Priced(RootDemand(np.empty(0), np.empty(0), 0), None, reason)
-        trees = SizeTrees.of(self.tree, y, self.weights, map)
-        below = trees.highest_prices()
-        demand = trees.find_prices(root, below)
-        return _Priced(demand, trees.merge(below, width).root if np.isfinite(root) else None, None)
+            return _Priced(_NO_DEMAND, None, reason)
+        limits = self._limits(*span)
+        intervals = None if limits is None else Intervals.of(self.tree, *limits)
+        if intervals is not None and intervals.conflict is not None:
+            position, region = intervals.conflict
+            return _Priced(_NO_DEMAND, None, conflict=(span[0] + int(intervals.sizes[position]), region))
+        trees = self._trees(y, intervals)
+        demand, below = trees.prices_at(root)
+        windows = trees.merge(below, width).root if np.isfinite(root) else None
+        reach = (0, NO_BOUND) if intervals is None else intervals.reachable_totals(y.shape[1])
+        return _Priced(demand, windows, reach=reach)
 
     def finish(self, root: float | None, width: int, sink: Write | None, item: tuple[int, int, np.ndarray]) -> _Judged:
         start, stop, roots = item
-        y = self._counts(start, stop)
-        x = np.zeros_like(y) if root is None else self._merged(y, root, width).distribute(roots)
-        judged = _judged(_problem(self.tree, y, self.weights), x)
+        y, limits = self._counts(start, stop), self._limits(start, stop)
+        x = np.zeros_like(y)
+        if root is not None:
+            trees = self._trees(y, None if limits is None else Intervals.of(self.tree, *limits))
+            x = trees.merge(trees.prices_at(root)[1], width).distribute(roots)
+        judged = _judged(_problem(self.tree, y, self.weights, limits), x)
         if sink is not None:
             sink(start, stop, x)
         return judged
 
-    def _merged(self, y: np.ndarray, root: float, width: int) -> MergedTrees:
-        trees = SizeTrees.of(self.tree, y, self.weights, map)
-        below = trees.highest_prices()
-        trees.find_prices(root, below)
-        return trees.merge(below, width)
+    def _trees(self, y: np.ndarray, intervals: Intervals | None) -> Any:
+        """Make the trees of a block, some with bounds or none; they run in one thread, because blocks are shared."""
+        if intervals is None or not len(intervals.sizes):
+            return SizeTrees.of(self.tree, y, self.weights, map)
+        return MixedTrees.of(self.tree, y, self.weights, intervals, map)
+
+    def _limits(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.bounds is None:
+            return None
+        limits = tuple(np.asarray(part) for part in self.bounds(start, stop))
+        wanted = self.tree.n_regions, stop - start
+        if len(limits) != 2 or any(part.shape != wanted or part.dtype != np.int64 for part in limits):
+            raise ProblemError(f"bounds({start}, {stop}) gave no two arrays of int64 of shape {wanted}; give these")
+        return limits[0], limits[1]
 
     def _counts(self, start: int, stop: int) -> np.ndarray:
         y = np.asarray(self.read(start, stop))
@@ -323,8 +379,10 @@ class _Part:
 
 def _judged(problem: Problem, x: np.ndarray) -> _Judged:
     """Compute the certificate from data and answer alone, as `certify` does."""
-    estimate = Estimate(problem.hierarchy, View.COUNTS, x)
-    ends = exchange_prices(problem.hierarchy, problem.w, x, problem.target)
+    estimate, stated = Estimate(problem.hierarchy, View.COUNTS, x), problem.conditions
+    bounds = (None, None) if stated is None else (stated.lower, stated.upper)
+    at_bounds = AtBounds.find(x, *bounds).of(slice(0, x.shape[1]))
+    ends = exchange_prices(problem.hierarchy, problem.w, x, problem.target, at_bounds)
     return _Judged(int(objective(problem, estimate)), violations(problem, estimate), ends)
 
 
@@ -343,9 +401,19 @@ def _summary(blocks: list[_Judged], roots: np.ndarray, total: int) -> StreamedRe
     return StreamedResult(Status.OPTIMAL, "", value, value, EXCHANGE_TEST, roots, violated)
 
 
-def _problem(tree: Hierarchy, y: np.ndarray, weights: np.ndarray) -> Problem:
+def _problem(
+    tree: Hierarchy, y: np.ndarray, weights: np.ndarray, limits: tuple[np.ndarray, np.ndarray] | None = None
+) -> Problem:
     """Make one block a problem without a total of its own."""
-    return Problem.of(y, tree, weights=weights, label="M_H")
+    problem = Problem.of(y, tree, weights=weights, label="M_H")
+    if limits is None:
+        return problem
+    stated = replace(Conditions.none(*y.shape), lower=limits[0], upper=limits[1], sources=None)
+    return replace(problem, conditions=stated)
+
+
+def _bounds(lower: np.ndarray, upper: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    return _columns(lower, start, stop), _columns(upper, start, stop)
 
 
 def _columns(target: np.ndarray, start: int, stop: int) -> np.ndarray:

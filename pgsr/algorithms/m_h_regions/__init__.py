@@ -1,10 +1,11 @@
-"""The relaxed optimum of M_H with every region's public total, and with numbers of entities besides.
+"""The relaxed optimum of M_H with fixed totals of regions, all or some, and with numbers of entities besides.
 
     minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
     subject to  x[r, s] = sum over children c of x[c, s],    x >= 0,
                 sum over s of x[l, s] = G[l]    and, with entities, sum over s of s x[l, s] = E[l],    at every leaf l.
 
-Totals above the leaves follow.
+Totals above the leaves follow. Where the totals of some regions alone are fixed, each is one of a set of leaves
+(`pgsr.certificates.fixed_totals`), and mu below has one number per set instead of one per leaf.
 
 **The dual.** Inner region r pays its children p[r, s] a group; leaf l is paid mu[l] + s nu[l] besides, the multipliers
 of its one or two conditions. Regions then stand alone. A leaf takes x = max(0, y + (p[parent] + mu + s nu) / 2 w), an

@@ -52,7 +52,7 @@ class EntityTotalsProjection(GatedMethod):
         array([11.,  5.,  6.])
 
     Source: M_H of Fioretto and Van Hentenryck 2019, section 5; numbers of groups and of entities side by side as in
-    Kuo et al. 2018, section 2. Shown equal to an interior-point solver by
+    the statistics of Kuo et al. 2018, section 6. Shown equal to an interior-point solver by
     `tests/test_m_h_regions_entities.py::test_relaxation_equals_clarabel`.
     """
 

@@ -1,17 +1,18 @@
-"""The continuous optimum of M_H with the public total of every region."""
+"""The continuous optimum of M_H with fixed totals of regions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
 from pgsr.certificates import Multipliers, certify
+from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
-from pgsr.solving import Deadline, GatedMethod
+from pgsr.solving import Deadline, GatedMethod, Taken, require_possible_totals
 from pgsr.tolerances import PROVED_GAP
 from pgsr.views import View
 
@@ -21,23 +22,28 @@ _LOOSEST, _TIGHTEST = 1e-11, 1e-19
 
 @dataclass(frozen=True)
 class RegionTotalsProjection(GatedMethod):
-    """Projects noisy counts onto consistent non-negative ones in which every region has its public total.
+    """Projects noisy counts onto consistent non-negative ones in which regions, all or some, have their fixed totals.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0,   sum_s x[l, s] = G[l] at every leaf l.
+        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0,   sum_s x[r, s] = G[r] at regions r of a choice.
 
-    The totals of the upper regions follow from those of the leaves. Every inner region pays its children a price
-    p[r, s] per group, the dual of its consistency condition, and every leaf is paid mu[l] besides, the dual of its
-    total: it takes max(0, y + (p + mu) / 2w). The dual is concave, once differentiable and piecewise quadratic,
+    The choice is every region where all totals are public, or the regions of conditions such as
+    `problem.where(total(level=1) == numbers)`, with the root where its total is public. A region's total is that of
+    the leaves below it; those of regions within it taken out, the fixed totals are totals T[k] of disjoint sets of
+    leaves (`pgsr.certificates.fixed_totals`). With every region's total each leaf is such a set.
 
-        sum over leaves, sizes of  min over x >= 0 of  w (x - y)^2 - (p + mu) x     + sum over leaves of mu G
+    Every inner region pays its children a price p[r, s] per group, the dual of its consistency condition, and the
+    leaves of set k are paid mu[k] besides, the dual of its total: they take max(0, y + (p + mu) / 2w). The dual is
+    concave, once differentiable and piecewise quadratic,
+
+        sum over leaves, sizes of  min over x >= 0 of  w (x - y)^2 - (p + mu) x     + sum over sets of mu T
         + sum over inner r, s of   min over x of       w (x - y)^2 + (p[r, s] - p[parent, s]) x,
 
-    and is maximised by Newton's method, see `totals_dual`. At the final prices every leaf is projected onto its
+    and is maximised by Newton's method, see `totals_dual`. At the final prices every set is projected onto its
     total, so the answer is feasible up to rounding.
 
     An integer problem gets its relaxation rounded to the nearest integers, as the paper's M_H^r: RELAXED, because
-    totals and sums are then off by the roundings.
+    totals and sums are then off by the roundings. `Flow(around=RegionTotalsProjection())` has the integer optimum.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step of Newton and of conjugate
     gradients, about 10 and 25 of them in all. Memory: about 48 bytes per unknown.
@@ -55,8 +61,11 @@ class RegionTotalsProjection(GatedMethod):
         array([6., 3., 3.])
 
     Source: the problem, M_H of Fioretto and Van Hentenryck 2019, section 5, under the totals that Kuo et al. 2018
-    publish. Shown equal to an interior-point solver by `tests/test_m_h_regions_projection.py::test_equals_clarabel`.
+    publish. Shown equal to an interior-point solver by `tests/test_m_h_regions_projection.py::test_equals_clarabel`,
+    with the totals of some regions by `test_some_totals_equal_clarabel` there.
     """
+
+    conditions_taken: ClassVar[Taken] = Taken.TOTALS
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.COUNTS or problem.monotone:
@@ -65,8 +74,11 @@ class RegionTotalsProjection(GatedMethod):
             return f"RegionTotalsProjection minimises squares, {problem.label} absolute values"
         if not problem.consistent or not problem.nonnegative:
             return f"RegionTotalsProjection needs consistency and non-negativity, which {problem.label} does not state"
-        if problem.totals is not Totals.REGIONS:
-            return "RegionTotalsProjection needs every region's public total; TreeProjection() does with the root's"
+        if problem.totals is not Totals.REGIONS and problem.conditions is None:
+            return (
+                "RegionTotalsProjection needs every region's public total, or some that were stated as "
+                "total(region) == number; TreeProjection() does with the root's"
+            )
         if problem.entities is not None:
             return "RegionTotalsProjection knows no numbers of entities; EntityTotalsProjection() does"
         return None
@@ -74,7 +86,11 @@ class RegionTotalsProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         return 48 * problem.n_unknowns
 
+    def exceeds(self, problem: Problem) -> str | None:
+        return super().exceeds(problem) or totals_exceeding_arithmetic(problem)
+
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
+        require_possible_totals(problem)
         return solved_by_dual(problem, Dual.of, deadline)
 
 

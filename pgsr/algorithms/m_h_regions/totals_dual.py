@@ -1,4 +1,4 @@
-"""The dual of M_H with every region's total, and its maximum by Newton's method."""
+"""The dual of M_H with fixed totals of regions, and its maximum by Newton's method."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,9 @@ import numpy as np
 
 from pgsr.algorithms.m_h_regions.forest import Forest
 from pgsr.certificates import Multipliers
+from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.estimate import Estimate
+from pgsr.measurement import Totals
 from pgsr.parallel import share
 from pgsr.problem import Problem
 from pgsr.solving import NO_LIMIT, Deadline
@@ -20,7 +22,7 @@ _MOST_CONJUGATE_STEPS = 500
 _SHORTEST = 2.0**-40
 _ROUNDING = 1e-14
 _NOTHING = -1e200
-"""The multiplier of a leaf without groups, so low that the leaf takes none at any price."""
+"""The multiplier of leaves without groups, so low that they take none at any price."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +31,11 @@ class Point:
 
     Attributes:
         below: what every inner region pays its children, shape (sizes, inner regions).
-        mu: what every leaf is paid besides, shape (leaves,).
+        mu: what the leaves of every set are paid besides, shape (sets,).
         active: 1 where a leaf is positive, shape (sizes, leaves), uint8.
         number: number of sizes at which a leaf is positive, shape (leaves,).
-        missing: G - sum of y over these sizes, shape (leaves,), exact.
-        gradient: G - sum of x, the derivatives by mu, shape (leaves,).
+        missing: total - sum of y over these sizes of the set's leaves, shape (sets,), exact.
+        gradient: total - sum of x, the derivatives by mu, shape (sets,).
         value: the dual.
     """
 
@@ -51,16 +53,19 @@ class Dual:
     """The dual of `RegionTotalsProjection`'s problem, D(p, mu): concave, piecewise quadratic, once differentiable.
 
     On a fixed set of positive leaves the dual is a quadratic. Given mu its best prices follow from one pass up and down
-    the trees; what is left is a system S dmu = r of one unknown per leaf, solved by conjugate gradients: S times a
-    vector is such a pass, too. In network terms S^-1 says what it costs to send r[l] more groups through leaf l. If
-    they were spread evenly over the n sizes at which a region is free to take some, that would be
+    the trees; what is left is a system S dmu = r of one unknown per set of leaves, solved by conjugate gradients: S
+    times a vector is such a pass, too. In network terms S^-1 says what it costs to send r[k] more groups through set k.
+    Let a region be as stiff as if they were spread evenly over the n sizes at which it is free to take some, 2 w / n.
+    Where each leaf is a set, this would cost
 
         (P r)[l] = 2 w[l] / n[l] r[l]  +  sum over regions a above l of  2 w[a] / n[a] (sum of r over leaves below a),
 
     which preconditions so well that two or three steps gain a digit. With all leaves active P is the inverse of S.
+    A set of several leaves below region t takes in place of the first term what its own branches below t cost, springs
+    in series and in parallel, and the regions from t upwards in the sum.
 
-    A Newton step taken in full keeps the sum of x over the positive sizes of a leaf at G > 0, so some size stays
-    positive and S regular; where an inexact step loses all of them, the leaf is projected onto its total at fixed
+    A Newton step taken in full keeps the sum of x over the positive cells of a set at its total > 0, so some cell stays
+    positive and S regular; where an inexact step loses all of them, the set is projected onto its total at fixed
     prices, which raises the dual. Armijo's rule shortens steps; every direction is one of ascent, however early
     conjugate gradients end.
 
@@ -68,21 +73,27 @@ class Dual:
     """
 
     forest: Forest
-    totals: np.ndarray
+    fixed: FixedTotals
     weights: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem) -> "Dual":
-        leaves = problem.hierarchy.leaves
-        return cls(Forest.of(problem), problem.region_totals[leaves], problem.w[leaves].astype(float))
+        fixed = FixedTotals.of(problem)
+        assert fixed is not None, "problems with other conditions are refused"
+        return cls(Forest.of(problem), fixed, problem.w[problem.hierarchy.leaves].astype(float))
+
+    @property
+    def totals(self) -> np.ndarray:
+        """What the leaves of every set hold together, shape (sets,)."""
+        return self.fixed.totals
 
     def start(self) -> Point:
-        """Make the starting point: every leaf alone, projected onto its total."""
+        """Make the starting point: every set of leaves alone, projected onto its total."""
         below = np.zeros((len(self.forest.y), self.forest.n_inner))
         return self._projected(self.at(below, self._with_all_sizes(below)))
 
     def maximum(self, point: Point, tolerance: float, deadline: Deadline = NO_LIMIT) -> Point:
-        """Find the maximum, where every leaf has its total at these prices.
+        """Find the maximum, where every set has its total at these prices.
 
         It ends when the next step promises to gain less than `tolerance`, relative to the value.
         """
@@ -98,77 +109,105 @@ class Dual:
 
     def estimate(self, point: Point) -> Estimate:
         """Compute what leaves take at a point, and their sums."""
-        return self.forest.continuous(point.below, point.mu, np.zeros(len(point.mu)), point.active)
+        mu = self.fixed.at_leaves(point.mu)
+        return self.forest.continuous(point.below, mu, np.zeros(len(mu)), point.active)
 
     def multipliers(self, point: Point) -> Multipliers:
-        """Make the multipliers of the problem; a leaf without groups gets the highest mu at which it takes none."""
-        forest, tree = self.forest, self.forest.problem.hierarchy
-        totals = np.zeros(tree.n_regions)
-        totals[tree.leaves] = point.mu
-        for leaf in np.flatnonzero(self.totals == 0):
-            region = forest.n_inner + leaf
-            wanted = point.below[:, forest.parent[region]] + 2.0 * self.weights[leaf] * forest.y[:, region]
-            totals[tree.leaves.start + leaf] = -max(0.0, float(wanted.max()))
-        return Multipliers(point.below.T[: tree.n_inner], totals)
+        """Make the multipliers of the problem; a set without groups gets the highest mu at which it takes none.
+
+        Leaves are paid mu of their set in all. Spread over the fixed totals of all regions above a leaf, each one's
+        price is its mu less that of the next one above, and an inner region's mu is paid on to its children.
+        """
+        forest, fixed, problem = self.forest, self.fixed, self.forest.problem
+        tree, stated = problem.hierarchy, problem.conditions
+        mu, wanted = point.mu.copy(), np.full(len(self.weights), -np.inf)
+        for y, prices in zip(forest.y, point.below, strict=True):
+            np.maximum(wanted, prices[self._above] + 2.0 * self.weights * y[forest.n_inner :], out=wanted)
+        wanted = fixed.highest(wanted)
+        for k in np.flatnonzero(fixed.totals == 0):  # regions before those below them
+            above = mu[fixed.above[k]] if fixed.above[k] >= 0 else 0.0
+            mu[k] = -max(0.0, float(wanted[k])) if np.isfinite(wanted[k]) else above
+        prices = mu - np.append(mu, 0.0)[fixed.above]
+        public, rows = fixed.rows < 0, fixed.rows[fixed.rows >= 0]
+        totals = np.zeros(0 if problem.totals is None else 1 if problem.totals is Totals.ROOT else tree.n_regions)
+        totals[fixed.regions[public]] = prices[public]
+        of_rows = None if stated is None else np.zeros(len(stated.row_lower))
+        if of_rows is not None:
+            of_rows[rows] = prices[~public]
+        consistency = point.below.T[: tree.n_inner] + np.append(mu, 0.0)[fixed.within[: tree.n_inner], None]
+        return Multipliers(consistency, totals, conditions=of_rows)
 
     def at(self, below: np.ndarray, mu: np.ndarray) -> Point:
         """Evaluate the dual at these prices in one pass."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
-        forest, shape = self.forest, (kernels.CHUNKS, len(mu))
-        active = np.empty((len(below), len(mu)), np.uint8)
+        forest, fixed, n_leaves = self.forest, self.fixed, len(self.weights)
+        shape = kernels.CHUNKS, n_leaves
+        active = np.empty((len(below), n_leaves), np.uint8)
         value, paid = np.empty(len(below)), np.empty(shape)
         number, count = np.empty((2, *shape), np.int64)
         links = forest.y, forest.w, forest.parent, forest.first_child, forest.n_inner
-        share(kernels.evaluate, *forest.chunks(kernels.CHUNKS), *links, below, mu, active, value, number, count, paid)
-        n, missing = number.sum(axis=0), self.totals - count.sum(axis=0)
-        gradient = missing - (paid.sum(axis=0) + n * self._finite(mu)) * 0.5 / self.weights
-        return Point(below, mu, active, n, missing, gradient, float(value.sum() + self._finite(mu) @ missing))
+        leaves = below, fixed.at_leaves(mu), active
+        share(kernels.evaluate, *forest.chunks(kernels.CHUNKS), *links, *leaves, value, number, count, paid)
+        n, missing = number.sum(axis=0), fixed.totals - fixed.summed(count.sum(axis=0))
+        finite = self._finite(mu)
+        gradient = missing - fixed.summed((paid.sum(axis=0) + n * fixed.at_leaves(finite)) * self._rate)
+        return Point(below, mu, active, n, missing, gradient, float(value.sum() + finite @ missing))
 
     def _projected(self, point: Point) -> Point:
-        """Find the best mu at these prices, leaf by leaf by Newton's method, which is monotone after its first step.
+        """Find the best mu at these prices, set by set by Newton's method, which is monotone after its first step.
 
-        Then the sizes at which a leaf is positive only become fewer; where they do not, it is done. Where no size is
+        Then the cells of a set that are positive only become fewer; where they do not, it is done. Where none is
         positive the method starts from the side on which all are.
         """
-        lost = (point.number == 0) & (self.totals > 0)
-        step = 2.0 * self.weights / np.maximum(point.number, 1) * point.gradient
-        mu = point.mu + step
+        lost = self._lost(point)
+        mu = point.mu + self._newton_step(point)
         if lost.any():
             mu[lost] = self._with_all_sizes(point.below)[lost]
         point = self.at(point.below, mu)
         busy = np.ones(len(lost), bool)
         while busy.any():
-            step = 2.0 * self.weights / np.maximum(point.number, 1) * point.gradient
-            following = self.at(point.below, np.where(busy, point.mu + step, point.mu))
-            busy &= following.number < point.number
+            following = self.at(point.below, np.where(busy, point.mu + self._newton_step(point), point.mu))
+            busy &= self.fixed.summed(following.number) < self.fixed.summed(point.number)
             point = following
         return point
 
+    def _newton_step(self, point: Point) -> np.ndarray:
+        """Compute the change of mu at which every set would have its total, if the same cells stayed positive."""
+        rise = self.fixed.summed(point.number * self._rate)
+        return point.gradient / np.where(rise > 0.0, rise, 1.0)
+
+    def _lost(self, point: Point) -> np.ndarray:
+        """Say which sets with groups have no positive cell."""
+        return (self.fixed.summed(point.number) == 0) & (self.totals > 0)
+
     def _with_all_sizes(self, below: np.ndarray) -> np.ndarray:
-        """Compute a mu so high that every leaf with groups is positive at all sizes; shape (leaves,)."""
+        """Compute a mu so high that the leaves of every set with groups are positive at all sizes; shape (sets,)."""
         forest = self.forest
-        lowest = np.full(len(self.totals), np.inf)
+        lowest = np.full(len(self.weights), np.inf)
         for y, prices in zip(forest.y, below, strict=True):
             np.minimum(lowest, prices[self._above] + 2.0 * self.weights * y[forest.n_inner :], out=lowest)
-        return np.where(self.totals > 0, 1.0 - lowest + 1e-9 * np.abs(lowest), _NOTHING)
+        enough = self.fixed.highest(1.0 - lowest + 1e-9 * np.abs(lowest))
+        return np.where(self.totals > 0, enough, _NOTHING)
 
     def _direction(self, point: Point, enough: float) -> tuple[np.ndarray, np.ndarray]:
         """Compute Newton's step in prices and mu, mu by conjugate gradients to a tenth of the error or to `enough`."""
         from pgsr.algorithms.m_h_regions import totals_kernel as kernels
 
-        forest, response = self.forest, np.empty(point.below.shape)
-        gain, keep, below = forest.demands(point.mu, np.zeros(len(point.mu)), point.active)
+        forest, fixed, response = self.forest, self.fixed, np.empty(point.below.shape)
+        n_leaves, rate = len(self.weights), self._rate
+        gain, keep, below = forest.demands(fixed.at_leaves(point.mu), np.zeros(n_leaves), point.active)
         links = forest.w, forest.parent, forest.first_child, forest.n_inner
-        paid, chunks = np.empty((kernels.CHUNKS, len(point.mu))), forest.chunks(kernels.CHUNKS)
-        rate = 0.5 / self.weights
+        paid, chunks = np.empty((kernels.CHUNKS, n_leaves)), forest.chunks(kernels.CHUNKS)
 
         def curvature(mu: np.ndarray) -> np.ndarray:
-            share(kernels.respond, *chunks, point.active, *links, keep, rate * mu, response, paid)
-            return rate * (point.number * mu + paid.sum(axis=0))
+            of_leaves = fixed.at_leaves(mu)
+            share(kernels.respond, *chunks, point.active, *links, keep, rate * of_leaves, response, paid)
+            return fixed.summed(rate * (point.number * of_leaves + paid.sum(axis=0)))
 
         share(kernels.paid_on, *chunks, point.active, forest.first_child, forest.n_inner, below, paid)
-        residual = point.missing - rate * (point.number * self._finite(point.mu) + paid.sum(axis=0))
+        now = point.number * fixed.at_leaves(self._finite(point.mu))
+        residual = point.missing - fixed.summed(rate * (now + paid.sum(axis=0)))
         precondition = self._preconditioner(point.number, (gain > 0).sum(axis=0))
         mu = conjugate_gradients(curvature, precondition, residual, _FORCING, enough)
         curvature(mu)
@@ -176,25 +215,39 @@ class Dual:
 
     def _preconditioner(self, number: np.ndarray, free: np.ndarray) -> Operator:
         """Make P of the class; `number` and `free` count the sizes at which leaves and inner regions may take more."""
-        tree = self.forest.problem.hierarchy
-        own = np.where(number > 0, 2.0 * self.weights / np.maximum(number, 1), 0.0)
-        if tree.n_levels == 1:
-            return lambda groups: own * groups
-        stiffness = np.where(free > 0, 2.0 * self.forest.w[: tree.n_inner] / np.maximum(free, 1), 0.0)
+        tree, fixed = self.forest.problem.hierarchy, self.fixed
+        stiffness, yields = np.zeros((2, tree.n_regions))
+        of_inner = np.where(free > 0, 2.0 * self.forest.w[: len(free)] / np.maximum(free, 1), 0.0)
+        stiffness[: tree.n_inner] = of_inner[: tree.n_inner]  # the forest adds a region above a lone one
+        yields[tree.leaves] = number * self._rate  # a leaf's children, if it had some, would be as stiff as it is
+        own = np.zeros(len(fixed.regions))
+        for level in range(tree.n_levels - 1, -1, -1):
+            here = tree.level(level)
+            if level < tree.n_levels - 1:
+                yields[here] = tree.sum_children(yields, level)
+            sets = np.flatnonzero((fixed.regions >= here.start) & (fixed.regions < here.stop))
+            some = sets[yields[fixed.regions[sets]] > 0.0]
+            own[some] = 1.0 / yields[fixed.regions[some]]
+            yields[here] /= 1.0 + stiffness[here] * yields[here]
+            yields[fixed.regions[sets]] = 0.0  # what it sends does not come from the set above
 
         def precondition(groups: np.ndarray) -> np.ndarray:
-            cost = tree.sum_up(groups)[: tree.n_inner] * stiffness
-            for level in range(1, tree.n_levels - 1):
+            cost = np.zeros(tree.n_regions)
+            cost[fixed.regions] = groups
+            for level in range(tree.n_levels - 2, -1, -1):
+                cost[tree.level(level)] += tree.sum_children(cost, level)
+            cost *= stiffness
+            for level in range(1, tree.n_levels):
                 here = tree.level(level)
                 cost[here] += cost[tree.parent[here]]
-            return np.where(number > 0, own * groups + cost[self._above], 0.0)
+            return np.where(own > 0.0, own * groups + cost[fixed.regions], 0.0)
 
         return precondition
 
     def _slope(self, point: Point, below: np.ndarray, mu: np.ndarray) -> float:
         """Compute the derivative of the dual along a direction."""
-        none = np.zeros(len(mu))
-        slope = self.forest.slope((point.below, point.mu, none), point.active, (below, mu, none))
+        at, step, none = self.fixed.at_leaves(point.mu), self.fixed.at_leaves(mu), np.zeros(len(self.weights))
+        slope = self.forest.slope((point.below, at, none), point.active, (below, step, none))
         return slope + float(mu @ point.missing)
 
     def _ascend(self, point: Point, below: np.ndarray, mu: np.ndarray, promised: float) -> Point:
@@ -203,10 +256,14 @@ class Dual:
         while length > _SHORTEST:
             reached = self.at(point.below + length * below, point.mu + length * mu)
             if reached.value >= point.value + 1e-4 * length * promised - _ROUNDING * abs(point.value):
-                lost = (reached.number == 0) & (self.totals > 0)
-                return self._projected(reached) if lost.any() else reached
+                return self._projected(reached) if self._lost(reached).any() else reached
             length *= 0.5
         return point
+
+    @property
+    def _rate(self) -> np.ndarray:
+        """What a positive leaf takes more at one size where it is paid one more; shape (leaves,)."""
+        return 0.5 / self.weights
 
     @property
     def _above(self) -> np.ndarray:

@@ -70,7 +70,7 @@ def refusal(fit: IsotonicFit, measurement: Measurement, leaves_only: bool = Fals
     require_kind(fit, IsotonicFit, "fit", "give IsotonicFit(...)")
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     levels = range(measurement.hierarchy.n_levels)
-    return fit.refusal(measurement, levels[-1:] if leaves_only else [lv for lv in levels if measurement.epsilon[lv]])
+    return fit.refusal(measurement, levels[-1:] if leaves_only else [lv for lv in levels if measurement.noise[lv]])
 
 
 def refuse(reason: str | None) -> None:

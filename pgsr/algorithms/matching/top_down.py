@@ -139,11 +139,11 @@ class _State:
 
 def _precision(measurement: Measurement, region: int, groups: Groups) -> np.ndarray:
     """Compute 1 / variance of the size of one group, per run; 0 where the region was not measured."""
-    level = int(measurement.hierarchy.level_of[region])
-    if not measurement.measured[region]:
+    law = measurement.law(region)
+    if law is None or not measurement.measured[region]:
         return np.zeros(len(groups.size))
-    factor = 2 if measurement.view_of(region) is View.RANKED else 4
-    return groups.count * float(measurement.epsilon[level]) ** 2 / factor
+    factor = 1 if measurement.view_of(region) is View.RANKED else 2
+    return groups.count / (factor * float(law.variance_bound))
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

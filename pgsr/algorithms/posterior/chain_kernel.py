@@ -17,14 +17,15 @@ NEGLIGIBLE = 1e-280
 
 @compiled
 def forward_backward(
-    kind, y, powers, up_to, low, high, most, mu, shape, forward, mean, variance, median, step_variance
+    kind, y, law, coarse, fine, up_to, low, high, most, mu, shape, forward, mean, variance, median, step_variance
 ):
     """Compute the posterior of every cumulative count c[s] of one region, given its noisy values.
 
     Args:
         kind: 0, the values are noisy cumulative counts; 1, noisy ranked sizes; 2, noisy counts.
         y: the noisy values, int64.
-        powers: powers[d] = alpha^d with alpha = exp(-1 / scale), at least twice as many as a window is wide.
+        law: 0, the noise is double geometric; 1, discrete Gaussian.
+        coarse, fine: the powers of the law's base, see `power`.
         up_to: the first `up_to` values were measured; others of 0..K were not (the public total, say).
         low, high: the window of c[s], int64, shape (K + 1,); both never fall.
         most: no cumulative count is larger.
@@ -41,7 +42,7 @@ def forward_backward(
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+    if not forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
         return 1.0
     width = forward.shape[1]
     steps = np.empty(2 * width + 1)
@@ -80,8 +81,10 @@ def forward_backward(
             step_variance[0] = variance[0]
         else:
             least = max(0, low[s] - top[s - 1])
-            first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
-            state_weights(kind, y, powers, up_to, s, bottom[s], top[s], weight)
+            first, last = step_masses(
+                kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
+            )
+            state_weights(kind, y, law, coarse, fine, up_to, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
             there = forward[s - 1]
@@ -112,7 +115,7 @@ def forward_backward(
 
 
 @compiled
-def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
+def draw(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, uniforms, out):
     """Draw whole vectors of cumulative counts from the posterior, by going back through the chain.
 
     c[K] is drawn from f[K], then c[s-1] given c[s] with P(c[s-1] = c) ~ f[s-1](c) q[s](c[s] - c): exact draws.
@@ -128,7 +131,7 @@ def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
     n = len(mu)
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
-    if not forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+    if not forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
         return False
     steps = np.empty(2 * forward.shape[1] + 1)
     for d in range(len(out)):
@@ -140,7 +143,9 @@ def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        first, last = step_masses(
+            kind, y, law, coarse, fine, up_to, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps
+        )
         there = forward[s - 1]
         for d in range(len(out)):
             c = out[d, s]
@@ -161,7 +166,7 @@ def draw(kind, y, powers, up_to, low, high, mu, shape, forward, uniforms, out):
 
 
 @compiled
-def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, top):
+def forward_pass(kind, y, law, coarse, fine, up_to, low, high, mu, shape, forward, bottom, top):
     """Fill forward[s, c - bottom[s]] = f[s](c), of sum 1, for c = bottom[s]..top[s] within the window.
 
     Returns:
@@ -174,10 +179,10 @@ def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, 
         below = bottom[s - 1] if s > 0 else 0
         above = top[s - 1] if s > 0 else 0
         least = max(0, low[s] - above)
-        first, last = step_masses(kind, y, powers, up_to, s, least, high[s] - below, mu[s], shape[s], steps)
+        first, last = step_masses(kind, y, law, coarse, fine, up_to, s, least, high[s] - below, mu[s], shape[s], steps)
         start = max(low[s], below + first)
         stop = min(high[s], above + last)
-        state_weights(kind, y, powers, up_to, s, start, stop, weight)
+        state_weights(kind, y, law, coarse, fine, up_to, s, start, stop, weight)
         here = forward[s]
         for c in range(stop - start + 1):
             here[c] = 0.0
@@ -211,7 +216,7 @@ def forward_pass(kind, y, powers, up_to, low, high, mu, shape, forward, bottom, 
 
 
 @compiled
-def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
+def step_masses(kind, y, law, coarse, fine, up_to, s, least, most, mu, shape, out):
     """Compute the masses of steps x in least..most, and give the range that is not negligible.
 
     out[x - least] is the mass of x, relative to the largest.
@@ -220,17 +225,16 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
 
         P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
 
-    times 1 / alpha where a noisy count y says "more", alpha where it says "less". The ratio falls with x (for shape at
-    least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
+    times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
+    at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
     """
     counts = kind == 2 and s < up_to
     p = mu / (shape + mu)
     peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
     if counts:
-        alpha = powers[1]
-        while peak < most and (shape + peak) / (peak + 1.0) * p * (1.0 / alpha if peak < y[s] else alpha) > 1.0:
+        while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y[s] - peak) > 1.0:
             peak += 1
-        while peak > least and (shape + peak - 1.0) / peak * p * (1.0 / alpha if peak - 1 < y[s] else alpha) < 1.0:
+        while peak > least and weighed((shape + peak - 1.0) / peak * p, law, coarse, fine, y[s] - peak + 1) < 1.0:
             peak -= 1
     out[peak - least] = 1.0
     last = peak
@@ -238,7 +242,7 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
     while last < most:
         ratio = (shape + last) / (last + 1.0) * p
         if counts:
-            ratio = ratio / powers[1] if last < y[s] else ratio * powers[1]
+            ratio = weighed(ratio, law, coarse, fine, y[s] - last)
         mass *= ratio
         if mass < CUT:
             break
@@ -249,7 +253,7 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
     while first > least:
         ratio = (shape + first - 1.0) / first * p
         if counts:
-            ratio = ratio / powers[1] if first - 1 < y[s] else ratio * powers[1]
+            ratio = weighed(ratio, law, coarse, fine, y[s] - first + 1)
         mass /= ratio
         if mass < CUT:
             break
@@ -259,12 +263,19 @@ def step_masses(kind, y, powers, up_to, s, least, most, mu, shape, out):
 
 
 @compiled
-def state_weights(kind, y, powers, up_to, s, low, high, out):
+def state_weights(kind, y, law, coarse, fine, up_to, s, low, high, out):
     """Compute out[c - low], the likelihood of c[s] = c relative to the largest in the window low..high.
 
-    Noisy cumulative counts weigh alpha^|y[s] - c|. Ranked sizes weigh alpha^(number of ranks on the wrong side): the
-    ranks up to c with a noisy size above s, and those beyond c with one of at most s. So from c to c + 1 the exponent
-    falls by one if the values say "more" (y[s] > c, or y[c] <= s) and rises by one if not.
+    With the noise z = y - (true value), P(z) ~ base^loss(z) for whole numbers loss(z): |z| and base exp(-1 / scale) for
+    double geometric noise, z^2 and base exp(-1 / (2 sigma^2)) for discrete Gaussian noise. Both losses are convex.
+
+    A noisy cumulative count weighs base^loss(y[s] - c). Of ranked sizes h[i], rank i has a size above s if and only if
+    i >= c[s], so that the loss of its noise is a sum over sizes,
+
+        loss(y[i] - h[i]) = loss(y[i]) + sum over s with i >= c[s] of (loss(y[i] - s - 1) - loss(y[i] - s)),
+
+    and c[s] weighs base to the power of the sum over ranks i >= c[s]. Either way, from c to c + 1 the exponent changes
+    by `change_of_loss` at d = y[s] - c, or at d = s + 1 - y[c], because the losses are even.
     """
     n_states = high - low + 1
     if kind == 2 or (kind == 0 and s >= up_to):
@@ -274,12 +285,44 @@ def state_weights(kind, y, powers, up_to, s, low, high, out):
     exponent = 0
     smallest = 0
     for c in range(n_states - 1):
-        more = y[s] > low + c if kind == 0 else (low + c < up_to and y[low + c] <= s)
-        exponent += -1 if more else 1
+        exponent += change_of_loss(law, distance(kind, y, up_to, s, low + c))
         smallest = min(smallest, exponent)
     exponent = -smallest
-    out[0] = powers[min(exponent, len(powers) - 1)]
+    out[0] = power(coarse, fine, exponent)
     for c in range(n_states - 1):
-        more = y[s] > low + c if kind == 0 else (low + c < up_to and y[low + c] <= s)
-        exponent += -1 if more else 1
-        out[c + 1] = powers[min(exponent, len(powers) - 1)]
+        exponent += change_of_loss(law, distance(kind, y, up_to, s, low + c))
+        out[c + 1] = power(coarse, fine, exponent)
+
+
+@compiled
+def distance(kind, y, up_to, s, c):
+    """Compute d such that the exponent changes by loss(d - 1) - loss(d) from c to c + 1; 0 beyond the last rank."""
+    if kind == 0:
+        return y[s] - c
+    return s + 1 - y[c] if c < up_to else 0
+
+
+@compiled
+def change_of_loss(law, d):
+    """Compute loss(d - 1) - loss(d): of |d| minus or plus one, of d^2 it is 1 - 2 d."""
+    if law == 0:
+        return -1 if d > 0 else 1
+    return 1 - 2 * d
+
+
+@compiled
+def weighed(ratio, law, coarse, fine, d):
+    """Multiply `ratio` by P(z = d - 1) / P(z = d) = base^(loss(d - 1) - loss(d))."""
+    change = change_of_loss(law, d)
+    return ratio * power(coarse, fine, change) if change > 0 else ratio / power(coarse, fine, -change)
+
+
+@compiled
+def power(coarse, fine, exponent):
+    """Compute base^exponent from fine[i] = base^i and coarse[j] = base^(j len(fine)); the last one if there is none."""
+    if exponent < len(fine):
+        return fine[exponent]
+    whole = exponent // len(fine)
+    if whole >= len(coarse):
+        return coarse[-1] * fine[-1]
+    return coarse[whole] * fine[exponent - whole * len(fine)]

@@ -1,14 +1,13 @@
 """The evidence about one region: its noisy values, and what they weigh."""
 
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
+from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.simplex import simplex_projection
+from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View, counts_of_ranked
 
@@ -49,7 +48,7 @@ class Evidence:
         view: of the noisy values.
         values: the noisy values, int64.
         measured: how many of them were measured; the cumulative count at K is not where it is a public total.
-        scale: of the noise.
+        law: of the noise.
         total: the region's number of groups, or None where it is not public.
         most: no cumulative count is larger.
         n_sizes: K + 1.
@@ -58,7 +57,7 @@ class Evidence:
     view: View
     values: np.ndarray
     measured: int
-    scale: Fraction
+    law: Law
     total: int | None
     most: int
     n_sizes: int
@@ -66,8 +65,8 @@ class Evidence:
     @classmethod
     def of(cls, measurement: Measurement, region: int) -> "Evidence":
         """Collect what was measured in one region."""
-        view, scale = measurement.view_of(region), measurement.noise_scale(region)
-        assert scale is not None, "a measured region"
+        view, law = measurement.view_of(region), measurement.law(region)
+        assert law is not None, "a measured region"
         known = measurement.public is not Totals.ROOT or region == 0
         total = int(measurement.totals[region]) if known else None
         values = np.ascontiguousarray(measurement.values[region])
@@ -76,7 +75,7 @@ class Evidence:
             view,
             values,
             len(values) - fixed_last,
-            scale,
+            law,
             total,
             int(measurement.totals[0]) if total is None else total,
             measurement.max_size + 1,
@@ -102,7 +101,8 @@ class Evidence:
 
     def half_width(self) -> int:
         """The half-width of the first windows around the pilot, before any of them proves too narrow."""
-        return int(20 + 10 * self.scale) if self.view is View.COUNTS else int(8 + 3 * self.scale)
+        deviation = float(self.law.variance_bound) ** 0.5
+        return int(20 + 7 * deviation) if self.view is View.COUNTS else int(8 + 2.1 * deviation)
 
     def marginals(
         self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, border: float
@@ -119,11 +119,9 @@ class Evidence:
             width = int((high - low).max()) + 1
             mean, variance, step_variance = np.empty((3, self.n_sizes))
             median = np.empty(self.n_sizes, np.int64)
-            edge = forward_backward(
-                KINDS[self.view], self.values, powers_of_alpha(self.scale, 2 * width + 2), self.measured,
-                low, high, self.most, mu, shape, np.empty((self.n_sizes, width)), mean, variance, median,
-                step_variance,
-            )  # fmt: skip
+            room = np.empty((self.n_sizes, width))
+            about = (*self._likelihood(width), low, high, self.most, mu, shape, room)
+            edge = forward_backward(*about, mean, variance, median, step_variance)
             if edge <= border or width > self.most:
                 return Marginals(mean, variance, median, step_variance, mu)
             widening *= 1.5
@@ -142,11 +140,15 @@ class Evidence:
         while True:
             low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
             width = int((high - low).max()) + 1
-            forward, powers = np.empty((self.n_sizes, width)), powers_of_alpha(self.scale, 2 * width + 2)
-            about = (KINDS[self.view], self.values, powers, self.measured, low, high, found.prior_mean, shape)
-            if draw(*about, forward, uniforms, out):
+            about = (*self._likelihood(width), low, high, found.prior_mean, shape)
+            if draw(*about, np.empty((self.n_sizes, width)), uniforms, out):
                 return out
             widening *= 1.5
+
+    def _likelihood(self, width: int) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray, int]:
+        """List what the compiled loops read of the noisy values and their law, in windows of this width."""
+        of = Likelihood.of(self.law, width)
+        return KINDS[self.view], self.values, of.law, of.coarse, of.fine, self.measured
 
     def _window(self, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low = np.maximum(0, np.floor(centre - half)).astype(np.int64)
@@ -155,16 +157,3 @@ class Evidence:
         if self.total is not None:
             low[-1] = high[-1] = self.total
         return low, high
-
-
-@lru_cache(maxsize=64)
-def alpha(scale: Fraction) -> float:
-    """Compute exp(-1 / scale) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
-    with localcontext() as context:
-        context.prec = 60
-        return float((-Decimal(scale.denominator) / Decimal(scale.numerator)).exp())
-
-
-def powers_of_alpha(scale: Fraction, n: int) -> np.ndarray:
-    """Multiply up the powers alpha^0, ..., alpha^(n - 1), one by one; shape (n,)."""
-    return np.cumprod(np.concatenate([[1.0], np.full(n - 1, alpha(scale))]))

@@ -11,6 +11,9 @@ from pgsr.measurement import Measurement
 SMALLEST_MEAN = 1e-12
 """No prior mean is smaller, so that no count is impossible."""
 
+CELLS_AT_ONCE = 4_000_000
+"""Cells of a family whose prior means are held at a time."""
+
 
 @dataclass(frozen=True)
 class PooledPrior:
@@ -80,31 +83,50 @@ class PooledPrior:
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the regions of every family of siblings, the root alone first, with their prior means.
 
+        A family of more than `CELLS_AT_ONCE` cells comes in several parts, and is gone through twice.
+
         Args:
             measurement: says which regions were measured, and how precisely.
             means: posterior means of the cumulative counts, shape (regions, K + 1); rows that were not measured are
-                ignored. A family's rows may change once it was yielded.
+                ignored. Rows may change once they were yielded.
             groups: numbers of groups, possibly estimated, shape (regions,).
         """
-        tree = measurement.hierarchy
+        tree, n_sizes = measurement.hierarchy, means.shape[1]
         shapes = self._shapes(measurement, means)
         yield slice(0, 1), _positive(smoothed(shapes[:1], self.root_width), groups[:1])
+        step = max(1, CELLS_AT_ONCE // n_sizes)
         for parent in range(tree.n_inner):
-            family = slice(int(tree.first_child[parent]), int(tree.first_child[parent + 1]))
+            first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
+            parts = [slice(start, min(start + step, last)) for start in range(first, last, step)]
             shape = smoothed(shapes[parent], self.shape_width)
             together = shape.sum()
-            n = groups[family].astype(float)[:, None]
-            expected = n * (shape / together if together > 0 else np.full(len(shape), 1 / len(shape)))
-            ratio = np.ones_like(expected)
-            known = np.flatnonzero(measurement.measured[family])
-            own = np.diff(means[family][known], prepend=0.0, axis=1)
-            ratio[known] = (self.shrinkage + window_sums(own, self.own_width)) / (
-                self.shrinkage + window_sums(expected[known], self.own_width)
-            )
-            mu = expected * ratio
-            scale = mu.sum(axis=0)
-            mu *= np.divide(expected.sum(axis=0), scale, out=np.zeros_like(scale), where=scale > 0)
-            yield family, _positive(mu, groups[family])
+            shape = shape / together if together > 0 else np.full(n_sizes, 1 / n_sizes)
+            wanted, found, mu = np.zeros(n_sizes), np.zeros(n_sizes), np.empty((0, n_sizes))
+            for part in parts:
+                expected = groups[part].astype(float)[:, None] * shape
+                mu = self._unscaled(measurement, means[part], part, expected)
+                _add_rows(expected, wanted)
+                _add_rows(mu, found)
+            scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
+            for part in parts:
+                if len(parts) > 1:
+                    expected = groups[part].astype(float)[:, None] * shape
+                    mu = self._unscaled(measurement, means[part], part, expected)
+                mu *= scale
+                yield part, _positive(mu, groups[part])
+
+    def _unscaled(
+        self, measurement: Measurement, means: np.ndarray, regions: slice, expected: np.ndarray
+    ) -> np.ndarray:
+        """Compute prior means of these regions, `expected` before their own deviation, up to the scale of a family."""
+        ratio = np.ones_like(expected)
+        known = np.flatnonzero(measurement.measured[regions])
+        own = np.diff(means[known], prepend=0.0, axis=1)
+        ratio[known] = (self.shrinkage + window_sums(own, self.own_width)) / (
+            self.shrinkage + window_sums(expected[known], self.own_width)
+        )
+        ratio *= expected
+        return ratio
 
     def _shapes(self, measurement: Measurement, means: np.ndarray) -> np.ndarray:
         """S of the inner regions, shape (inner regions, K + 1); of the root alone where it has no children."""
@@ -139,6 +161,12 @@ def window_sums(counts: np.ndarray, width: float) -> np.ndarray:
     return np.maximum(np.concatenate([inner, counts[..., -1:]], axis=-1), 0.0)
 
 
+def _add_rows(rows: np.ndarray, total: np.ndarray) -> None:
+    """Add rows to `total` from the first to the last, so that it does not matter in how many parts they come."""
+    for row in rows:
+        total += row
+
+
 @dataclass(frozen=True, eq=False)
 class _Precision:
     own: np.ndarray
@@ -148,8 +176,9 @@ class _Precision:
 def _precision(measurement: Measurement) -> _Precision:
     """Precision of a region's own values, and of the sum of what is known below it; shape (regions,) each."""
     tree = measurement.hierarchy
-    spent = np.array([float(level) ** 2 for level in measurement.epsilon])
-    own = np.where(measurement.measured, spent[tree.level_of], 0.0)
+    laws = [measurement.law(start) for start in tree.level_start[:-1].tolist()]
+    known = np.array([2 / float(law.variance_bound) if law else 0.0 for law in laws])
+    own = np.where(measurement.measured, known[tree.level_of], 0.0)
     below = np.zeros(tree.n_regions)
     for region in range(tree.n_inner - 1, -1, -1):
         children = slice(tree.first_child[region], tree.first_child[region + 1])

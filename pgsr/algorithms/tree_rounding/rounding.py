@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pgsr.blocks import row_blocks
 from pgsr.hierarchy import Hierarchy
 from pgsr.rounding import nearest
 from pgsr.solving import NO_LIMIT, Deadline
@@ -21,6 +22,8 @@ def integers_near(
     root_total: int,
     totals: np.ndarray | None = None,
     deadline: Deadline = NO_LIMIT,
+    *,
+    in_place: bool = False,
 ) -> np.ndarray:
     """Find integer cumulative counts near real ones, consistent, non-negative and non-decreasing.
 
@@ -32,6 +35,7 @@ def integers_near(
         totals: every region's public number of groups, shape (regions,), which add up; None if only the root's is
             public.
         deadline: asked between regions.
+        in_place: write the integers over the values, float64, which are gone then.
 
     Returns:
         int64, shape (regions, K + 1).
@@ -50,16 +54,20 @@ def integers_near(
     """
     from pgsr.algorithms.tree_rounding.kernel import share
 
-    values = on_grid(values)
-    out = np.empty(values.shape, np.int64)
-    out[0] = np.clip(np.maximum.accumulate(nearest(values[0])), 0, root_total)
+    out = values.view(np.int64) if in_place else np.empty(values.shape, np.int64)
+    out[0] = np.clip(np.maximum.accumulate(nearest(on_grid(values[0]))), 0, root_total)
     out[0, -1] = root_total
     unknown = np.empty(0, np.int64)
     for region in range(tree.n_inner):
         deadline.check("no integers of all regions")
         children = slice(tree.first_child[region], tree.first_child[region + 1])
-        most = root_total if totals is None else totals[children, None]
-        rising = np.maximum.accumulate(np.clip(values[children], 0, most), axis=1, dtype=float)
+        rising = np.empty(values[children].shape)
+        for rows in row_blocks(children, values.shape[1]):
+            most = root_total if totals is None else totals[rows, None]
+            np.maximum.accumulate(
+                np.clip(on_grid(values[rows]), 0, most), axis=1, dtype=float,
+                out=rising[rows.start - children.start : rows.stop - children.start],
+            )  # fmt: skip
         if totals is not None:
             rising[:, -1] = totals[children]
         share(out[region], rising, totals is not None, unknown if totals is None else totals[children], out[children])

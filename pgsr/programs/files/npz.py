@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,6 +22,7 @@ from scipy import sparse
 
 from pgsr.conditions import Conditions
 from pgsr.hierarchy import Hierarchy
+from pgsr.laws.per_level import noise_of
 from pgsr.measurement import Totals
 from pgsr.programs.files.reading import FileError
 from pgsr.programs.named import NamedProgram
@@ -94,8 +94,8 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield "problem_values", np.concatenate(value)
         elif isinstance(value, Conditions):
             yield from _of_conditions(value)
-        elif field.name == "epsilon":
-            yield "problem_epsilon", json.dumps([str(level) for level in value])
+        elif field.name == "noise":
+            yield "problem_noise", json.dumps([level and str(level) for level in value])
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
@@ -136,8 +136,8 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     out["view"] = View[out["view"]]
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
-    if "epsilon" in out:
-        out["epsilon"] = tuple(Fraction(level) for level in json.loads(out["epsilon"]))
+    if "noise" in out:
+        out["noise"] = tuple(level and noise_of(level) for level in json.loads(out["noise"]))
     if "conditions_texts" in arrays:
         out["conditions"] = _conditions(arrays)
     if "problem_values_lengths" in arrays:

@@ -1,6 +1,6 @@
 """Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ class Table:
         description: one sentence for those who write the file.
         members: keys and tables, in the order in which the schema lists them.
         required: whether it has to be there.
-        one_of: sets of keys of which exactly one is given.
+        one_of: choices, each a tuple of sets of keys of which exactly one is given.
         not_both: keys that exclude each other.
         free: the form of all further keys, whose names are the user's own; None if there are none.
         apart: keys that only the reading code knows.
@@ -56,7 +56,7 @@ class Table:
     description: str
     members: "tuple[Key | Table, ...]"
     required: bool = False
-    one_of: tuple[tuple[str, ...], ...] = ()
+    one_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     not_both: tuple[str, ...] = ()
     free: Form | None = None
     apart: tuple[str, ...] = ()
@@ -83,7 +83,8 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
     root, known = root or table, table.known
     missing = [member.name for member in table.members if member.required and member.name not in values]
     unknown = [key for key in values if key not in known and key not in table.apart and table.free is None]
-    meant = {near: key for key in unknown if (near := nearest(key, missing))}
+    choices = [key for sets in table.one_of for keys in sets for key in keys if not _given(sets, values)]
+    meant = {near: key for key in unknown if (near := nearest(key, missing + choices))}
     found: list[str] = []
     for key, value in values.items():
         member = known.get(key)
@@ -96,7 +97,7 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
             fault = form.fault(value) if form else None
             found += [f"{shown_key(key, table.name)} {fault}"] if fault else []
     found += [_missing(name, table) for name in missing if name not in meant]
-    return found + list(_contradictions(table, values))
+    return found + list(_contradictions(table, values | dict.fromkeys(meant)))
 
 
 def json_schema(table: Table) -> dict[str, Any]:
@@ -107,8 +108,11 @@ def json_schema(table: Table) -> dict[str, Any]:
     if required:
         schema["required"] = required
     schema["additionalProperties"] = dict(table.free.schema) if table.free is not None else False
-    if table.one_of:
-        schema["oneOf"] = [_alone(keys, table.one_of) for keys in table.one_of]
+    choices = [{"oneOf": [_alone(keys, sets) for keys in sets]} for sets in table.one_of]
+    if len(choices) == 1:
+        schema |= choices[0]
+    elif choices:
+        schema["allOf"] = choices
     if table.not_both:
         schema["not"] = {"required": list(table.not_both)}
     return schema
@@ -148,15 +152,20 @@ def _missing(name: str, table: Table) -> str:
 
 def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
     where = f" in [{table.name}]" if table.name else ""
-    if table.one_of:
-        given = {key for keys in table.one_of for key in keys if key in values}
-        if not any(given == set(keys) for keys in table.one_of):
-            shown = " or ".join(" and ".join(_named(key, table) for key in keys) for keys in table.one_of)
+    for sets in table.one_of:
+        given = _given(sets, values)
+        if not any(given == set(keys) for keys in sets):
+            shown = " or ".join(" and ".join(_named(key, table) for key in keys) for keys in sets)
             have = " and ".join(_named(key, table) for key in sorted(given)) or "none"
             yield f"write either {shown}{where}; {have} {'is' if len(given) < 2 else 'are'} there"
     if table.not_both and all(key in values for key in table.not_both):
         both = " and ".join(map(repr, table.not_both))
         yield f"the keys {both} of [{table.name}] exclude each other; leave one out"
+
+
+def _given(sets: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> set[str]:
+    """The keys of a choice that are there."""
+    return {key for keys in sets for key in keys if key in values}
 
 
 def _named(key: str, table: Table) -> str:

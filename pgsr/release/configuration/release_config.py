@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from pgsr.accounting.choosing import Laws
 from pgsr.algorithms import Merge
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
+from pgsr.neighbours import Relation
 from pgsr.release.configuration.declared import require
 from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.configuration.sections import Section
@@ -234,14 +235,12 @@ class ReleaseConfig:
 
 
 def _terms(top: Section) -> Terms:
-    if top.fraction("delta", Fraction(0), zero=True):
-        raise ConfigError("the key 'delta' is above 0; every mechanism here is purely epsilon-private, leave it out")
     kind = top.choice("mechanism", Kind)
     merge, norm = _options(top.section("options"), kind)
     return Terms(
         top.text("data_set"),
         top.number("max_size"),
-        top.fraction("epsilon"),
+        top.fraction("epsilon", None),
         kind,
         top.fractions("shares", None),
         top.choice("totals", Totals, None),
@@ -251,6 +250,11 @@ def _terms(top: Section) -> Terms:
         level_names=top.texts("level_names", None),
         view=top.choice("view", Measured, None),
         intervals=top.fraction("intervals", None),
+        delta=top.probability("delta"),
+        rho=top.fraction("rho", None),
+        laws=top.choice("laws", Laws, None),
+        unit=top.text("unit", "entity"),
+        relation=top.choice("relation", Relation, None),
     )
 
 

@@ -6,8 +6,10 @@
 import json
 from importlib.resources import files
 
+from pgsr.accounting.choosing import Laws
 from pgsr.algorithms import Merge
 from pgsr.measurement import Totals
+from pgsr.neighbours import Relation
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.declared import Key, Table, json_schema
 from pgsr.release.configuration.forms import Form, choice
@@ -75,7 +77,7 @@ SOURCE = (
 )
 """The keys that say where a table is and how it is read."""
 
-FILE_OR_QUERY = (("file",), ("query", "connection"))
+FILE_OR_QUERY = ((("file",), ("query", "connection")),)
 
 SOURCE_APART = ("integers",)
 """The keys of a source that no schema lists: the reading code refuses them, and says what replaced them."""
@@ -173,8 +175,30 @@ CONFIGURATION = Table(
     (
         Key("data_set", forms.TEXT, "A public name; the ledger counts what is spent on it."),
         Key("max_size", forms.COUNT, "K, the public largest size; larger groups count as K."),
-        Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact."),
-        Key("delta", forms.EXACT_OR_ZERO, "0, as every mechanism here is purely epsilon-private.", "0"),
+        Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact; or rho instead.", None),
+        Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
+        Key("rho", forms.EXACT, "Instead of epsilon: the budget in zero-concentrated differential privacy.", None),
+        Key(
+            "laws",
+            choice(Laws),
+            "Of the noise, with delta or rho: geometric, gaussian, or best, level by level the one of less variance; "
+            "best if left out. A pure epsilon has geometric noise.",
+            None,
+        ),
+        Key(
+            "unit",
+            forms.TEXT,
+            'Whose presence or values are hidden: "entity", "entity in 5 groups" (one in at most five groups), or '
+            '"group".',
+            "entity",
+        ),
+        Key(
+            "relation",
+            choice(Relation),
+            "What may become of one unit between neighbouring data sets; add_remove for entities, replace for groups "
+            "whose numbers are public, if left out.",
+            None,
+        ),
         Key(
             "mechanism",
             choice(Kind, {"m_c": M_C_RENAMED}),
@@ -230,7 +254,7 @@ CONFIGURATION = Table(
         _REGIONS,
         _LIMITS,
     ),
-    one_of=(("entities",), ("tuples",)),
+    one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
     apart=("ledger_total",),
 )
 """The whole file. `tests/test_release_schema.py` holds it equal to what the reading code knows and assumes."""

@@ -5,6 +5,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from pgsr.accounting.zcdp import exact_delta
 from pgsr.budget import exact
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.forms import Form, nearest
@@ -74,6 +75,11 @@ class Section:
         """An exact number, as a string or an integer; floats are refused."""
         value = self._take(key, forms.EXACT_OR_ZERO if zero else forms.EXACT, default)
         return value if value is default else exact(value, key, zero=zero)
+
+    def probability(self, key: str) -> Fraction | None:
+        """An exact probability, which may be far smaller than an epsilon; None if it is 0 or left out."""
+        value = self._take(key, forms.EXACT_OR_ZERO, 0)
+        return None if Fraction(value) == 0 else exact_delta(value)
 
     def fractions(self, key: str, default: Any = REQUIRED) -> tuple[Fraction, ...] | Any:
         """An array of exact numbers, as a tuple."""

@@ -27,7 +27,7 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         "profile": "data-package",
         "name": re.sub(r"[^-a-z0-9._]+", "-", manifest["data_set"].lower()).strip("-") or "release",
         "title": f"{manifest['data_set']}: numbers of groups by region and size",
-        "description": f"{manifest['privacy_claim']}; epsilon {manifest['epsilon']} in all. README.txt says more.",
+        "description": f"{manifest['privacy_claim']}; {terms.total} in all. README.txt says more.",
         "resources": [
             _resource(folder, artefact.COUNTS_CSV, "released counts", counts, ["region_id", "group_size"]),
             _resource(folder, artefact.COUNTS, "released counts", counts, ["region_id", "group_size"]),

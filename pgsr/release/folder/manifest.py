@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.algorithms import Merge
 from pgsr.budget import exact
 from pgsr.certificates import Certificate
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
+from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
+from pgsr.neighbours import Relation
 from pgsr.release.errors import ManifestError
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.terms import Kind, Measured, Terms
@@ -26,16 +29,24 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "intervals", where there are some
+FIELDS = (  # and "intervals" and "noise", where there are some
     *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
     *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
 )
 
 
-def claim(secure: bool) -> str:
+CLAIMS = {
+    PureEpsilon: PRIVATE,
+    Approximate: "(epsilon, delta)-differentially private (secure noise)",
+    Rho: "rho-zero-concentrated differentially private (secure noise)",
+}
+"""The claim of secure noise, by the currency of the budget."""
+
+
+def claim(terms: Terms, secure: bool) -> str:
     """The sentence in which a release states its privacy."""
-    return PRIVATE if secure else SEEDED
+    return CLAIMS[type(terms.total)] if secure else SEEDED
 
 
 def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
@@ -44,16 +55,16 @@ def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
         "format": FORMAT,
         "table": table,
         "data_set": terms.data_set,
-        "privacy_claim": claim(secure),
-        "epsilon": str(terms.epsilon),
+        "privacy_claim": claim(terms, secure),
+        **({"epsilon": str(terms.epsilon)} if terms.plain else {"budget": terms.total.spelled}),
     }
 
 
 def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, Any]:
     """The part of a manifest that follows from the terms and the number of regions per level."""
     n_levels = len(regions)
-    parts, budget, scales = terms.parts(n_levels), terms.budget(n_levels).levels, terms.scales(n_levels)
-    names = terms.names(n_levels)
+    names, noise = terms.names(n_levels), _plain_noise(terms, n_levels) if terms.plain else _noise(terms, n_levels)
+    parts = terms.parts(n_levels)
     levels = [
         {
             "level": level,
@@ -62,26 +73,22 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
             "view": str(terms.measures),
             **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
             "share": str(parts[level]),
-            "epsilon": str(budget[level]),
-            "sensitivity": terms.sensitivity,
-            "noise_scale": str(scales[level]),
+            **noise[level],
         }
         for level in range(n_levels)
     ]
     totals: dict[str, Any] = {
         "public": str(terms.public),
         "share": str(terms.part),
-        "epsilon": str(terms.totals_epsilon),
+        **noise[n_levels],
     }
-    if terms.public is Totals.NOISY:
-        totals |= {"sensitivity": 1, "noise_scale": str(n_levels / terms.totals_epsilon)}
     intervals = {} if terms.intervals is None else {"intervals": _intervals_fields(terms)}
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
-        "privacy_claim": claim(secure),
-        "epsilon": str(terms.epsilon),
-        "delta": "0",
+        "privacy_claim": claim(terms, secure),
+        "epsilon": "none" if terms.epsilon is None else str(terms.epsilon),
+        "delta": "0" if terms.delta is None else str(terms.delta),
         "neighbours": neighbours(terms),
         "levels": levels,
         "totals": totals,
@@ -92,6 +99,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "method": repr(terms.mechanism(n_levels).post),
         "options": terms.options,
         **intervals,
+        **({} if terms.plain else {"noise": _noise_fields(terms)}),
     }
 
 
@@ -99,8 +107,48 @@ def _intervals_fields(terms: Terms) -> dict[str, str]:
     return {"level": str(terms.intervals), "construction": str(terms.construction)}
 
 
+def _noise_fields(terms: Terms) -> dict[str, str]:
+    return {
+        "budget": terms.total.spelled,
+        "laws": str(terms.laws),
+        "unit": str(terms.unit),
+        "relation": str(terms.neighbours),
+    }
+
+
+def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
+    """List what is said of the noise of every level, and of the totals, for a pure epsilon of entities."""
+    pairs = zip(terms.budget(n_levels).levels, terms.scales(n_levels), strict=True)
+    found = [{"epsilon": str(e), "sensitivity": terms.sensitivity.l1, "noise_scale": str(scale)} for e, scale in pairs]
+    totals = terms.totals_law(n_levels)
+    if totals is None:
+        return [*found, {"epsilon": "0"}]
+    assert isinstance(totals, DoubleGeometric)
+    spent = {"epsilon": str(n_levels / totals.scale), "sensitivity": 1, "noise_scale": str(totals.scale)}
+    return [*found, spent]
+
+
+def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
+    """List what is said of the noise of every level, and of the totals, for any budget and unit."""
+    step = terms.noise(n_levels)
+    levels = [(level, terms.sensitivity) for level in step.levels(n_levels, terms.max_size)]
+    of_totals = step.totals_noise(n_levels, terms.max_size), terms.totals_sensitivity
+    return [
+        {
+            "spent": "nothing" if noise is None else str(noise),
+            "sensitivity": {"l1": size.l1, "l2_squared": size.l2_squared},
+            "noise": {} if noise is None else noise.law(size).spelling,
+        }
+        for noise, size in (*levels, of_totals)
+    ]
+
+
 def neighbours(terms: Terms) -> str:
     """Say which data sets are neighbours, between which a reader can hardly distinguish."""
+    if not terms.plain:
+        return _NEIGHBOURS[terms.neighbours].format(terms.unit) + (
+            f", of quantity at most {terms.max_quantity} in each group" if terms.max_quantity > 1 else ""
+        )
     more = f", of quantity at most {terms.max_quantity}" if terms.max_quantity > 1 else ""
     empty = ", or by one empty group" if terms.public is Totals.NOISY else ""
     return f"data sets that differ by one row of entities{more}{empty}"
@@ -177,7 +225,7 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
-    more = ("intervals",) if isinstance(found, dict) and "intervals" in found else ()
+    more = tuple(name for name in ("intervals", "noise") if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
     parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files", *more)
     for name in parts:
@@ -185,13 +233,17 @@ def read(text: str) -> dict[str, Any]:
             raise ManifestError(f"{name} of the manifest is no table")
     if not isinstance(found["levels"], list) or not found["levels"]:
         raise ManifestError("the manifest names no levels")
+    plain = "noise" not in found
     for level in found["levels"]:
-        _require(level, _level_fields(level), "a level")
+        _require(level, _level_fields(level, plain), "a level")
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
-    _require(found["totals"], ("public", "share", "epsilon", *noisy), "totals")
+    of_totals = ("epsilon", *noisy) if plain else _NOISE
+    _require(found["totals"], ("public", "share", *of_totals), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
-    if more:
+    if "intervals" in more:
         _require(found["intervals"], ("level", "construction"), "intervals")
+    if "noise" in more:
+        _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
         if not isinstance(value, str):
@@ -209,12 +261,13 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
     """
     try:
         kind = Kind(manifest["mechanism"])
-        options = manifest["options"]
+        options, stated = manifest["options"], manifest.get("noise", {})
+        total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
         _require(options, kind.options, "options")
         terms = Terms(
             _kind(manifest, "data_set", str),
             _kind(manifest, "max_size", int),
-            exact(_kind(manifest, "epsilon", str)),
+            total.parts[0] or None,
             kind,
             tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
             Totals(manifest["totals"]["public"]),
@@ -225,19 +278,37 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             tuple(_kind(level, "name", str) for level in manifest["levels"]),
             Measured(_kind(manifest["levels"][0], "view", str)),
             exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
+            total.parts[1] or None,
+            total.parts[2] or None,
+            **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))
     except (PgsrError, ValueError) as error:
         raise ManifestError(f"the manifest states no terms of a release: {error}") from None
-    if manifest["privacy_claim"] not in (PRIVATE, SEEDED):
-        raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release says so")
-    return terms, manifest["privacy_claim"] == PRIVATE
+    if terms.plain == bool(stated):
+        raise ManifestError("the manifest states its noise in another way than a release under its terms does")
+    secure = claim(terms, True)
+    if manifest["privacy_claim"] not in (secure, SEEDED):
+        raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release under its terms says so")
+    return terms, manifest["privacy_claim"] == secure
 
 
-def _level_fields(level: object) -> tuple[str, ...]:
+_NOISE = ("spent", "sensitivity", "noise")
+
+_NEIGHBOURS = {
+    Relation.ADD_REMOVE: "data sets that differ by one {}",
+    Relation.ADD_REMOVE_OR_EMPTY_GROUP: "data sets that differ by one {}, or by one empty group",
+    Relation.REPLACE: "data sets that differ in the members of one {}, which stays in its region",
+    Relation.MOVE: "data sets that differ by one {} that was moved",
+}
+"""The differences of neighbours, by the relation, around the unit."""
+
+
+def _level_fields(level: object, plain: bool) -> tuple[str, ...]:
     by_groups = isinstance(level, dict) and level.get("view") == str(Measured.BY_GROUPS)
     few = ("ranked_up_to",) if by_groups else ()
-    return ("level", "name", "regions", "view", *few, "share", "epsilon", "sensitivity", "noise_scale")
+    noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
+    return ("level", "name", "regions", "view", *few, "share", *noise)
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:

@@ -290,7 +290,7 @@ class _Rows:
     def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
         self._names = terms.names(tree.n_levels)
         self._terms, self._described = terms, region_columns(tree, self._names)
-        self.measured = np.flatnonzero(measured_regions(tree, terms.budget(tree.n_levels).levels))
+        self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
         self.by_groups = terms.ranked_up_to is not None
         views = terms.mechanism(tree.n_levels).noise.views_on(tree, terms.max_size, totals)
         self.ranked = np.array([view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)])

@@ -75,12 +75,11 @@ def _parts(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> Ite
         yield from _by_region(tree, counts, names[1])
     yield "<h2>Privacy</h2>"
     yield from (f"<p>{escape(sentence)}</p>" for sentence in words.protection_sentences(manifest))
-    yield "<table><tr><th>level</th><th>regions</th><th>epsilon</th><th>scale of the noise per value</th></tr>"
+    yield "<table><tr><th>level</th><th>regions</th><th>spent, and the noise of every value</th></tr>"
     for level, name in zip(manifest["levels"], names, strict=True):
-        noise = escape(level["noise_scale"]) if level["epsilon"] != "0" else "not measured"
         yield (
             f"<tr><td>{level['level']} ({name})</td><td class='n'>{level['regions']:,}</td>"
-            f"<td class='n'>{escape(level['epsilon'])}</td><td class='n'>{noise}</td></tr>"
+            f"<td>{escape(words.noise_phrase(level))}</td></tr>"
         )
     yield "</table>"
     yield f"<p>Published exactly, without noise: {escape('; '.join(manifest['invariants']))}.</p>"

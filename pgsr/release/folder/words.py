@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.budget import exact
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
@@ -51,6 +52,8 @@ def status_sentence(status: str) -> str:
 
 def protection_sentences(manifest: dict[str, Any]) -> list[str]:
     """Say who is protected, how well, and by how much other releases weaken it."""
+    if "noise" in manifest:
+        return _general_protection(manifest)
     epsilon = manifest["epsilon"]
     return [
         f"Privacy claim: {manifest['privacy_claim']}, epsilon {epsilon} in all.",
@@ -59,6 +62,37 @@ def protection_sentences(manifest: dict[str, Any]) -> list[str]:
         "that.",
         "Other releases of the same data add their epsilon to this one's.",
     ]
+
+
+def _general_protection(manifest: dict[str, Any]) -> list[str]:
+    """Say the same of a budget in any currency and of any unit of privacy."""
+    budget = Loss.parse(manifest["noise"]["budget"])
+    means = {
+        PureEpsilon: "whatever a reader concludes from these files, seeing them is at most e^epsilon times as likely "
+        "with the one as with the other.",
+        Approximate: "any set of answers is at most e^epsilon times as likely with the one as with the other, but for "
+        "a probability of at most delta.",
+        Rho: "the Renyi divergence of order a between the answers to the one and to the other is at most a rho for "
+        "every a > 1 (zero-concentrated differential privacy).",
+    }
+    return [
+        f"Privacy claim: {manifest['privacy_claim']}, {budget.spelled} in all.",
+        f"Neighbours are {manifest['neighbours']}: {means[type(budget)]}",
+        "Other releases of the same data add what they spend to this.",
+    ]
+
+
+def noise_phrase(level: dict[str, Any]) -> str:
+    """Say what a level, or the numbers of groups, spend and which noise they have."""
+    spent = f"epsilon {level['epsilon']}" if "epsilon" in level else level["spent"]
+    if spent in ("epsilon 0", "nothing"):
+        return f"{spent}, not measured"
+    if "noise_scale" in level:
+        return f"{spent}, noise of scale {level['noise_scale']}"
+    law = dict(level["noise"])
+    name = law.pop("law").replace("_", " ")
+    parameters = ", ".join(f"{parameter.replace('_', ' ')} {value}" for parameter, value in law.items())
+    return f"{spent}, {name} noise of {parameters}"
 
 
 def interval_sentence(manifest: dict[str, Any]) -> str | None:
@@ -75,10 +109,7 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
 
 def level_sentence(level: dict[str, Any]) -> str:
     """Say how many regions, how much epsilon and which noise a level of the hierarchy has."""
-    noise = f"noise of scale {level['noise_scale']}" if level["epsilon"] != "0" else "not measured"
-    return (
-        f"level {level['level']} ({level['name']}): {level['regions']:,} regions, epsilon {level['epsilon']}, {noise}"
-    )
+    return f"level {level['level']} ({level['name']}): {level['regions']:,} regions, {noise_phrase(level)}"
 
 
 def is_rehearsed(manifest: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from pgsr import memory
 from pgsr.errors import MemoryNeededError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
+from pgsr.laws import DoubleGeometric, Law
 from pgsr.release.errors import ReleaseError
 from pgsr.release.terms import Construction, Kind, Terms
 
@@ -75,10 +76,10 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts) -> None:
     A band adds up bounds of all regions or sizes.
 
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
-    The noise is taken to stay below 100 scales; it is larger once in e^100 draws.
+    The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
-    noise = 100 * int(max(terms.scales(truth.hierarchy.n_levels)) + 1)
+    noise = max(_reach(law) for law in terms.noise_laws(truth.hierarchy.n_levels) if law)
     if terms.ranked_up_to and (terms.max_size + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
         raise ReleaseError(
             f'view = "by_groups" with sizes 0..{terms.max_size:,} would need more than 64 bits; lower max_size, or '
@@ -136,3 +137,10 @@ def _filled(truth: CountOfCounts) -> int:
     """Count the cells that are not 0, in blocks: the truth may be sparse and too large to be held densely."""
     step = max(1, 2**20 // (truth.max_size + 1))
     return sum(int(np.count_nonzero(truth.rows(r, r + step))) for r in range(0, truth.hierarchy.n_regions, step))
+
+
+def _reach(law: Law) -> int:
+    """Give a size that the noise exceeds once in e^100 draws or less."""
+    if isinstance(law, DoubleGeometric):
+        return 100 * int(law.scale + 1)
+    return 15 * int(law.deviation + 1)

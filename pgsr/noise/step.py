@@ -1,71 +1,60 @@
 """The noise step: the only place that touches the truth."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
 from pgsr import memory
-from pgsr.budget import Budget, Ledger, Number, exact
+from pgsr.accounting import Loss
+from pgsr.accounting.spending import Ledger
 from pgsr.checks import require_kind, require_source
-from pgsr.double_geometric import DoubleGeometric
-from pgsr.errors import BudgetError, ProblemError
+from pgsr.errors import ProblemError
 from pgsr.group_totals import noisy_totals
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals, measured_regions, noise_sensitivity, view_of
+from pgsr.laws import Law
+from pgsr.laws.per_level import LevelNoise
+from pgsr.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.neighbours import Relation, Unit
 from pgsr.random import Source, StreamId
+from pgsr.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View, cumulative, ranked
 from pgsr.views_by_region import ByGroups, ViewRule, possible_views, views_of_regions
 
 
-@dataclass(frozen=True)
-class Geometric:
-    """The noise step that adds double-geometric noise to one view of every region: epsilon-differentially private.
+class NoiseStep(ABC):
+    """A noise step: which view of every region is measured, with which noise on every level.
 
-    Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
-    sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
+    `Geometric` and `Noise` are the two that a user makes; they differ in how the noise of the levels is stated.
 
-    With `totals="noisy"` the table of groups is private too: neighbouring data sets then also differ by one empty group
-    (a group with s members is s + 1 such steps). Counts change by 2 at most as before. Cumulative counts are measured
-    from above, as numbers of groups larger than s, and ranked sizes from the largest down, padded with zeros to the
-    noisy total; an empty group changes neither, an entity one cell by one. Numbers of groups have sensitivity 1 per
-    level and get `totals_share` of epsilon (see `pgsr.group_totals`).
-
-    Args:
-        view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
-            `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". With `ByGroups()`, alone or
-            for a level, each region's number of groups decides between ranked sizes and cumulative counts.
-        epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
-        shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
-        totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
-        totals_share: part of epsilon for noisy totals.
-        max_quantity: public bound M on what one entity adds to its group's size. The group moves from size s to s + M
-            at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
-            M. Noisy totals are not affected.
-
-    Example:
-        >>> from pgsr import Hierarchy, Seeded
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
-        >>> Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
-        Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
-
-    Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
-    `tests/test_core_views.py::test_sensitivity_by_enumeration`, `tests/test_core_group_totals.py::test_sensitivities`.
+    Attributes:
+        view, totals, max_quantity: as the subclasses say.
+        unit, relation: whose presence or values are hidden, and what may become of one.
     """
 
     view: ViewRule | tuple[ViewRule, ...]
-    epsilon: Number
-    shares: Sequence[Number] | None = None
-    totals: Totals | str = Totals.REGIONS
-    totals_share: Number = "1/10"
-    max_quantity: int = 1
+    totals: Totals | str
+    max_quantity: int
+    unit: Unit
+    relation: Relation
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact(self.epsilon))
+    @abstractmethod
+    def levels(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, root first; None where nothing is measured."""
+
+    @abstractmethod
+    def totals_noise(self, n_levels: int, max_size: int) -> LevelNoise | None:
+        """Give the noise of the numbers of groups of every level; None where these are public."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Loss:
+        """The total privacy loss of one measurement."""
+
+    def _check_what_is_measured(self) -> None:
+        """Refuse views, totals and quantities that do not go together; to be called by `__post_init__`."""
         object.__setattr__(self, "totals", Totals.parse(self.totals))
-        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         for rule in self._rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
@@ -78,17 +67,12 @@ class Geometric:
             raise ProblemError(
                 f"{which} tells every region's number of groups by its length; use totals='regions' or another view"
             )
-        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
-            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
-    def budget(self, n_levels: int) -> Budget:
-        """Split the epsilon of the values over the levels of a hierarchy with this many."""
-        return Budget.split(exact(self.epsilon) - self.totals_epsilon, n_levels, self.shares)
-
-    @property
-    def totals_epsilon(self) -> Fraction:
-        """The epsilon of all noisy totals together; 0 where totals are public."""
-        return exact(self.epsilon) * exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
+    def sensitivity(self, view: View, max_size: int) -> Sensitivity:
+        """Give how far the vectors of this view of one level differ between neighbouring data sets."""
+        return sensitivity_of(
+            view, self.unit, max_quantity=self.max_quantity, max_size=max_size, relation=self.relation
+        )
 
     def measure(self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None) -> Measurement:
         """Measure `truth` with noise. Everything that can be refused is refused before the ledger is charged.
@@ -100,15 +84,15 @@ class Geometric:
         """
         self.check(truth, source)
         tree, public = truth.hierarchy, Totals.parse(self.totals)
-        budget, laws = self.budget(tree.n_levels), self._laws(tree.n_levels)
+        noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(exact(self.epsilon), f"measuring {_named(dict.fromkeys(self._rules))}")
+            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}")
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:
-            totals = noisy_totals(truth, self.totals_epsilon, source)
-        views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, budget.levels)
+            totals = noisy_totals(truth, self._totals_law(tree.n_levels, truth.max_size), source)
+        views, measured = self.views_on(tree, truth.max_size, totals), measured_regions(tree, noise)
         rows = [np.empty(0, np.int64)] * tree.n_regions
         matrix = None if self._ragged else np.zeros((tree.n_regions, truth.max_size + 1), np.int64)
         for region in range(tree.n_regions):
@@ -130,13 +114,15 @@ class Geometric:
             view=views,
             values=tuple(rows) if matrix is None else matrix,
             max_size=truth.max_size,
-            epsilon=budget.levels,
+            noise=noise,
             public=public,
             totals=totals,
             secure=source.secure,
             data_set=truth.name,
-            totals_epsilon=self.totals_epsilon,
+            totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
             max_quantity=self.max_quantity,
+            unit=self.unit,
+            relation=self.relation,
         )
 
     def check(self, truth: CountOfCounts, source: Source) -> None:
@@ -146,14 +132,14 @@ class Geometric:
         if truth.max_quantity > self.max_quantity:
             raise ProblemError(
                 f"one entity adds up to {truth.max_quantity} to a size here, and this noise hides {self.max_quantity}; "
-                f"give Geometric(..., max_quantity={truth.max_quantity})"
+                f"give {type(self).__name__}(..., max_quantity={truth.max_quantity})"
             )
         if truth.private_groups and self.totals is not Totals.NOISY:
-            raise ProblemError("the table of groups is private; pay for the totals with Geometric(..., totals='noisy')")
+            raise ProblemError("the table of groups is private; pay for the totals with totals='noisy'")
         tree = truth.hierarchy
-        self._laws(tree.n_levels)
+        self._laws(tree.n_levels, truth.max_size)
         if self.totals is Totals.NOISY:
-            DoubleGeometric(tree.n_levels / self.totals_epsilon)
+            self._totals_law(tree.n_levels, truth.max_size)
         n_cells = _most_cells(truth, self._rules_of_levels(tree.n_levels))
         memory.require(8 * n_cells, f"a measurement of {n_cells:,} values")
 
@@ -167,13 +153,15 @@ class Geometric:
             view=self.views_on(tree, truth.max_size, totals),
             values=(np.empty(0, np.int64),) * shape[0] if self._ragged else np.broadcast_to(np.int64(0), shape),
             max_size=truth.max_size,
-            epsilon=self.budget(tree.n_levels).levels,
+            noise=self.levels(tree.n_levels, truth.max_size),
             public=public,
             totals=totals.copy(),
             secure=False,
             data_set=truth.name,
-            totals_epsilon=self.totals_epsilon,
+            totals_noise=self.totals_noise(tree.n_levels, truth.max_size),
             max_quantity=self.max_quantity,
+            unit=self.unit,
+            relation=self.relation,
         )
 
     def views_on(self, tree: Hierarchy, max_size: int, totals: np.ndarray) -> View | tuple[View, ...]:
@@ -210,17 +198,18 @@ class Geometric:
         """Say whether vectors may differ in length."""
         return any(View.RANKED in possible_views(rule) for rule in self._rules)
 
-    def _laws(self, n_levels: int) -> list[dict[View, DoubleGeometric]]:
+    def _laws(self, n_levels: int, max_size: int) -> list[dict[View, Law]]:
         """Make the law of the noise of every view that a level may have; none where nothing is measured."""
-        pairs = zip(self._rules_of_levels(n_levels), self.budget(n_levels).levels, strict=True)
+        pairs = zip(self._rules_of_levels(n_levels), self.levels(n_levels, max_size), strict=True)
         return [
-            {
-                view: DoubleGeometric(noise_sensitivity(view, self.max_quantity) / epsilon)
-                for view in possible_views(rule)
-                if epsilon
-            }
-            for rule, epsilon in pairs
+            {view: noise.law(self.sensitivity(view, max_size)) for view in possible_views(rule) if noise}
+            for rule, noise in pairs
         ]
+
+    def _totals_law(self, n_levels: int, max_size: int) -> Law:
+        noise = self.totals_noise(n_levels, max_size)
+        assert noise is not None, "asked where totals are noisy alone"
+        return noise.law(sensitivity_of_totals(self.unit, self.relation))
 
     def _rules_of_levels(self, n_levels: int) -> tuple[ViewRule, ...]:
         if not isinstance(self.view, tuple):

@@ -1,0 +1,106 @@
+"""The page of published results, docs/results.md: per experiment its figure, its verdicts, and where they come from."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgsr.experiments.engine.experiment import Experiment
+from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.report.blocks import Block, Code, Heading, Link, Shown, table, text
+from pgsr.experiments.report.publication import Publication, published
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FIGURES = "figures/results"
+"""Where the page looks for figures; the site draws them there when it is built."""
+
+
+def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Block]:
+    """Compose the page from what a folder has of these experiments."""
+    found = published(experiments, folder)
+    blocks: list[Block] = [
+        Heading(1, "Results at the papers' sizes"),
+        text(
+            "Every experiment below was run at the papers' sizes; where some cells are missing, the table says so. "
+            "Figures and verdicts are made from the file that is linked beside them, one row per cell, by the code "
+            "that also reports on results of your own. What a verdict and a cause mean: ",
+            Link("read the results", "read_results.md"),
+            "; what the runs take: ",
+            Link("make the tables again", "reproduce.md"),
+            ". The page is made by ",
+            Code("python -m pgsr.experiments publish"),
+            ".",
+        ),
+    ]
+    rows = [
+        (Link(e.id, f"#{_anchor(_title(e))}"), e.title, e.reproduces, f"{a.cells:,} of {a.planned:,}",
+         f"{a.replicates}", _duration(a.seconds))
+        for e, a, _ in found
+    ]  # fmt: skip
+    heads = ("experiment", "title", "of", "cells", "replicates", "processor")
+    blocks.append(table("What is published", heads, rows, numbers=(3, 4, 5)))
+    for experiment, about, frame in found:
+        blocks += _experiment(experiment, about, frame)
+    return blocks
+
+
+def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterator[tuple[str, Figure]]":
+    """Draw the figures of the page, each with the name of its file."""
+    for experiment, _, frame in published(experiments, folder):
+        yield f"{experiment.id}.png", experiment.plot(frame)
+
+
+def _experiment(experiment: Experiment, about: Publication, frame: "pd.DataFrame") -> Iterator[Block]:
+    yield Heading(2, _title(experiment))
+    yield text(f"{experiment.reproduces[0].upper()}{experiment.reproduces[1:]}. {experiment.question}")
+    yield Shown(f"{FIGURES}/{experiment.id}.png", f"The figure of {experiment.id}, {experiment.title}")
+    counts: dict[tuple[str, str], Counter[Finding]] = {}
+    for verdict in experiment.verdicts(frame):
+        counts.setdefault((verdict.claim, str(verdict.cause)), Counter())[verdict.finding] += 1
+    rows = [
+        (claim, cause, *(f"{found[finding]:,}" if found[finding] else "" for finding in Finding))
+        for (claim, cause), found in counts.items()
+    ]
+    heads = ("claim", "about", *(str(finding) for finding in Finding))
+    yield table(f"{experiment.id}: verdicts", heads, rows, numbers=range(2, 2 + len(Finding)))
+    first, last = about.computed
+    without = "".join(f" {n:,} cells have no result: {reason}." for reason, n in about.without.items())
+    yield text(
+        f"{about.cells:,} of {about.planned:,} cells of profile {about.profile}, at least {about.replicates} "
+        f"replicates, {_duration(about.seconds)} of one core, {first if first == last else f'{first} to {last}'}, "
+        f"{about.sources}, {about.machine}; {about.versions}.{without} The cells: ",
+        Link(f"{about.experiment}.parquet", f"results/{about.experiment}.parquet"),
+        "; again: ",
+        Code(f"python -m pgsr.experiments run {about.experiment} --profile {about.profile}"),
+        ".",
+    )
+
+
+def _title(experiment: Experiment) -> str:
+    return f"{experiment.id}: {experiment.title}"
+
+
+def _anchor(heading: str) -> str:
+    """Make the anchor that the site and the places that show Markdown give to a heading.
+
+    Example:
+        >>> _anchor("K7: Three levels, without and with consistency")
+        'k7-three-levels-without-and-with-consistency'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _duration(seconds: float) -> str:
+    """Write a duration.
+
+    Example:
+        >>> _duration(12.3), _duration(754), _duration(9_000)
+        ('12 s', '13 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"

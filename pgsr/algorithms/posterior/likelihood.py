@@ -1,0 +1,74 @@
+"""The likelihood of a noisy value in the form that the compiled loops read: a base to the power of whole numbers."""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, isqrt, log
+
+import numpy as np
+
+from pgsr.errors import ProblemError
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+
+LARGEST_DEVIATION = 100_000
+"""The largest sigma of Gaussian noise whose table of powers is built (two arrays of 30 MB)."""
+
+_LEAST = 1e-300
+"""Powers below this are as good as nothing in floating point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The law of one region's noise z as P(z) ~ base^loss(z).
+
+    Double geometric noise: base exp(-1 / scale), loss |z|. Discrete Gaussian noise: base exp(-1 / (2 sigma^2)), loss
+    z^2.
+
+    Attributes:
+        law: the number of the law in the compiled loops: 0 or 1.
+        coarse, fine: coarse[j] fine[i] = base^(i + j len(fine)).
+    """
+
+    law: int
+    coarse: np.ndarray
+    fine: np.ndarray
+
+    @classmethod
+    def of(cls, law: Law, width: int) -> "Likelihood":
+        """Make the tables that windows of this width need.
+
+        Raises:
+            ProblemError: Gaussian noise of a standard deviation above 100,000.
+        """
+        if isinstance(law, DoubleGeometric):
+            base = exp_minus(1 / law.scale)
+            return cls(0, np.ones(1), _powers(base, 2 * width + 2))
+        assert isinstance(law, DiscreteGaussian), "there are two laws"
+        return _gaussian(law.sigma_squared)
+
+
+@lru_cache(maxsize=64)
+def _gaussian(sigma_squared: Fraction) -> Likelihood:
+    if sigma_squared > LARGEST_DEVIATION**2:
+        raise ProblemError(
+            f"Gaussian noise of a standard deviation above {LARGEST_DEVIATION:,} is more than the posterior takes; "
+            "give the level a larger share of the budget"
+        )
+    largest = ceil(-log(_LEAST) * 2 * float(sigma_squared)) + 1
+    length = isqrt(largest) + 1
+    exponent = 1 / (2 * sigma_squared)
+    return Likelihood(1, _powers(exp_minus(length * exponent), length), _powers(exp_minus(exponent), length))
+
+
+@lru_cache(maxsize=64)
+def exp_minus(t: Fraction) -> float:
+    """Compute exp(-t) rounded to the nearest double, by decimal arithmetic: the same on every machine."""
+    with localcontext() as context:
+        context.prec = 60
+        return float((-Decimal(t.numerator) / Decimal(t.denominator)).exp())
+
+
+def _powers(base: float, n: int) -> np.ndarray:
+    """Multiply up the powers base^0, ..., base^(n - 1), one by one; shape (n,)."""
+    return np.cumprod(np.concatenate([[1.0], np.full(n - 1, base)]))

@@ -1,0 +1,123 @@
+"""The counts of groups by region and size where every level of regions has sizes of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.errors import CountError
+from pgsr.hierarchy import Hierarchy
+from pgsr.histogram import CountOfCounts
+
+
+@dataclass(frozen=True, eq=False)
+class CountsByLevel:
+    """The counts of groups by region and size, with sizes 0..K[l] in the regions of level l.
+
+    K does not rise from the root down, and the last class of every level is "K[l] or more". Between a region with
+    largest size K and its children with largest size k <= K counts add up if
+
+        counts[region, s] = sum over children c of counts[c, s],  s < k,
+        sum over s >= k of counts[region, s] = sum over children c of counts[c, k].
+
+    Attributes:
+        hierarchy: the regions.
+        tables: one array per level, root first; int64 or int32, shape (regions of the level, K[l] + 1).
+
+    Raises:
+        CountError: a table of the wrong shape or kind, or a K that rises from a level to the one below it.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]])).max_sizes
+        (3, 2)
+    """
+
+    hierarchy: Hierarchy
+    tables: tuple[np.ndarray, ...]
+
+    def __post_init__(self) -> None:
+        tree, tables = self.hierarchy, tuple(map(np.asarray, self.tables))
+        if len(tables) != tree.n_levels:
+            raise CountError(f"{len(tables)} tables for {tree.n_levels} levels; give one table per level")
+        for level, table in enumerate(tables):
+            here = tree.level(level)
+            n = here.stop - here.start
+            if table.ndim != 2 or len(table) != n or not table.shape[1]:
+                raise CountError(
+                    f"the table of level {level} has shape {table.shape}; give a row for each of its {n} regions and a "
+                    "column per size"
+                )
+            if table.dtype.kind not in "iu":
+                raise CountError(f"the table of level {level} holds {table.dtype}; give integers")
+        sizes = [table.shape[1] - 1 for table in tables]
+        require_falling(sizes)
+        object.__setattr__(self, "tables", tuple(map(_numbers, tables)))
+
+    @classmethod
+    def of(cls, counts: CountOfCounts, max_sizes: Sequence[int]) -> "CountsByLevel":
+        """Fold counts to a largest size per level: larger groups go to the last class.
+
+        Example:
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
+            >>> [table.tolist() for table in CountsByLevel.of(truth, (3, 2)).tables]
+            [[[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]]
+        """
+        tree = counts.hierarchy
+        if len(max_sizes) != tree.n_levels:
+            raise CountError(f"{len(max_sizes)} largest sizes for {tree.n_levels} levels; give one per level")
+        if max(max_sizes) > counts.max_size:
+            raise CountError(
+                f"largest size {max(max_sizes):,} for counts of sizes 0..{counts.max_size:,}; give at most that"
+            )
+        rows = (counts.rows(here.start, here.stop) for here in map(tree.level, range(tree.n_levels)))
+        return cls(tree, tuple(folded(table, k) for table, k in zip(rows, max_sizes, strict=True)))
+
+    @property
+    def max_sizes(self) -> tuple[int, ...]:
+        """The largest size of every level, root first."""
+        return tuple(table.shape[1] - 1 for table in self.tables)
+
+    @property
+    def n_cells(self) -> int:
+        return sum(table.size for table in self.tables)
+
+    def missing(self) -> tuple[np.ndarray, ...]:
+        """Compute what regions hold less than their children, per level with children; 0 where counts add up.
+
+        Shape (regions of the level, K of the level below + 1) each.
+        """
+        tree, found = self.hierarchy, []
+        for level in range(tree.n_levels - 1):
+            here, below = tree.level(level), self.tables[level + 1]
+            starts = tree.first_child[here] - here.stop
+            of_children = np.add.reduceat(below, starts, axis=0, dtype=np.int64)
+            found.append(of_children - folded(self.tables[level], below.shape[1] - 1))
+        return tuple(found)
+
+
+def _numbers(table: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(table, np.int32 if table.dtype == np.int32 else np.int64)
+
+
+def folded(table: np.ndarray, k: int) -> np.ndarray:
+    """Put all sizes of k or more into class k; shape (regions, k + 1).
+
+    Example:
+        >>> folded(np.array([[5, 4, 3, 2]]), 1)
+        array([[5, 9]])
+    """
+    out = table[:, : k + 1].astype(np.int64)
+    out[:, k] += table[:, k + 1 :].sum(axis=1, dtype=np.int64)
+    return out
+
+
+def require_falling(max_sizes: Sequence[int]) -> None:
+    """Raise unless largest sizes do not rise from the root down."""
+    for level in range(1, len(max_sizes)):
+        if max_sizes[level] > max_sizes[level - 1]:
+            raise CountError(
+                f"largest size {max_sizes[level]:,} at level {level}, below {max_sizes[level - 1]:,} at level "
+                f"{level - 1}; sizes may only be merged from the root down"
+            )

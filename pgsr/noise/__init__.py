@@ -1,0 +1,14 @@
+"""The noise steps, the only places that touch the truth: how much noise every level's values get, and drawing it.
+
+| file        | what it does                                                                          |
+|-------------|---------------------------------------------------------------------------------------|
+| `geometric` | `Geometric`: double-geometric noise for a pure epsilon                                 |
+| `budgeted`  | `Noise`: any budget, unit of privacy and law per level                                 |
+| `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
+"""
+
+from pgsr.noise.budgeted import Noise
+from pgsr.noise.geometric import Geometric
+from pgsr.noise.step import NoiseStep
+
+__all__ = ["Geometric", "Noise", "NoiseStep"]

@@ -1,0 +1,90 @@
+"""The noise step of today's papers: double-geometric noise for a pure epsilon."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pgsr.accounting import PureEpsilon
+from pgsr.budget import Budget, Number, exact
+from pgsr.errors import BudgetError
+from pgsr.laws.per_level import GeometricNoise
+from pgsr.measurement import Totals
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise.step import NoiseStep
+from pgsr.views_by_region import ViewRule
+
+
+@dataclass(frozen=True)
+class Geometric(NoiseStep):
+    """The noise step that adds double-geometric noise to one view of every region: epsilon-differentially private.
+
+    Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
+    sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
+
+    With `totals="noisy"` the table of groups is private too: neighbouring data sets then also differ by one empty group
+    (a group with s members is s + 1 such steps). Counts change by 2 at most as before. Cumulative counts are measured
+    from above, as numbers of groups larger than s, and ranked sizes from the largest down, padded with zeros to the
+    noisy total; an empty group changes neither, an entity one cell by one. Numbers of groups have sensitivity 1 per
+    level and get `totals_share` of epsilon (see `pgsr.group_totals`).
+
+    Args:
+        view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
+            `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". With `ByGroups()`, alone or
+            for a level, each region's number of groups decides between ranked sizes and cumulative counts.
+        epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
+        shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
+        totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
+        totals_share: part of epsilon for noisy totals.
+        max_quantity: public bound M on what one entity adds to its group's size. The group moves from size s to s + M
+            at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
+            M. Noisy totals are not affected.
+
+    Example:
+        >>> from pgsr import Hierarchy, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
+        >>> Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo"))
+        Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
+
+    Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
+    `tests/test_core_views.py::test_sensitivity_by_enumeration`, `tests/test_core_group_totals.py::test_sensitivities`.
+    """
+
+    view: ViewRule | tuple[ViewRule, ...]
+    epsilon: Number
+    shares: Sequence[Number] | None = None
+    totals: Totals | str = Totals.REGIONS
+    totals_share: Number = "1/10"
+    max_quantity: int = 1
+    unit: Unit = field(default=Unit.ENTITY, init=False, repr=False)
+    relation: Relation = field(default=Relation.ADD_REMOVE, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon))
+        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
+        self._check_what_is_measured()
+        if self.totals is Totals.NOISY:
+            object.__setattr__(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
+            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
+
+    def budget(self, n_levels: int) -> Budget:
+        """Split the epsilon of the values over the levels of a hierarchy with this many."""
+        return Budget.split(exact(self.epsilon) - self.totals_epsilon, n_levels, self.shares)
+
+    @property
+    def totals_epsilon(self) -> Fraction:
+        """The epsilon of all noisy totals together; 0 where totals are public."""
+        return exact(self.epsilon) * exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
+
+    @property
+    def cost(self) -> PureEpsilon:
+        """The total privacy loss, epsilon."""
+        return PureEpsilon(self.epsilon)
+
+    def levels(self, n_levels: int, max_size: int = 0) -> tuple[GeometricNoise | None, ...]:
+        """Give the noise of the values of every level, root first; None where nothing is measured."""
+        return tuple(GeometricNoise(level) if level else None for level in self.budget(n_levels).levels)
+
+    def totals_noise(self, n_levels: int, max_size: int = 0) -> GeometricNoise | None:
+        """Give the noise of the numbers of groups of every level; None where these are public."""
+        return GeometricNoise(self.totals_epsilon / n_levels) if self.totals_epsilon else None

@@ -1,0 +1,173 @@
+"""The compiled loops of `integers`: integer flows at given prices, and the shortest paths that balance them.
+
+Arguments are those of `newton_kernel`, in integers, and
+
+    x[a]        the flow, int64
+    price[v]    int64; price[0] = 0
+    excess[v]   inflow - outflow + supply; that of the ground is never used
+    first_in[v], arc_in[...]   the arcs that end at v are arc_in[first_in[v] .. first_in[v + 1] - 1]
+"""
+
+import numpy as np
+
+from pgsr.compilation import compiled
+
+_NEVER = 2**62
+
+
+@compiled
+def take(start, end, y, w, free, price, supply, x, excess):
+    """Let every arc carry what is cheapest at these prices; among equally cheap flows, what leaves less excess.
+
+    An arc is paid d = price[end] - price[start] a unit, and its unit number k + 1 costs w (2 (k - y) + 1): the flow is
+    the smallest x with d <= w (2 (x - y) + 1), and one more is as cheap where the two are equal.
+    """
+    for v in range(len(excess)):
+        excess[v] = supply[v]
+    for a in range(len(start)):
+        u, v = start[a], end[a]
+        paid = price[v] - price[u]
+        units = y[a] + (paid + w[a] - 1) // (2 * w[a])
+        x[a] = units if free[a] else max(0, units)
+        excess[v] += x[a]
+        excess[u] -= x[a]
+    for a in range(len(start)):
+        u, v = start[a], end[a]
+        if price[v] - price[u] == w[a] * (2 * (x[a] - y[a]) + 1):
+            gain = -2 * excess[v] - 1
+            if u > 0:
+                gain += 2 * excess[u] - 1
+            if gain > 0:
+                x[a] += 1
+                excess[v] += 1
+                excess[u] -= 1
+
+
+@compiled
+def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, sign):
+    """Send excess (sign 1) or shortage (sign -1) along shortest paths to where it is wanted, or to the ground.
+
+    A unit of excess leaves vertex v along an arc that starts there, which then carries one more, or back along one that
+    ends there, which carries one less if it may; shortage the other way about. The length of a step is what it costs
+    at the current prices, never negative, since every flow is the cheapest one at them. After a search prices of what
+    lies nearer than the vertex that was reached change by the difference of the distances, so that this stays true.
+
+    Returns the number of vertices visited, or -1 where some unit has no way at all.
+    """
+    n = len(price)
+    distance = np.full(n, _NEVER, np.int64)
+    settled = np.zeros(n, np.uint8)
+    via = np.empty(n, np.int64)
+    seen = np.empty(n, np.int32)
+    key, rank = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    visits = np.int64(0)
+    for source in range(1, n):
+        while sign * excess[source] > 0:
+            n_seen, n_heap = 1, 0
+            seen[0] = source
+            distance[source] = 0
+            via[source] = -1
+            key, rank = push(key, rank, n_heap, np.int64(0), np.int64(source))
+            n_heap += 1
+            reached, nearest = np.int64(-1), np.int64(_NEVER)
+            while n_heap > 0:
+                here, hops, v = key[0], rank[0] >> 32, rank[0] & 0xFFFFFFFF
+                n_heap = pop(key, rank, n_heap)
+                if settled[v]:
+                    continue
+                settled[v] = 1
+                visits += 1
+                if v == 0 or sign * excess[v] < 0:
+                    reached = v
+                    break
+                # Towards the ends of its arcs, each of which then carries `sign` units more ...
+                for a in range(first[v], first[v + 1]):
+                    if sign > 0 or x[a] > 0 or free[a]:
+                        to = np.int64(end[a])
+                        length = w[a] * (2 * sign * (x[a] - y[a]) + 1) - sign * (price[to] - price[v])
+                        if here + length < min(distance[to], nearest):
+                            if distance[to] == _NEVER:
+                                seen[n_seen] = to
+                                n_seen += 1
+                            distance[to], via[to] = here + length, a
+                            if to == 0 or sign * excess[to] < 0:
+                                nearest = here + length
+                            key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
+                            n_heap += 1
+                # ... and towards the starts of those that end there, each of which then carries that many less.
+                for i in range(first_in[v], first_in[v + 1]):
+                    a = np.int64(arc_in[i])
+                    if sign < 0 or x[a] > 0 or free[a]:
+                        to = np.int64(start[a])
+                        length = w[a] * (-2 * sign * (x[a] - y[a]) + 1) + sign * (price[v] - price[to])
+                        if here + length < min(distance[to], nearest):
+                            if distance[to] == _NEVER:
+                                seen[n_seen] = to
+                                n_seen += 1
+                            distance[to], via[to] = here + length, a
+                            if to == 0 or sign * excess[to] < 0:
+                                nearest = here + length
+                            key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
+                            n_heap += 1
+            if reached >= 0:
+                far = distance[reached]
+                for i in range(n_seen):
+                    v = seen[i]
+                    if distance[v] < far:
+                        price[v] -= sign * (far - distance[v])
+                v = reached
+                while v != source:
+                    a = via[v]
+                    if end[a] == v:
+                        x[a] += sign
+                        v = np.int64(start[a])
+                    else:
+                        x[a] -= sign
+                        v = np.int64(end[a])
+                excess[source] -= sign
+                excess[reached] += sign
+            for i in range(n_seen):
+                distance[seen[i]] = _NEVER
+                settled[seen[i]] = 0
+            if reached < 0:
+                return -1
+    return visits
+
+
+@compiled
+def push(key, rank, n, new_key, new_rank):
+    """Add an entry to a heap of n entries, ordered by key and then by rank; returns its arrays, longer if needed."""
+    if n == len(key):
+        longer, longer_rank = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
+        longer[:n] = key
+        longer_rank[:n] = rank
+        key, rank = longer, longer_rank
+    i = n
+    while i > 0:
+        above = (i - 1) >> 1
+        if key[above] < new_key or (key[above] == new_key and rank[above] <= new_rank):
+            break
+        key[i], rank[i] = key[above], rank[above]
+        i = above
+    key[i], rank[i] = new_key, new_rank
+    return key, rank
+
+
+@compiled
+def pop(key, rank, n):
+    """Remove the first entry of a heap of n entries; returns how many are left."""
+    n -= 1
+    last_key, last_rank = key[n], rank[n]
+    i = np.int64(0)
+    while 2 * i + 1 < n:
+        below = 2 * i + 1
+        if below + 1 < n and (
+            key[below + 1] < key[below] or (key[below + 1] == key[below] and rank[below + 1] < rank[below])
+        ):
+            below += 1
+        if last_key < key[below] or (last_key == key[below] and last_rank <= rank[below]):
+            break
+        key[i], rank[i] = key[below], rank[below]
+        i = below
+    key[i], rank[i] = last_key, last_rank
+    return n

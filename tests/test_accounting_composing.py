@@ -1,0 +1,77 @@
+"""The total of the noise of several levels, against enumerated outputs."""
+
+from fractions import Fraction
+
+import accounting_checks as checks
+import pytest
+
+from pgsr.accounting import Approximate, Conversion, PureEpsilon, Rho, composed, epsilon_of
+from pgsr.errors import BudgetError
+from pgsr.laws import GaussianNoise, GeometricNoise
+from pgsr.sensitivity import Sensitivity
+
+ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((2, 2),))
+
+
+def test_deltas_are_exact_and_rounded_up() -> None:
+    checks.deltas_are_exact_and_rounded_up()
+
+
+def test_pure_noise_has_the_sum_of_epsilons() -> None:
+    total = composed([GeometricNoise(Fraction(1, 3)), None, GeometricNoise(Fraction(2, 3))], [ONE, TWO, WIDE])
+    assert total.pure == PureEpsilon(1)
+    assert total.within(PureEpsilon(1))
+    assert not total.within(PureEpsilon("0.999999"))
+    assert total.within(Approximate(1, "1e-30"))
+    assert total.approximate("1e-30").epsilon <= 1
+
+
+def test_gaussian_noise_has_no_pure_epsilon() -> None:
+    total = composed([GeometricNoise(Fraction(1, 3)), GaussianNoise(Fraction(1, 8))], [ONE, ONE])
+    assert total.pure is None
+    assert not total.within(PureEpsilon(10**6))
+    assert total.within(total.rho)
+    assert not total.within(Rho(total.rho.rho * Fraction(999, 1000)))
+
+
+def test_larger_changes_of_gaussian_noise_go_by_rho() -> None:
+    """And those of geometric noise as randomised response."""
+    total = composed([GaussianNoise(Fraction(1, 100))] * 2, [WIDE, ONE])
+    assert total.cells is None
+    assert total.approximate("1e-8").epsilon == epsilon_of("1/50", "1e-8", Conversion.TIGHT)
+    assert total.within(total.approximate("1e-8"))
+    assert not total.within(Approximate(total.approximate("1e-8").epsilon * Fraction(99, 100), "1e-8"))
+    responses = composed([GeometricNoise(Fraction(1))] * 2, [WIDE] * 2)
+    assert responses.cells == composed([GeometricNoise(Fraction(1))] * 2, [ONE] * 2).cells
+
+
+def test_the_exact_loss_is_less_than_what_rho_says() -> None:
+    total = composed([GaussianNoise(Fraction(1, 1000))] * 20, [TWO] * 20)
+    assert total.approximate("1e-8").epsilon < epsilon_of(total.rho.rho, "1e-8", Conversion.TIGHT) * Fraction(96, 100)
+
+
+def test_nothing_measured_costs_nothing() -> None:
+    total = composed([None, None], [ONE, TWO])
+    assert (total.pure, total.rho) == (PureEpsilon(0), Rho(0))
+    assert total.approximate("1e-8") == Approximate(0, "1e-8")
+    assert total.within(Approximate(0, "1e-8"))
+
+
+@pytest.mark.parametrize(
+    ("noises", "sensitivities", "words"),
+    [
+        ([None], [ONE, ONE], "1 noises for 2 sensitivities"),
+        ([GeometricNoise(Fraction(1))], [Sensitivity(((),))], "publish it"),
+        ([GeometricNoise(Fraction(1, 10**6))], [ONE], "larger epsilon"),
+        ([GaussianNoise(Fraction(1, 10**15))], [ONE], "larger rho"),
+        ([1], [ONE], "1 is no noise of a level"),
+    ],
+)
+def test_what_is_refused(noises, sensitivities, words) -> None:
+    with pytest.raises(BudgetError, match=words):
+        composed(noises, sensitivities)
+
+
+def test_a_delta_that_is_none_is_refused() -> None:
+    with pytest.raises(BudgetError, match="delta is 1 or more"):
+        composed([None], [ONE]).approximate(1)

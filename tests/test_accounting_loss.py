@@ -1,0 +1,77 @@
+"""Amounts of privacy: what is refused, and that every amount is written and read back exactly."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, rho_of
+from pgsr.errors import BudgetError
+
+AMOUNTS = [PureEpsilon(0), PureEpsilon("0.1"), PureEpsilon(Fraction(1, 3)), Rho(1), Rho(rho_of("1/3", "1e-9")),
+           Approximate(1, "1e-9"), Approximate("1/3", Fraction(1, 3**90)), Approximate(0, "1/2")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: PureEpsilon(-1), "epsilon is out of range"),
+        (lambda: PureEpsilon(Fraction(-1)), "epsilon is out of range"),
+        (lambda: PureEpsilon("nan"), "sensible length"),
+        (lambda: PureEpsilon("inf"), "sensible length"),
+        (lambda: PureEpsilon(None), "epsilon is None"),
+        (lambda: PureEpsilon(False), "epsilon is False"),
+        (lambda: Approximate(1, 1), "delta is 1 or more"),
+        (lambda: Approximate(1, Fraction(3, 2)), "delta is 1 or more"),
+        (lambda: Approximate(1, 0), "delta is out of range"),
+        (lambda: Approximate(1, Fraction(0)), "delta is out of range"),
+        (lambda: Approximate(1, "1e-101"), "delta is out of range"),
+        (lambda: Approximate("1e10", "1e-8"), "epsilon is out of range"),
+        (lambda: Rho(True), "rho is True"),
+        (lambda: Rho("1e999999999"), "sensible length"),
+        (lambda: Rho("1e10"), "rho is out of range"),
+        (lambda: Loss.of({}), "give one of them"),
+        (lambda: Loss.of({"epsilon": "1", "rho": "1"}), "give one of them"),
+        (lambda: Loss.of({"rho": "1", "delta": "1e-8"}), "give one of them"),
+        (lambda: Loss.of({"delta": "1e-8"}), "give one of them"),
+        (lambda: Loss.of({"epsilon": 1}), "written as text"),
+        (lambda: Loss.parse("epsilon"), "reads 'epsilon 1'"),
+        (lambda: Loss.parse(""), "reads 'epsilon 1'"),
+        (lambda: Loss.parse("rho 1, rho 2"), "reads 'epsilon 1'"),
+        (lambda: Loss.parse("sigma 1"), "give one of them"),
+        (lambda: Loss.parse("epsilon 1, delta 1e-8, rho 1"), "give one of them"),
+    ],
+)
+def test_amounts_that_are_none(make, word):
+    with pytest.raises(BudgetError, match=word):
+        make()
+
+
+@pytest.mark.parametrize("loss", AMOUNTS, ids=str)
+def test_every_amount_is_written_and_read_back_exactly(loss):
+    assert Loss.of(loss.texts()) == loss == Loss.parse(loss.spelled)
+    assert type(Loss.parse(loss.spelled)) is type(loss)
+    epsilon, delta, rho = loss.parts
+    assert loss.texts() == {name: str(part) for name, part in (("epsilon", epsilon), ("delta", delta), ("rho", rho))
+                            if hasattr(loss, name)}  # fmt: skip
+    assert loss.positive == (epsilon + rho > 0)
+
+
+def test_amounts_are_different_unless_they_are_the_same():
+    for (i, a), (j, b) in product(enumerate(AMOUNTS), repeat=2):
+        assert (a == b) == (i == j)
+        assert (hash(a) == hash(b)) or i != j
+    assert PureEpsilon(1) != Rho(1)
+
+
+def test_amounts_are_rounded_for_people_alone():
+    long = rho_of("1/3", "1e-9")
+    assert str(Rho(long)) == f"rho {float(long):.9g} (rounded)"
+    assert [str(PureEpsilon(e)) for e in ("0", "0.1")] == ["epsilon 0", "epsilon 1/10"]
+    assert str(Approximate("1/2", "1e-8")) == "epsilon 1/2, delta 1/100000000"
+
+
+def test_what_ledgers_wrote_before_is_read():
+    """The texts in every line of a ledger."""
+    for texts in ({"epsilon": "1/3"}, {"epsilon": "1", "delta": "1/100000000"}, {"rho": "1/2"}):
+        assert Loss.of(texts).texts() == texts

@@ -1,0 +1,99 @@
+"""Published results: what is written says the same as the store, and the page of the documentation is of today."""
+
+from pathlib import Path
+
+import pytest
+from smoke_cells import smoke_cells
+from typer.testing import CliRunner
+
+from pgsr.experiments.__main__ import app
+from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.experiment import ExperimentError, Profile
+from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.registry import EXPERIMENTS, find
+from pgsr.experiments.report import markdown
+from pgsr.experiments.report.publication import publish, published
+from pgsr.experiments.report.results_page import results_blocks, results_figures
+
+pytestmark = pytest.mark.slow
+
+DOCS = Path(__file__).parent.parent / "docs"
+SMOKE = Profile.SMOKE
+ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
+"""Those whose papers' sizes a single machine can run."""
+
+
+def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -> list[Entry]:
+    """Store the smoke cells of an experiment, all but the last few."""
+    experiment = find(identity)
+    cells = smoke_cells(experiment)
+    entries = [
+        Entry(
+            task.cell, task.data.real, State.DONE, "", record, code or code_digest(experiment), 60.0, 9.0, 1,
+            cpu_seconds=2.0, finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
+        )
+        for day, (task, record) in enumerate(cells[: len(cells) - but], 1)
+    ]  # fmt: skip
+    for entry in entries:
+        store.save(entry, SMOKE)
+    return entries
+
+
+@pytest.mark.parametrize("identity", ALL)
+def test_what_is_published_says_what_the_store_says(identity, tmp_path):
+    experiment, store = find(identity), Store(tmp_path / "results")
+    stored(identity, store)
+    publish(experiment, SMOKE, store, tmp_path)
+    ((read, about, frame),) = published([experiment], tmp_path)
+    assert read is experiment
+    whole = to_frame(entry for entry in store.entries(identity, SMOKE) if isinstance(entry, Entry))
+    order = [task.cell.key for task in experiment.tasks(SMOKE)]
+    whole = whole.set_index("key").loc[order].reset_index()
+    assert experiment.verdicts(frame) == experiment.verdicts(whole)
+    assert about.cells == about.planned == len(order) == len(frame)
+    ((name, figure),) = results_figures([experiment], tmp_path)
+    assert name == f"{identity}.png"
+    figure.savefig(tmp_path / "ours.png")
+    experiment.plot(whole).savefig(tmp_path / "theirs.png")
+    assert (tmp_path / "ours.png").read_bytes() == (tmp_path / "theirs.png").read_bytes()
+
+
+def test_the_description_tells_duration_days_and_what_is_missing(tmp_path):
+    store = Store(tmp_path / "results")
+    entries = stored("K9", store, but=1)
+    about = publish(find("K9"), SMOKE, store, tmp_path)
+    assert (about.cells, about.planned, about.replicates) == (len(entries), len(entries) + 1, 1)
+    assert about.seconds == 2.0 * len(entries)
+    assert about.computed == ("2026-11-01", f"2026-11-{len(entries):02}")
+    words = markdown.render(results_blocks([find("K9")], tmp_path), tmp_path)
+    assert f"{len(entries)} of {len(entries) + 1} cells of profile smoke, at least 1 replicates, 18 s of one" in words
+    assert "(results/K9.parquet)" in words
+    assert "](figures/results/K9.png)" in words
+
+
+def test_results_of_other_sources_are_not_published(tmp_path):
+    store = Store(tmp_path / "results")
+    with pytest.raises(ExperimentError, match="K9 has no results of profile smoke to publish"):
+        publish(find("K9"), SMOKE, store, tmp_path)
+    entries = stored("K9", store, code="older")
+    with pytest.raises(ExperimentError, match=f"{len(entries)} cells of K9 come from other sources"):
+        publish(find("K9"), SMOKE, store, tmp_path)
+    assert not list(tmp_path.glob("K9.*"))
+
+
+def test_the_command_writes_results_and_page(tmp_path):
+    stored("K9", Store(tmp_path / "results"))
+    command = ["publish", "K9", "--profile", "smoke", "--results", f"{tmp_path / 'results'}", "--docs", f"{tmp_path}"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (tmp_path / "results").glob("K9.*")} == {"K9.parquet", "K9.json"}
+    assert "K9: L1 against L2" in (tmp_path / "results.md").read_text("utf-8")
+
+
+def test_the_page_in_docs_is_of_today(tmp_path):
+    """After a change of verdicts or titles: python -m pgsr.experiments publish."""
+    page = markdown.render(results_blocks(EXPERIMENTS, DOCS / "results"), tmp_path)
+    assert (DOCS / "results.md").read_text("utf-8") == page
+    files = list((DOCS / "results").iterdir())
+    assert len(files) == 2 * len({e.owner.id for e, _, _ in published(EXPERIMENTS, DOCS / "results")})
+    assert sum(path.stat().st_size for path in files) < 2e6

@@ -1,0 +1,415 @@
+"""M_H with other sizes on every level, against all feasible points, against solvers, and against M_H as it is."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+from pgsr import CountOfCounts, Hierarchy, Problem
+from pgsr.algorithms import TreeProjection
+from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, certified
+from pgsr.algorithms.m_h_levels.selection import Selection
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import CountError, ProblemError, TooLargeError
+from pgsr.models import Flow
+from pgsr.quadratic_flow import Network, cheapest_flow, relaxed_prices
+from pgsr.quadratic_flow import newton_kernel as kernels
+
+LARGEST = 4
+"""Cells of the exhaustive search run up to here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A small tree and the largest sizes of its levels; points below have one column per cell, level by level."""
+
+    parents: tuple[int, ...]
+    max_sizes: tuple[int, ...]
+
+    @property
+    def tree(self) -> Hierarchy:
+        return Hierarchy.from_parents([f"r{i}" for i in range(len(self.parents))], list(self.parents))
+
+    def split(self, cells: np.ndarray) -> CountsByLevel:
+        sizes, tree = [k + 1 for k in self.max_sizes], self.tree
+        rows = [tree.level(level).stop - tree.level(level).start for level in range(tree.n_levels)]
+        parts = np.split(cells, np.cumsum([n * k for n, k in zip(rows, sizes, strict=True)])[:-1])
+        return CountsByLevel(tree, tuple(p.reshape(n, k) for p, n, k in zip(parts, rows, sizes, strict=True)))
+
+    @property
+    def n_cells(self) -> int:
+        tree = self.tree
+        return sum((tree.level(i).stop - tree.level(i).start) * (k + 1) for i, k in enumerate(self.max_sizes))
+
+    def points(self) -> np.ndarray:
+        """All consistent points: what every region may hold, from the leaves up, by the definition."""
+        tree = self.tree
+        above: dict[int, list[dict]] = {}
+        for region in reversed(range(tree.n_regions)):
+            k = self.max_sizes[tree.level_of[region]]
+            if region >= tree.n_inner:
+                above[region] = [{region: row} for row in itertools.product(range(LARGEST + 1), repeat=k + 1)]
+                continue
+            below = self.max_sizes[tree.level_of[region] + 1]
+            above[region] = []
+            for parts in itertools.product(*(above[c] for c in tree.children(region))):
+                rows = [part[c] for part, c in zip(parts, tree.children(region), strict=True)]
+                sums = [sum(column) for column in zip(*rows, strict=True)]
+                for tail in spread(sums[below], k - below + 1):
+                    row = (*sums[:below], *tail)
+                    above[region].append({key: v for part in parts for key, v in part.items()} | {region: row})
+        return np.array([[v for r in range(tree.n_regions) for v in point[r]] for point in above[0]])
+
+
+def spread(total: int, n: int):
+    """All ways to write a total as a sum of n numbers of 0 or more."""
+    if n == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in spread(total - first, n - 1):
+            yield (first, *rest)
+
+
+SHAPES = {
+    "root alone": (Shape((-1,), (3,)), 4),
+    "one level of two": (Shape((-1, 0, 0), (2, 1)), 5),
+    "sizes 0 and more": (Shape((-1, 0, 0), (2, 0)), 7),
+    "three classes at the top": (Shape((-1, 0, 0), (3, 1)), 4),
+    "as many sizes everywhere": (Shape((-1, 0, 0), (1, 1)), 5),
+    "three levels, three kinds": (Shape((-1, 0, 1, 1), (2, 1, 0)), 6),
+    "rows and columns": (Shape((-1, 0, 0, 1, 2), (2, 2, 0)), 6),
+    "rows, columns and more rows": (Shape((-1, 0, 0, 1, 2), (2, 1, 0)), 6),
+    "a leaf level merged once more": (Shape((-1, 0, 0, 1, 2, 2), (1, 1, 0)), 6),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_equals_brute_force(name, monkeypatch):
+    shape, largest = SHAPES[name]
+    monkeypatch.setattr("test_m_h_levels.LARGEST", largest)
+    points = shape.points()
+    tree, generator = shape.tree, np.random.default_rng([11, len(name)])
+    region_of_cell = np.repeat(np.arange(tree.n_regions), [shape.max_sizes[i] + 1 for i in tree.level_of])
+    root_sum = points[:, region_of_cell == 0].sum(axis=1)
+    squares = (points**2).astype(float)
+    checked = 0
+    for trial in range(2400):
+        y = generator.integers(-3, 4, shape.n_cells)
+        w = generator.integers(1, 4, tree.n_regions) if trial % 2 else np.ones(tree.n_regions, np.int64)
+        cell_w = w[region_of_cell]
+        cost = squares @ cell_w - points @ (2.0 * cell_w * y) + cell_w @ y**2
+        total = totals = None
+        if trial % 3 == 1:
+            total = int(generator.integers(0, 5))
+            cost[root_sum != total] = np.inf
+        elif trial % 3 == 2:
+            totals = generator.integers(0, 3, tree.n_regions - tree.n_inner)
+            for leaf in range(tree.n_inner, tree.n_regions):
+                cost[points[:, region_of_cell == leaf].sum(axis=1) != totals[leaf - tree.n_inner]] = np.inf
+        problem = LevelProblem(shape.split(y), total, totals, w)
+        result = LevelTreeProjection().solve(problem)
+        assert result.optimal, result.certificate
+        # An optimum with room above each leaf's cell: as costs are convex, no better point lies beyond the search.
+        inside = result.counts.tables[-1].max() < largest
+        checked += inside
+        assert result.certificate.objective == cost.min() or (not inside and result.certificate.objective < cost.min())
+    assert checked > 2300
+
+
+def random_problem(seed: int, fan: tuple[int, ...], max_sizes: tuple[int, ...], kind: str, spread_of_y: int = 20):
+    """Noise around small counts on a tree whose regions of one level have about equally many children."""
+    generator = np.random.default_rng([12, seed])
+    parents, level = [-1], [0]
+    for children in fan:
+        below = []
+        for region in level:
+            for _ in range(int(generator.integers(1, 2 * children))):
+                below.append(len(parents))
+                parents.append(region)
+        level = below
+    tree = Hierarchy.from_parents([f"r{i}" for i in range(len(parents))], parents)
+    rows = np.diff(tree.level_start)
+    tables = tuple(
+        generator.integers(-spread_of_y, spread_of_y, (n, k + 1)) for n, k in zip(rows, max_sizes, strict=True)
+    )
+    total = 7 * int(rows[-1]) if kind == "root" else None
+    totals = generator.integers(0, 15, rows[-1]) if kind == "leaves" else None
+    weights = generator.integers(1, 5, tree.n_regions) if seed % 2 else None
+    return LevelProblem(CountsByLevel(tree, tables), total, totals, weights)
+
+
+KINDS = ("none", "root", "leaves")
+MEDIUM = (((3, 3), (9, 6, 2)), ((2, 2, 3), (8, 8, 3, 1)), ((4, 3), (12, 3, 3)), ((2, 2, 2), (9, 6, 4, 2)))
+
+
+def rows_of(problem: LevelProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Every condition as a row over all cells, by the definition, and right-hand sides."""
+    tree, sizes = problem.hierarchy, problem.noisy.max_sizes
+    first = np.concatenate([[0], np.cumsum([sizes[level] + 1 for level in tree.level_of])])
+    rows, right = [], []
+    for region in range(tree.n_inner):
+        k, below = sizes[tree.level_of[region]], sizes[tree.level_of[region] + 1]
+        for s in range(below + 1):
+            row = np.zeros(first[-1])
+            row[first[region] + s : first[region] + (s + 1 if s < below else k + 1)] = 1
+            row[[first[child] + s for child in tree.children(region)]] = -1
+            rows.append(row)
+            right.append(0)
+    known = {0: problem.total} if problem.total is not None else {}
+    if problem.totals is not None:
+        known = dict(zip(range(tree.n_inner, tree.n_regions), problem.totals.tolist(), strict=True))
+    for region, total in known.items():
+        row = np.zeros(first[-1])
+        row[first[region] : first[region + 1]] = 1
+        rows.append(row)
+        right.append(total)
+    return np.array(rows).reshape(-1, first[-1]), np.array(right)
+
+
+def cells_of(problem: LevelProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy counts and weights of all cells."""
+    y = np.concatenate([table.ravel() for table in problem.noisy.tables])
+    sizes = [problem.noisy.max_sizes[level] + 1 for level in problem.hierarchy.level_of]
+    return y, np.repeat(problem.w, sizes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("fan", "max_sizes"), MEDIUM)
+def test_equals_two_general_solvers_and_min_cost_flows(fan, max_sizes, kind):
+    """Integer programs and a flow with a variable or an arc per unit, up to 3 units beyond the answer.
+
+    With that room an optimum of these is one of the problem, as costs are convex.
+    """
+    for seed in range(2):
+        problem = random_problem(seed, fan, max_sizes, kind)
+        result = LevelTreeProjection().solve(problem)
+        assert result.optimal
+        cells = np.concatenate([table.ravel() for table in result.counts.tables])
+        units = UnitSteps.of(problem, int(cells.max()) + 3)
+        assert result.certificate.objective == by_highs(units) == by_cp_sat(units) == by_flow(units)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitSteps:
+    """A problem with a 0-1 variable per cell and unit; the j-th unit of a cell costs w (2 (j - y) + 1), j >= 0."""
+
+    rows: np.ndarray
+    right: np.ndarray
+    cost: np.ndarray
+    constant: int
+
+    @classmethod
+    def of(cls, problem: LevelProblem, most: int) -> "UnitSteps":
+        (rows, right), (y, w) = rows_of(problem), cells_of(problem)
+        cost = w[:, None] * (2 * (np.arange(most) - y[:, None]) + 1)
+        return cls(np.repeat(rows, most, axis=1).astype(int), right, cost.ravel(), int(w @ y**2))
+
+
+def by_highs(units: UnitSteps) -> int:
+    rows = optimize.LinearConstraint(sparse.csr_array(units.rows), units.right, units.right)
+    found = optimize.milp(
+        units.cost, constraints=rows, integrality=np.ones(len(units.cost)), bounds=optimize.Bounds(0, 1)
+    )
+    assert found.status == 0
+    return round(found.fun) + units.constant
+
+
+def by_cp_sat(units: UnitSteps) -> int:
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    model = cp_model.CpModel()
+    x = [model.new_bool_var("") for _ in units.cost]
+    for row, value in zip(units.rows, units.right, strict=True):
+        model.add(sum(int(row[j]) * x[j] for j in np.flatnonzero(row)) == int(value))
+    model.minimize(sum(int(cost) * cell for cost, cell in zip(units.cost, x, strict=True)))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 2
+    assert solver.solve(model) == cp_model.OPTIMAL
+    return round(solver.objective_value) + units.constant
+
+
+def by_flow(units: UnitSteps) -> int:
+    """Solve a flow: with the root's total turned round every column has at most a 1 and a -1.
+
+    It is an arc from the row of the one to that of the other, or to node 0 where there is none.
+    """
+    min_cost_flow = pytest.importorskip("ortools.graph.python.min_cost_flow")
+    flow, rows, right = min_cost_flow.SimpleMinCostFlow(), units.rows.copy(), units.right.copy()
+    if len(rows) and (rows == 1).sum(axis=0).max() == 2:
+        rows[-1] *= -1
+        right[-1] *= -1
+    for column, cost in zip(rows.T, units.cost, strict=True):
+        (start, end) = (np.flatnonzero(column == sign).tolist() for sign in (1, -1))
+        assert len(start) <= 1
+        assert len(end) <= 1
+        flow.add_arc_with_capacity_and_unit_cost(*(1 + row[0] if row else 0 for row in (start, end)), 1, int(cost))
+    for node, value in enumerate([-right.sum(), *right]):
+        flow.set_node_supply(node, int(value))
+    assert flow.solve() == flow.OPTIMAL
+    return flow.optimal_cost() + units.constant
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_m_h_where_all_levels_have_the_same_sizes(kind):
+    for seed in range(20):
+        problem = random_problem(seed, (3, 4), (6, 6, 6), kind)
+        tree, groups = problem.hierarchy, problem.total
+        if problem.totals is not None:
+            groups = tree.sum_up(problem.totals)
+        stated = Problem.of(np.concatenate(problem.noisy.tables), tree, groups=groups, weights=problem.w)
+        method = TreeProjection() if kind != "leaves" else Flow()
+        assert LevelTreeProjection().solve(problem).certificate.objective == method.solve(stated).certificate.objective
+
+
+def network_of(problem: LevelProblem) -> Network:
+    """The network of all cells."""
+    selection = Selection.of(problem)
+    return replace(selection, kept=tuple(np.ones_like(kept) for kept in selection.kept)).network().network
+
+
+def test_any_prices_to_start_from_give_an_optimum():
+    for seed in range(12):
+        network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 3]))
+        best = cheapest_flow(network)
+        for scale in (0, 5, 200):
+            start = np.random.default_rng([13, seed]).normal(0, scale, network.n_vertices)
+            found = cheapest_flow(network, start)
+            assert cost_of(network, found.x) == cost_of(network, best.x)
+
+
+def cost_of(network, x: np.ndarray) -> int:
+    return int(network.w @ (x - network.y) ** 2)
+
+
+def test_the_certificate_refutes_what_is_not_optimal():
+    """Unit exchanges, broken conditions and broken prices: of each the certificate says so."""
+    generator, refuted = np.random.default_rng(14), 0
+    for seed in range(60):
+        problem = random_problem(seed, (2, 2), (4, 3, 1), KINDS[seed % 3], spread_of_y=4)
+        result = LevelTreeProjection().solve(problem)
+        assert certified(problem, result.counts, result.prices) == result.certificate
+        rows, right = rows_of(problem)
+        cells = np.concatenate([table.ravel() for table in result.counts.tables])
+        assert (rows @ cells == right).all()
+        moved = cells + generator.integers(-1, 2, len(cells)) * (generator.random(len(cells)) < 0.3)
+        judged = certified(problem, as_tables(problem, moved), result.prices)
+        broken = int(np.count_nonzero(rows @ moved - right))
+        assert sum(judged.violations.values()) == broken + int((moved < 0).sum())
+        y, w = cells_of(problem)
+        assert judged.objective == int(w @ (moved - y) ** 2)
+        assert judged.optimal == (not broken and moved.min() >= 0 and judged.objective == result.certificate.objective)
+        inner = tuple(part + generator.integers(-9, 10, part.shape) for part in result.prices.inner)
+        refuted += not certified(problem, result.counts, replace(result.prices, inner=inner)).optimal
+    assert refuted > 50
+
+
+def test_prices_of_totals_that_nobody_stated_prove_nothing():
+    problem = random_problem(0, (2,), (2, 1), "none")
+    result = LevelTreeProjection().solve(problem)
+    assert result.optimal
+    assert not certified(problem, result.counts, replace(result.prices, top=2)).optimal
+    assert not certified(problem, result.counts, replace(result.prices, leaves=result.prices.leaves + 2)).optimal
+
+
+def as_tables(problem: LevelProblem, cells: np.ndarray) -> CountsByLevel:
+    shapes = [table.shape for table in problem.noisy.tables]
+    parts = np.split(cells, np.cumsum([n * k for n, k in shapes])[:-1])
+    return CountsByLevel(problem.hierarchy, tuple(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
+
+
+def test_relaxed_prices_balance_every_vertex():
+    """By the definition: at these prices arcs carry max(lower, y + d / 2w), and nothing is left over."""
+    for seed in range(12):
+        network = network_of(random_problem(seed, (3, 4, 2), (30, 9, 9, 2), KINDS[seed % 3]))
+        excess = excess_at(network, relaxed_prices(network, tolerance=1e-8))
+        assert np.abs(excess[1:]).max() < 1e-8
+
+
+def excess_at(network, price: np.ndarray) -> np.ndarray:
+    excess = network.supply.astype(float)
+    for start, end, y, w, free in zip(network.start, network.end, network.y, network.w, network.free, strict=True):
+        flow = y + (price[end] - price[start]) / (2 * w)
+        flow = flow if free else max(0.0, flow)
+        excess[start] -= flow
+        excess[end] += flow
+    return excess
+
+
+def test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows():
+    generator = np.random.default_rng(15)
+    for ups in (1, 3):
+        arcs = [(v, u) for v in range(2, 12) for u in {int(generator.integers(1, v)) for _ in range(ups)}]
+        start, end = np.array(arcs).T
+        start, end = np.append(0, start), np.append(1, end)
+        network = Network.of(start, end, 0 * start, 1 + 0 * start, 0 * start > 0, n_vertices=12)
+        c, tie, n = generator.random(len(start)), 1e-3 * generator.random(12), 12
+        laplacian = np.diag(tie)
+        for u, v, conductance in zip(start, end, c, strict=True):
+            laplacian[[u, v], [u, v]] += conductance
+            laplacian[[u, v], [v, u]] -= conductance
+        pivot, out = np.empty((2, n))
+        z = generator.random(n)
+        z[0] = 0.0
+        kernels.multiply(network.first, network.end, c, tie, z, out)
+        assert np.allclose(out[1:], (laplacian @ z)[1:])
+        kernels.factorise(network.first, network.end, c, tie, pivot)
+        unit = np.array([solved(network, c, pivot, row) for row in np.eye(n)])[1:, 1:]
+        sums = np.linalg.inv(unit).sum(axis=1)
+        assert np.allclose(sums, laplacian[1:, 1:].sum(axis=1))
+        if ups == 1:
+            assert np.allclose(unit, np.linalg.inv(laplacian[1:, 1:]))
+        steps = kernels.conjugate_gradients(network.first, network.end, c, tie, pivot, out, 1e-10, 50, z)
+        assert (steps == 1) is (ups == 1)
+        assert np.allclose(laplacian[1:, 1:] @ z[1:], out[1:])
+
+
+def solved(network, c: np.ndarray, pivot: np.ndarray, right: np.ndarray) -> np.ndarray:
+    z = np.empty_like(right)
+    kernels.precondition(network.first, network.end, c, pivot, right, z)
+    return z
+
+
+def test_counts_by_level_fold_and_add_up():
+    tree = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
+    leaves = np.random.default_rng(16).integers(0, 9, (3, 8))
+    truth = CountsByLevel.of(CountOfCounts(tree, leaves), (7, 4, 2))
+    assert truth.max_sizes == (7, 4, 2)
+    assert truth.n_cells == 8 + 2 * 5 + 3 * 3
+    assert not any(part.any() for part in truth.missing())
+    assert truth.tables[2].tolist() == [[*row[:2], sum(row[2:])] for row in leaves.tolist()]
+    truth.tables[2][0, 2] += 5
+    assert truth.missing()[1].tolist() == [[0, 0, 5], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "says"),
+    [
+        (lambda t: CountsByLevel(t, ([[1, 1]],)), CountError, "1 tables for 2 levels"),
+        (lambda t: CountsByLevel(t, ([[1, 1]], [[1], [1], [1]])), CountError, "row for each of its 2 regions"),
+        (lambda t: CountsByLevel(t, ([[1, 1]], [[0.5], [1]])), CountError, "give integers"),
+        (lambda t: CountsByLevel(t, ([[1]], [[1, 2], [1, 2]])), CountError, "may only be merged from the root down"),
+        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (0,)), CountError, "give one per level"),
+        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (3, 0)), CountError, "give at most that"),
+        (lambda t: LevelProblem(small(t), total=-1), ProblemError, "0 or more"),
+        (lambda t: LevelProblem(small(t), total=1, totals=np.array([1, 0])), ProblemError, "not both"),
+        (lambda t: LevelProblem(small(t), totals=np.array([1, -1])), ProblemError, "totals of leaf 1 is -1"),
+        (lambda t: LevelProblem(small(t), totals=np.array([1])), ProblemError, "one whole number per leaf"),
+        (lambda t: LevelProblem(small(t), weights=np.array([1, 0, 1])), ProblemError, "weights of region 1 is 0"),
+        (lambda t: LevelProblem(small(t), weights=np.array([1, 2**51, 1])), TooLargeError, "scale the weights down"),
+        (lambda t: LevelProblem(small(short_branch())), ProblemError, "stands above a copy of itself"),
+    ],
+)
+def test_what_cannot_be_stated_is_told(build, error, says):
+    with pytest.raises(error, match=says):
+        build(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]))
+
+
+def small(tree: Hierarchy) -> CountsByLevel:
+    rows = np.diff(tree.level_start)
+    return CountsByLevel(tree, tuple(np.ones((n, 2), int) for n in rows))
+
+
+def short_branch() -> Hierarchy:
+    return Hierarchy.from_paths([("US", "GA"), ("US", "MI", "1"), ("US", "MI", "2")], pad_ragged=True)

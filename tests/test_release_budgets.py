@@ -1,0 +1,180 @@
+"""Releases in every currency, law and unit: made, charged, checked by anybody, and forgeries of what they state."""
+
+import json
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from forging import LEAVES, Target
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr import Seeded
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
+from pgsr.accounting.choosing import Laws
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.ledger import LedgerFile
+from pgsr.neighbours import Relation, Unit
+from pgsr.release import ReleaseConfig, check, forecast, outline, publish
+from pgsr.release.folder import artefact, manifest
+
+PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
+
+CASES: dict[str, tuple[str, dict[str, str | None], Loss]] = {
+    "rho": ("m_h", {"epsilon": None, "rho": '"1/10"'}, Rho("1/10")),
+    "rho, geometric": ("kuo", {"epsilon": None, "rho": '"2"', "laws": '"geometric"'}, Rho(2)),
+    "delta": ("posterior", {"delta": '"1e-6"'}, Approximate(1, "1e-6")),
+    "delta, gaussian": ("m_c_dp", {"delta": '"1e-6"', "laws": '"gaussian"'}, Approximate(1, "1e-6")),
+    "households": ("posterior", {"epsilon": None, "rho": '"1/2"', "unit": '"group"', "view": '"counts"'}, Rho("1/2")),
+    "private households": (
+        "m_h",
+        {"unit": '"group"', "totals": '"noisy"', "tables": PRIVATE_GROUPS, "totals_share": '"1/5"'},
+        PureEpsilon(1),
+    ),
+    "customers": ("two_stage", {"unit": '"entity in 3 groups"'}, PureEpsilon(1)),
+    "moved": ("bottom_up", {"relation": '"move"', "epsilon": None, "rho": '"1/2"'}, Rho("1/2")),
+    "with intervals": ("two_stage", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
+}
+
+
+def configured(folder: Path, case: str, n_groups: int = 1_000, **more: str) -> ReleaseConfig:
+    """The configuration of a case, with tables and a ledger that fit."""
+    mechanism, keys, total = CASES[case]
+    write_tables(folder, n_groups=n_groups, leaves=LEAVES)
+    unit = Unit.parse(str(keys.get("unit", "entity")).strip('"'))
+    noisy = keys.get("totals") == '"noisy"'
+    relation = Relation.REPLACE if unit.is_group and not noisy else Relation.ADD_REMOVE
+    relation = Relation.MOVE if "relation" in keys else relation
+    plenty = {Rho: Rho(10), PureEpsilon: PureEpsilon(10), Approximate: Approximate(10, "1e-3")}[type(total)]
+    LedgerFile.create(folder / "ledger.jsonl", "made", plenty, relation, unit)
+    return ReleaseConfig.read(write_config(folder, mechanism, **(keys | more)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module", params=CASES)
+def made(request, tmp_path_factory) -> tuple[str, ReleaseConfig]:
+    """A release of every case."""
+    config = configured(tmp_path_factory.mktemp("made"), request.param)
+    publish(config)
+    return request.param, config
+
+
+def test_a_release_states_and_keeps_its_budget(made) -> None:
+    case, config = made
+    terms, total = config.terms, CASES[case][2]
+    assert terms.total == total
+    report = check(config.output)
+    assert report.passed, repr(report)
+    fields = json.loads((config.output / artefact.MANIFEST).read_text())
+    assert fields["noise"]["budget"] == total.spelled
+    assert fields["noise"]["unit"] == str(terms.unit)
+    assert [level["noise"] for level in fields["levels"]] == [
+        law.spelling if law else {} for law in terms.noise_laws(3)
+    ]
+    assert manifest.terms_of(fields)[0] == replace(terms, shares=terms.parts(3), level_names=terms.names(3))
+    spent = LedgerFile(config.ledger).read().entries
+    assert [entry.charge.loss for entry in spent] == [total]
+    assert (spent[0].charge.unit, spent[0].charge.relation) == (terms.unit, terms.neighbours)
+    assert total.spelled in (config.output / "README.txt").read_text().replace("\n", " ")
+
+
+def test_what_is_said_before_anything_is_spent(made) -> None:
+    _, config = made
+    shown = ReleaseConfig.read(config.output.parent / "release.toml", {"output": str(config.output.parent / "other")})
+    said = dict(outline(shown).facts)
+    assert said["budget"] == f"{shown.terms.total} in all"
+    law = shown.terms.noise_laws(3)[2]
+    assert law is not None
+    assert f"standard deviation {law.deviation:,.1f}" in said["level_2"]
+    assert str(shown.terms.unit) in said["neighbours"]
+
+
+def test_the_laws_written_out(tmp_path) -> None:
+    """Scales and variances of four cases, by hand: Delta_1 / epsilon_level and Delta_2^2 / (2 rho_level)."""
+    laws = {}
+    for case in ("rho", "households", "customers", "private households"):
+        (tmp_path / case).mkdir()
+        laws[case] = configured(tmp_path / case, case).terms.noise_laws(3)
+    assert laws["rho"] == (DiscreteGaussian(Fraction(30)),) * 3
+    assert laws["households"] == (DiscreteGaussian(Fraction(6)),) * 3
+    assert laws["customers"] == (DoubleGeometric(Fraction(9)),) * 3
+    assert laws["private households"] == (DoubleGeometric(Fraction(15, 4)),) * 3  # of 4/5 of epsilon, one cell by one
+
+
+def test_plans_compare_under_the_same_budget(tmp_path) -> None:
+    config = configured(tmp_path, "rho")
+    found = forecast(config, mean_size=1.5, replicates=2, mechanisms=["kuo"], progress=False)
+    assert {str(choice.terms.total) for choice in found.choices} == {"rho 1/10"}
+    assert (found.mean > 0).all()
+
+
+FORGERIES = {
+    "less rho": {"rho": Fraction(1, 1_000)},
+    "more rho": {"rho": Fraction(5)},
+    "another law, and less rho": {"laws": Laws.GEOMETRIC, "rho": Fraction(1, 1_000)},
+    "another unit": {"unit": Unit.entity_in_groups(12)},
+    "epsilon instead": {"rho": None, "epsilon": Fraction(1, 10), "laws": None},
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
+    """All files are written anew under other terms; the noise that is there gives them away."""
+    config = configured(tmp_path, "rho")
+    publish(config)
+    target = Target(Path(shutil.copytree(config.output, tmp_path / "forged")), config)
+    terms, tree, totals, values = target.known()
+    other = replace(terms, **FORGERIES[forgery])
+    target.remake(other.measured(tree, values, totals, True), other)
+    report = check(target.folder)
+    assert not report.passed
+    assert [finding.name for finding in report.findings if finding.outcome.name == "FAILED"] == ["noise"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("noise", "budget"), "rho 1/20"),
+        (("noise", "budget"), "rho 0.1"),
+        (("noise", "budget"), "epsilon 1"),
+        (("noise", "laws"), "geometric"),
+        (("noise", "unit"), "group"),
+        (("noise", "relation"), "move"),
+        (("levels", 1, "spent"), "rho 1/60"),
+        (("levels", 1, "noise", "sigma_squared"), "29"),
+        (("levels", 0, "sensitivity", "l2_squared"), 1),
+        (("totals", "spent"), "rho 1/10"),
+        (("privacy_claim",), "epsilon-differentially private (secure noise)"),
+        (("epsilon",), "1"),
+        (("delta",), "1/10"),
+    ],
+    ids=str,
+)
+def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) -> None:
+    config = configured(tmp_path, "rho")
+    publish(config)
+    target = Target(config.output, config)
+    fields = target.fields
+    node = fields
+    for key in path[:-1]:
+        node = node[key]
+    assert node[path[-1]] != value
+    node[path[-1]] = value
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+    (target / artefact.SUMS).write_text(artefact.sums_text(target.folder))
+    assert not check(target.folder).passed
+
+
+@pytest.mark.parametrize("case", ["rho", "delta", "households"])
+def test_a_rehearsal_passed_off_for_a_release_is_found(tmp_path, case) -> None:
+    """Its Gaussian noise can be drawn again by anybody."""
+    config = configured(tmp_path, case, n_groups=60, max_size="30")
+    publish(config)
+    target = Target(config.output, config)
+    truth = config.count()
+    noisy = config.terms.noise(3).measure(truth, Seeded(manifest.REHEARSAL_KEY))
+    terms = target.known()[0]
+    target.remake(terms.measured(truth.hierarchy, noisy.values, noisy.totals, True), terms)
+    report = check(target.folder)
+    assert not report.passed
+    assert "rehearsal" in repr(report)
