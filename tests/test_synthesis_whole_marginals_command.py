@@ -8,7 +8,9 @@ import pytest
 from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
-from pgsr.ledger import LedgerFile, Loss, Relation
+from pgsr.accounting import Rho
+from pgsr.ledger import LedgerFile
+from pgsr.neighbours import Relation
 from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import sums_text
 from pgsr.synthesis import FilledHouseholds, SynthesisError
@@ -37,7 +39,7 @@ MOVED = REPLACED.replace("replace", "move")
 def configured(place: Path, text: str = REPLACED) -> Path:
     for relation in (Relation.REPLACE, Relation.MOVE):
         if not (place / f"{relation}.jsonl").exists():
-            LedgerFile.create(place / f"{relation}.jsonl", "made", Loss(rho=1), relation)
+            LedgerFile.create(place / f"{relation}.jsonl", "made", Rho(1), relation)
     (place / "c.toml").write_text(text.replace("{{", "{").replace("}}", "}"))
     return place / "c.toml"
 
