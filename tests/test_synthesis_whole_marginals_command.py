@@ -9,7 +9,8 @@ from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.accounting import Rho
-from pgsr.ledger import LedgerFile, Relation
+from pgsr.ledger import LedgerFile
+from pgsr.neighbours import Relation
 from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import sums_text
 from pgsr.synthesis import FilledHouseholds, SynthesisError

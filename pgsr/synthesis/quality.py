@@ -3,6 +3,7 @@
 It is made of what is published anyway, the transcript, the model and the sample, and so costs no privacy.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -106,7 +107,7 @@ def _parts(
     domain = model.domain
     for attribute in domain.group:
         yield from _chart(attribute.name, attribute.values, homes[attribute.name], "households")
-    yield from _chart(COUNT, tuple(sorted(homes[COUNT].unique())), homes[COUNT], "households")
+    yield from _chart(COUNT, tuple(sorted(set(homes[COUNT]))), homes[COUNT], "households")
     for attribute in domain.individual:
         yield from _chart(attribute.name, attribute.values, people[attribute.name], "persons")
     yield "</body>\n</html>"
@@ -132,7 +133,7 @@ def _measured(fields: dict[str, Any], model: FilledHouseholds) -> Iterator[str]:
     workload = Workload(domain, marginals)
     answers, starts = model.answers(workload), workload.starts
     n_groups, rows = model.households.n_groups, []
-    n_persons = fields["persons"] or len(model.sample(n_groups, fields["seed"]).persons)
+    n_persons = fields["persons"] or model.sample(n_groups, fields["seed"]).n_persons
     for number, m in enumerate(told):
         of = n_groups if m["level"] == "group" else n_persons
         deviation = float(Fraction(m["variance"])) ** 0.5
@@ -178,5 +179,5 @@ _OF = {Level.GROUP: "households", Level.INDIVIDUAL: "persons", Level.RELATION: "
 
 
 def _chart(name: str, values: tuple, column: Any, what: str) -> Iterator[str]:
-    counts = column.value_counts()
-    yield bars([str(value) for value in values], [int(counts.get(value, 0) or 0) for value in values], name, what)
+    counts = Counter(column)
+    yield bars([str(value) for value in values], [counts[value] for value in values], name, what)
