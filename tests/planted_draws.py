@@ -294,8 +294,8 @@ def numbers_epsilon_on_every_level(patch: MonkeyPatch) -> None:
     """The same below, so that numbers of entities have it, too."""
 
     def whole(draw: Callable) -> Callable:
-        return lambda truth, exact_ones, what, epsilon, source: draw(
-            truth, exact_ones, what, epsilon * truth.hierarchy.n_levels, source
+        return lambda truth, exact_ones, what, law, source: draw(
+            truth, exact_ones, what, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source
         )
 
     for module in (numbers, pgsr.entities):

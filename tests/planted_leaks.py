@@ -9,6 +9,7 @@ from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.noise.step
+import pgsr.sensitivity
 from pgsr import CountOfCounts, Estimate, Geometric, Mechanism, Method, Totals, View
 from pgsr.algorithms import IsotonicFit, Matching, TreeProjection
 from pgsr.budget import exact
@@ -19,7 +20,12 @@ from pgsr.random import ByteStream
 
 
 def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
-    patch.setattr(View, "sensitivity", property(lambda view: 1))
+    around(
+        patch,
+        pgsr.sensitivity,
+        "_of_an_entity",
+        lambda f: lambda view, groups, *rest: (groups,) if view is View.COUNTS else f(view, groups, *rest),
+    )
 
 
 def quantities_ignored(patch: MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ class LevelTreeProjection:
     then a search in the neighbourhood of every unit that rounding left over.
 
     Example:
+        >>> import numpy as np
         >>> from pgsr import Hierarchy
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]]), np.array([[4, 2], [-4, 0]])))

@@ -23,7 +23,7 @@ def schema_text() -> str:
 
     Example:
         >>> json.loads(schema_text())["required"]
-        ['data_set', 'max_size', 'epsilon', 'mechanism', 'output', 'ledger']
+        ['data_set', 'max_size', 'mechanism', 'output', 'ledger']
     """
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of pgsr release"}
     return json.dumps({**head, **_described(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
