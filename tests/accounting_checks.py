@@ -114,7 +114,7 @@ def the_largest_epsilon_of_a_rho_fits() -> None:
 
 
 def deltas_are_exact_and_rounded_up() -> None:
-    """Of every mixture: the stated epsilon holds the delta, and hardly less would."""
+    """Assert of every mixture that the stated epsilon holds the delta, and that hardly less would."""
     with mp.workdps(40):
         for noises, sensitivities in MIXED:
             found = _enumerated(noises, sensitivities)
@@ -129,7 +129,7 @@ def deltas_are_exact_and_rounded_up() -> None:
 
 
 def bounds_of_delta_enclose_it() -> None:
-    """From above and from below, whether losses have a common step or are moved to another one."""
+    """Assert that both bounds enclose delta, whether losses have a common step or are moved to another one."""
     with mp.workdps(40):
         for place, (noises, sensitivities) in enumerate(MIXED):
             found, cells = _enumerated(noises, sensitivities), dict(composed(noises, sensitivities).cells or ())

@@ -131,7 +131,7 @@ def has_negative_cycle(problem: Problem, x: np.ndarray) -> bool:
         fixed += [int(cells[0]) // x.shape[1] for cells in problem.conditions.rows.tolil().rows]
 
     def end(region: int) -> tuple[str, int] | str:
-        """Where a leaf ends: in the lowest region above it with a fixed total."""
+        """Find where a leaf ends: in the lowest region above it with a fixed total."""
         while region >= 0 and region not in fixed:
             region = int(tree.parent[region])
         return ("end", region) if region >= 0 else "top"

@@ -72,7 +72,7 @@ def chances_rounded_down(patch: MonkeyPatch) -> None:
 
 
 def delta_rounded_down(patch: MonkeyPatch) -> None:
-    """To three digits after the first, as for print."""
+    """Round delta to three digits after the first, as for print."""
 
     def rounded(delta: Callable) -> Callable:
         def found(self: LossDistribution, epsilon: Fraction) -> Fraction:
