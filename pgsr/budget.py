@@ -75,7 +75,7 @@ def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fracti
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '0.1' or '1/3'")
     try:
-        number = _fraction(value)
+        number = fraction_of(value)
     except (ArithmeticError, ValueError):
         raise BudgetError(f"{what} is {_shown(value)}, not a finite number; write '0.1' or '1/3'") from None
     if number < 0 or (number == 0 and not zero):
@@ -87,16 +87,25 @@ def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fracti
     return number
 
 
-def _fraction(value: Number) -> Fraction:
+def fraction_of(value: Number) -> Fraction:
+    """Read a number as an exact fraction; sizes beyond 10^200, or below 10^-200, count as these.
+
+    Raises:
+        ArithmeticError, ValueError: it is not a finite number.
+
+    Example:
+        >>> fraction_of(0.1), fraction_of("1e999999999") == 10**200
+        (Fraction(1, 10), True)
+    """
     if isinstance(value, int | Fraction):
         return Fraction(value)
     text = repr(float(value)) if isinstance(value, float) else str(value)
     if "/" in text:
         return Fraction(text)
     decimal = Decimal(text)
-    if decimal and decimal.is_finite() and abs(decimal.adjusted()) > 30:
-        # Far outside every limit; Fraction would write out all digits of 1e999999999.
-        decimal = Decimal((decimal.as_tuple().sign, (1,), 30 if decimal.adjusted() > 0 else -30))
+    if decimal and decimal.is_finite() and abs(decimal.adjusted()) > 200:
+        # Far outside every limit; Fraction would write out all digits.
+        decimal = Decimal((decimal.as_tuple().sign, (1,), 200 if decimal.adjusted() > 0 else -200))
     return Fraction(decimal)
 
 

@@ -12,7 +12,7 @@ import test_core_sensitivity as small
 from mpmath import mp, mpf
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, best_noise, composed, noise_rho, rho_of_pure
-from pgsr.accounting.loss_distribution import loss_of_cells
+from pgsr.accounting.loss_of_noise import loss_of_cells
 from pgsr.accounting.noise_rho import geometric_of_rho, rho_of_noise
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
 from pgsr.laws.per_level import LevelNoise
@@ -23,7 +23,7 @@ ORDERS = (1.0001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
 
 BUDGETS: tuple[Loss, ...] = (PureEpsilon(1), PureEpsilon("7/2"), Rho("1/5"), Rho(6), Approximate(2, "1/1000"))
 
-ONE, TWO = Sensitivity(((1,),)), Sensitivity(((1, 1),))
+ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((2, 2),))
 
 MIXED: list[tuple[list[LevelNoise], list[Sensitivity]]] = [
     ([GeometricNoise(Fraction(1))], [ONE]),
@@ -31,6 +31,7 @@ MIXED: list[tuple[list[LevelNoise], list[Sensitivity]]] = [
     ([GaussianNoise(Fraction(1, 8))] * 3, [ONE] * 3),
     ([GaussianNoise(Fraction(1, 3))] * 2, [TWO] * 2),
     ([GaussianNoise(Fraction(1, 2)), GeometricNoise(Fraction(1))], [ONE, TWO]),
+    ([GaussianNoise(Fraction(1, 3)), GeometricNoise(Fraction(1, 2))], [WIDE, ONE]),
     ([GaussianNoise(Fraction(2, 7)), GaussianNoise(Fraction(3, 5)), GeometricNoise(Fraction(5, 7))], [ONE, TWO, ONE]),
 ]
 """Noise of levels, small enough for all outputs to be enumerated."""

@@ -9,8 +9,7 @@ they are about:
     files of a release: planted_publications    release_checks
     whatever else it leaves: planted_traces     trace_checks
     adaptive fits: planted_fits                 synthesis_checks
-    what noise costs: planted_amounts           accounting_checks
-    what noise costs: planted_amounts           accounting_checks
+    what noise costs: planted_amounts           accounting_checks, small_checks
 """
 
 from collections.abc import Callable
@@ -301,6 +300,23 @@ MUTANTS = [
     ),
     Mutant(
         "half the sensitivity of counts", amounts.half_the_sensitivity_of_counts, accounts.chosen_noise_keeps_the_budget
+    ),
+    Mutant(
+        "larger changes taken for changes by one",
+        amounts.larger_changes_taken_for_changes_by_one,
+        accounts.deltas_are_exact_and_rounded_up,
+    ),
+    Mutant(
+        "the least of several changes", amounts.the_least_of_several_changes, accounts.deltas_are_exact_and_rounded_up
+    ),
+    Mutant("Gaussian sigma + 1 %", amounts.sigma_times(Fraction(101, 100)), checks.r3_gaussian_law_of_measurements),
+    Mutant("Gaussian sigma - 1 %", amounts.sigma_times(Fraction(99, 100)), checks.r3_gaussian_law_of_measurements),
+    Mutant("sigma for sigma^2, by the law", amounts.sigma_for_its_square, checks.r3_gaussian_law_of_measurements),
+    Mutant("sigma for sigma^2, by likelihood", amounts.sigma_for_its_square, accounts.likelihoods_keep_every_budget),
+    Mutant(
+        "half the sensitivity of Gaussian noise, by the law",
+        amounts.half_the_sensitivity_of_gaussian_noise,
+        checks.r3_gaussian_law_of_measurements,
     ),
     Mutant(
         "the first of several changes", amounts.the_first_of_several_changes, accounts.likelihoods_keep_every_budget

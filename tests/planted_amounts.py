@@ -8,7 +8,7 @@ from math import exp
 from planted_bugs import around
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.accounting import composing, loss_distribution, noise_rho, search
+from pgsr.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
 from pgsr.accounting.loss_distribution import LossDistribution
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
 from pgsr.sensitivity import Sensitivity
@@ -67,8 +67,9 @@ def epsilon_of_rho_rounded_up(patch: MonkeyPatch) -> None:
 
 
 def chances_rounded_down(patch: MonkeyPatch) -> None:
-    patch.setattr(loss_distribution, "shifted_up", lambda a, bits: a >> bits)
-    patch.setattr(loss_distribution, "divided_up", lambda a, b: a // b)
+    for module in (loss_distribution, loss_of_noise):
+        patch.setattr(module, "shifted_up", lambda a, bits: a >> bits)
+        patch.setattr(module, "divided_up", lambda a, b: a // b)
 
 
 def delta_rounded_down(patch: MonkeyPatch) -> None:
@@ -138,5 +139,40 @@ def half_the_sensitivity_of_counts(patch: MonkeyPatch) -> None:
     )
 
 
+def larger_changes_taken_for_changes_by_one(patch: MonkeyPatch) -> None:
+    """The exact distribution knows how many cells change, not by how much."""
+
+    def by_one(cells: dict) -> dict:
+        return {(law, 1): n * len(k) if isinstance(k, tuple) else n for (law, k), n in cells.items()}
+
+    around(patch, composing, "loss_of_cells", lambda f: lambda cells, *rest: f(by_one(cells), *rest))
+
+
+def the_least_of_several_changes(patch: MonkeyPatch) -> None:
+    """Where larger changes are compared, the one with the least delta counts."""
+    around(patch, loss_of_noise, "_envelope", lambda f: lambda parts: parts[-1])
+
+
 def the_first_of_several_changes(patch: MonkeyPatch) -> None:
     patch.setattr(Sensitivity, "l1", property(lambda self: max(self.changes[0])))
+
+
+def sigma_times(factor: Fraction) -> Callable[[MonkeyPatch], None]:
+    """Gaussian noise is drawn with another sigma than the one that is stated."""
+
+    def plant(patch: MonkeyPatch) -> None:
+        def drawn(add_to: Callable) -> Callable:
+            return lambda law, *rest: add_to(DiscreteGaussian(law.sigma_squared * factor**2), *rest)
+
+        around(patch, DiscreteGaussian, "add_to", drawn)
+
+    return plant
+
+
+def sigma_for_its_square(patch: MonkeyPatch) -> None:
+    """sigma where sigma^2 belongs, to five digits."""
+
+    def law(self: GaussianNoise, sensitivity: Sensitivity) -> DiscreteGaussian:
+        return DiscreteGaussian(Fraction(round(1e5 * (sensitivity.l2_squared / (2 * float(self.rho))) ** 0.5), 10**5))
+
+    patch.setattr(GaussianNoise, "law", law)

@@ -36,7 +36,7 @@ def float_split(patch: MonkeyPatch) -> None:
 
 
 def float_by_its_bits(patch: MonkeyPatch) -> None:
-    around(patch, pgsr.budget, "_fraction", lambda f: lambda v: Fraction(v) if isinstance(v, float) else f(v))
+    around(patch, pgsr.budget, "fraction_of", lambda f: lambda v: Fraction(v) if isinstance(v, float) else f(v))
 
 
 def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
 
 def infinite_epsilon(patch: MonkeyPatch) -> None:
     """Take an infinite epsilon, as libraries do that ask for epsilon > 0 alone."""
-    around(patch, pgsr.budget, "_fraction", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v))
+    around(patch, pgsr.budget, "fraction_of", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v))
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:

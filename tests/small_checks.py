@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from law_fits import chi_square_p, histogram, kolmogorov_smirnov_p
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, frozen, release_loss
 from test_laws_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
@@ -19,7 +20,9 @@ from pgsr import (
     Hierarchy,
     Ledger,
     Mechanism,
+    Noise,
     PgsrError,
+    Rho,
     Secure,
     Seeded,
     View,
@@ -28,7 +31,7 @@ from pgsr import (
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.budget import exact
 from pgsr.errors import BudgetError
-from pgsr.laws import DoubleGeometric, inversion
+from pgsr.laws import DiscreteGaussian, DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import cumulative
 
@@ -55,6 +58,17 @@ def r3_law_of_measurements() -> None:
         for epsilon in ("4", "1/15"):
             noise = Geometric(view, epsilon).measure(truth, Seeded("fit")).matrix
             assert p_value(noise.ravel(), float(sensitivity * 2 / Fraction(epsilon))) > REJECT
+
+
+def r3_gaussian_law_of_measurements() -> None:
+    """Gaussian noise of a whole measurement has the sigma that sensitivity, levels and rho ask for."""
+    truth = CountOfCounts(PAIR, np.zeros((2, 500_000), np.int64), name="fit")
+    for view, l2_squared in ((View.COUNTS, 2), (View.CUMULATIVE, 1)):
+        for rho in ("1/5", "1/2000"):
+            noise = Noise(view, Rho(rho), laws="gaussian").measure(truth, Seeded("fit")).matrix
+            law = DiscreteGaussian(Fraction(l2_squared) / (2 * Fraction(rho) / 2))  # rho is split over two levels
+            seen = histogram(iter([noise.ravel()]))
+            assert min(chi_square_p(law, seen), kolmogorov_smirnov_p(law, seen)) > REJECT
 
 
 def r5_noise_is_used_once() -> None:

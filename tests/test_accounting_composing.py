@@ -34,15 +34,21 @@ def test_gaussian_noise_has_no_pure_epsilon() -> None:
     assert not total.within(Rho(total.rho.rho * Fraction(999, 1000)))
 
 
-def test_larger_changes_of_gaussian_noise_go_by_rho() -> None:
-    """And those of geometric noise as randomised response."""
+def test_larger_changes_of_gaussian_noise_cost_less_than_rho_says() -> None:
+    """And those of geometric noise count as randomised response."""
     total = composed([GaussianNoise(Fraction(1, 100))] * 2, [WIDE, ONE])
-    assert total.cells is None
-    assert total.approximate("1e-8").epsilon == epsilon_of("1/50", "1e-8", Conversion.TIGHT)
+    assert total.approximate("1e-8").epsilon < epsilon_of("1/50", "1e-8", Conversion.TIGHT) * Fraction(95, 100)
     assert total.within(total.approximate("1e-8"))
     assert not total.within(Approximate(total.approximate("1e-8").epsilon * Fraction(99, 100), "1e-8"))
     responses = composed([GeometricNoise(Fraction(1))] * 2, [WIDE] * 2)
     assert responses.cells == composed([GeometricNoise(Fraction(1))] * 2, [ONE] * 2).cells
+
+
+def test_gaussian_noise_of_very_many_changes_goes_by_rho() -> None:
+    """Six groups of an entity may change in 58 ways, of which nobody has proved which one is worst at a delta."""
+    total = composed([GaussianNoise(Fraction(1, 100))], [Sensitivity(((6, 6),))])
+    assert total.cells is None
+    assert total.approximate("1e-8").epsilon == epsilon_of("1/100", "1e-8", Conversion.TIGHT)
 
 
 def test_the_exact_loss_is_less_than_what_rho_says() -> None:

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr.accounting import composed, loss_distribution
-from pgsr.accounting.loss_distribution import loss_of_cell, loss_of_cells
+from pgsr.accounting.loss_of_noise import loss_of_cell, loss_of_cells
 from pgsr.errors import BudgetError
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise
 from pgsr.sensitivity import Sensitivity

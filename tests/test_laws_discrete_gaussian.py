@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -12,24 +10,20 @@ import pytest
 from instances import scale
 from mpmath import iv, mp, mpf
 from pytest import MonkeyPatch  # noqa: PT013
-from scipy import stats
-from test_laws_double_geometric import REJECT, WORD_BITS, Script
+from test_laws_double_geometric import WORD_BITS, Script
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
 from pgsr.laws import (
     LARGEST_DEVIATION,
     DiscreteGaussian,
-    DoubleGeometric,
     gaussian_integral,
     inversion,
-    inversion_kernel,
 )
 from pgsr.laws.gaussian_sums import GaussianSizes
 from pgsr.laws.inversion import Table, decide, table_of, thresholds
 from pgsr.laws.strips import Strips
 from pgsr.random import ByteStream, StreamId
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 
 PARAMETERS = ["1/100", "1/7", "1/2", "1", "5/2", "63/4", "100", "12345/7", "1000000"]
 """sigma^2 of laws that are drawn from one table."""
@@ -361,156 +355,7 @@ def breaks_law(law: DiscreteGaussian, table: list[int], precision: int) -> list[
     return found
 
 
-# Goodness of fit
-
-
-def draws_in_parts(law: DiscreteGaussian, key: str, n: int) -> Iterator[np.ndarray]:
-    source, part = stream(key), 5_000_000
-    for start in range(0, n, part):
-        values = np.zeros(min(part, n - start), np.int64)
-        law.add_to(values, source)
-        yield values
-
-
-def chi_square_p(law: DiscreteGaussian, parts: Iterator[np.ndarray], n: int, most_cells: int = 4_000) -> float:
-    """The p-value of a chi-square test of signed draws against exact probabilities, in cells that expect 50 or more."""
-    last = 0
-    while n * float(law.probability_beyond(np.array([last]))[0]) >= 200:
-        last += max(1, int(law.deviation / 50))
-    edges = np.unique(np.linspace(0, last, min(last + 1, most_cells // 2)).astype(int))  # sizes (edge[i-1], edge[i]]
-    beyond, kept = n * law.probability_beyond(edges), [0]
-    for i in range(1, len(edges)):
-        if beyond[kept[-1]] - beyond[i] >= 120 and beyond[i] >= 120:
-            kept.append(i)
-    edges = edges[kept]
-    exact = [Fraction(0), *(Fraction(law.probability_at_most(int(m), 96)[0], 2**96) for m in edges), Fraction(1)]
-    of_size = np.array([float(b - a) for a, b in pairwise(exact)])
-    seen = np.zeros((2, len(of_size)), np.int64)
-    for values in parts:
-        cell = np.searchsorted(edges, np.abs(values), "left")
-        seen += np.array([np.bincount(cell[side], minlength=len(of_size)) for side in (values >= 0, values < 0)])
-    cells, expected = [int(seen[0, 0])], [n * of_size[0]]
-    assert edges[0] == 0
-    assert seen[1, 0] == 0, "the first cell is zero alone"
-    for side in (0, 1):
-        cells += seen[side, 1:].tolist()
-        expected += (n * of_size[1:] / 2).tolist()
-    mean = np.array(expected)
-    assert abs(mean.sum() - n) < 1e-6 * n
-    assert mean.min() > 50
-    return float(stats.chi2.sf(((np.array(cells) - mean) ** 2 / mean).sum(), len(mean) - 1))
-
-
-@pytest.mark.slow
-@pytest.mark.assure("R3")
-@pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "25000001/2"])
-def test_fit(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
-    law, n = DiscreteGaussian(Fraction(sigma_squared)), scale(100_000_000, 1_000_000_000)
-    assert chi_square_p(law, draws_in_parts(law, f"fit {sigma_squared}", n), n) > REJECT
-    counted(n, "draws")
-
-
-@pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "25000001/2", "1000000000000"])
-def test_kolmogorov_smirnov_and_moments(sigma_squared: str) -> None:
-    law, n = DiscreteGaussian(Fraction(sigma_squared)), 1_000_000
-    draws = next(draws_in_parts(law, f"moments {sigma_squared}", n))
-    sd = law.deviation
-    assert abs(draws.mean()) < 7 * sd / n**0.5
-    fourth = float((draws.astype(float) ** 4).mean())
-    assert abs((draws.astype(float) ** 2).mean() - law.variance) < 7 * ((fourth - sd**4) / n) ** 0.5
-    if law.sigma_squared >= 4:  # from there on the moments are those of the Gaussian law
-        assert abs(fourth / sd**4 - 3) < 7 * (96 / n) ** 0.5
-
-    values, seen = np.unique(draws, return_counts=True)
-    beyond = law.probability_beyond(np.abs(values) - (values <= 0)) / 2  # P(X > |k|), and P(X >= |k|) for k <= 0
-    up_to = np.where(values > 0, 1 - beyond, np.where(values < 0, beyond, (1 + np.exp(law.log_pmf(values))) / 2))
-    distance = np.abs(np.cumsum(seen) / n - up_to).max()
-    assert 2 * np.exp(-2 * n * distance**2) > REJECT  # Massart's bound holds for every law
-
-
-def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
-    """The p-value of a chi-square test that two samples have one law, in cells of at least 40 draws together."""
-    values, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-    seen = np.array([np.bincount(part, minlength=len(values)) for part in (place[: len(first)], place[len(first) :])])
-    rare = seen.sum(axis=0) < 40
-    seen = np.column_stack([seen[:, ~rare], seen[:, rare].sum(axis=1)])
-    return float(stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue)
-
-
-@pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
-def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
-    """The sampler of the synthesis room, which tosses coins and knows no table, is an independent twin."""
-    law, coins, n = DiscreteGaussian(Fraction(sigma_squared)), Coins(stream("coins")), scale(5_000, 400_000)
-    twin = np.array([discrete_gaussian(law.sigma_squared, coins) for _ in range(n)])
-    ours = next(draws_in_parts(law, "twin", n))
-    assert two_sample_p(ours, twin) > REJECT
-    wider = next(draws_in_parts(DiscreteGaussian(law.sigma_squared * 3 / 2), "twin", n))
-    assert two_sample_p(wider, twin) < REJECT
-
-
-# Planted bugs, each caught by the test of the fit or by the thresholds
-
-
-def fits(sigma_squared: str, n: int = 4_000_000) -> bool:
-    law = DiscreteGaussian(Fraction(sigma_squared))
-    return chi_square_p(law, draws_in_parts(law, "planted", n), n) > REJECT
-
-
-def broken_add_to(monkeypatch: MonkeyPatch, name: str, sigma_squared: str) -> None:
-    add_to, law = DiscreteGaussian.add_to, DiscreteGaussian(Fraction(sigma_squared))
-
-    def broken(self: DiscreteGaussian, values: np.ndarray, source: ByteStream) -> None:
-        if name == "sigma 1 % too large":
-            add_to(DiscreteGaussian(self.sigma_squared * Fraction(102, 100)), values, source)
-            return
-        add_to(self, values, source)
-        if name == "one sign of zero missing":
-            again = np.flatnonzero((values == 0) & (source.words(len(values)) >> 31 == 1))
-            add_to(self, part := np.zeros(len(again), np.int64), source)
-            values[again] = part
-        elif name == "double geometric":
-            values[:] = 0
-            DoubleGeometric(Fraction(law.deviation / 2**0.5).limit_denominator(1000)).add_to(values, source)
-        elif name == "all signs positive":
-            np.abs(values, out=values)
-        elif name == "signs swapped below -1":
-            values[values < -1] *= -1
-        elif name == "half a step to the right":
-            values += (source.words(len(values)) & 1).astype(np.int64)
-
-    monkeypatch.setattr(DiscreteGaussian, "add_to", broken)
-
-
-@pytest.mark.parametrize("sigma_squared", ["5/2", "3600", "25000001/2"])
-@pytest.mark.parametrize("name", ["sigma 1 % too large", "double geometric", "all signs positive"])
-def test_fit_rejects_wrong_laws(monkeypatch: MonkeyPatch, name: str, sigma_squared: str) -> None:
-    assert fits(sigma_squared)
-    broken_add_to(monkeypatch, name, sigma_squared)
-    assert not fits(sigma_squared)
-
-
-@pytest.mark.parametrize("name", ["one sign of zero missing", "signs swapped below -1", "half a step to the right"])
-def test_fit_rejects_wrong_laws_of_small_noise(monkeypatch: MonkeyPatch, name: str) -> None:
-    broken_add_to(monkeypatch, name, "5/2")
-    assert not fits("5/2")
-
-
-def test_a_zero_of_either_sign_is_found(monkeypatch: MonkeyPatch) -> None:
-    """Were -0 kept, a wide law would have 0 twice as often."""
-    right = inversion_kernel.add_in_strips
-
-    def twice(words: np.ndarray, *others: Any) -> tuple[int, int]:
-        n_undecided, n_refused = right(words, *others)
-        refused, mask = others[-1], 2 ** others[4] - 1
-        pairs = words.reshape(-1, 2)[refused[:n_refused]]
-        zero = ((pairs[:, 0] & 2**WORD_BITS - 1) < others[2][0]) & ((pairs[:, 1] & mask) == 0)
-        kept = refused[:n_refused][~zero]
-        refused[: len(kept)] = kept
-        return n_undecided, len(kept)
-
-    assert fits("25000001/2")
-    monkeypatch.setattr(inversion_kernel, "add_in_strips", twice)
-    assert not fits("25000001/2")
+# Planted bugs, caught by forced words
 
 
 @pytest.mark.parametrize("factor", ["0", "99/100", "101/100"])

@@ -3,7 +3,8 @@
 - `loss`: the amounts `PureEpsilon`, `Approximate` and `Rho`, each of which may be a budget, a charge or a cost;
 - `zcdp`: conversions between rho and (epsilon, delta) that hold for every mechanism;
 - `noise_rho`: the exact rho of both laws of noise, and the largest epsilon of a rho;
-- `loss_distribution`: the exact distribution of the privacy loss of independent noise, and its delta;
+- `loss_distribution`: the exact distribution of a privacy loss, and its delta;
+- `loss_of_noise`: that of independent noise on cells, from the laws and what changes;
 - `composing`: the total of the noise of several levels, in every currency;
 - `odometer`: the total of charges of which an amount is all that is known;
 - `choosing`: the law of every level by exact variances, at a stated total;

@@ -11,7 +11,7 @@ from pgsr.accounting.noise_rho import geometric_of_rho, require_change
 from pgsr.accounting.search import decimal_down, largest
 from pgsr.accounting.zcdp import Conversion, rho_of
 from pgsr.budget import Budget, Number
-from pgsr.checks import require_kind
+from pgsr.checks import member_of, require_kind
 from pgsr.errors import BudgetError
 from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.laws.per_level import LevelNoise
@@ -39,10 +39,7 @@ class Laws(StrEnum):
 
     @classmethod
     def parse(cls, value: "Laws | str") -> "Laws":
-        try:
-            return cls(value)
-        except ValueError:
-            raise BudgetError(f"laws={value!r} is unknown; use 'best', 'geometric' or 'gaussian'") from None
+        return member_of(cls, value, "laws", BudgetError)
 
 
 def best_noise(

@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.loss_distribution import WIDEST_SIGMA, LossDistribution, loss_of_cells, precision_for
+from pgsr.accounting.loss_distribution import LossDistribution
+from pgsr.accounting.loss_of_noise import WIDEST_SIGMA, Change, largest_changes, loss_of_cells, precision_for
 from pgsr.accounting.noise_rho import require_change, rho_of_noise
 from pgsr.accounting.zcdp import Conversion, epsilon_of, exact_delta
 from pgsr.budget import Number
@@ -24,11 +25,12 @@ class Composition:
     Attributes:
         pure: the sum of the levels' epsilons; None if some noise is Gaussian, whose loss has no bound.
         rho: the sum of the levels' rho.
-        cells: (law, change) -> number of cells with this law that change by so much, for the exact distribution of the
-            loss. It is at least as easy to tell apart as any neighbours are: a level whose worst changes are all by one
-            has these changes (a smaller one is a subset of them); another level of double-geometric noise counts as
-            randomised response with its epsilon. None where Gaussian noise hides larger changes, of which nobody knows
-            which one is worst at a delta, or has a sigma above 2^10: there rho has to do.
+        cells: (law, change) -> number of cells with this law that change by so much, or of levels whose change is at
+            most this tuple, for the exact distribution of the loss. It is at least as easy to tell apart as any
+            neighbours are: a level whose worst changes are all by one has these changes (a smaller one is a subset of
+            them); another level of double-geometric noise counts as randomised response with its epsilon; and one of
+            Gaussian noise as the worst of all its changes at every delta (`loss_of_vector`). None where that would be
+            more than 32 changes to compare, or a sigma is above 2^10: there rho has to do.
 
     Example:
         >>> counts = Sensitivity(((1, 1),))
@@ -45,7 +47,7 @@ class Composition:
 
     pure: PureEpsilon | None
     rho: Rho
-    cells: tuple[tuple[tuple[Law, int], int], ...] | None
+    cells: tuple[tuple[tuple[Law, Change], int], ...] | None
 
     def approximate(self, delta: Number) -> Approximate:
         """Find the least epsilon at this delta: by the exact loss, by rho, or the sum of epsilons, rounded up.
@@ -95,7 +97,7 @@ def composed(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensit
             f"{len(noises)} noises for {len(sensitivities)} sensitivities; give one of each per level, root first"
         )
     pure: Fraction | None = Fraction(0)
-    rho, cells, known = Fraction(0), Counter[tuple[Law, int]](), True
+    rho, cells, known = Fraction(0), Counter[tuple[Law, Change]](), True
     for noise, sensitivity in zip(noises, sensitivities, strict=True):
         if noise is None:
             continue
@@ -104,11 +106,13 @@ def composed(noises: Sequence[LevelNoise | None], sensitivities: Sequence[Sensit
         require_change(sensitivity)
         rho += rho_of_noise(noise, sensitivity)
         pure = pure + noise.epsilon if pure is not None and isinstance(noise, GeometricNoise) else None
-        largest = max(sensitivity.changes, key=len)
-        if sensitivity.largest == 1 and not _is_wide(noise.law(sensitivity)):
-            cells[noise.law(sensitivity), 1] += len(largest)
+        largest, law = max(sensitivity.changes, key=len), noise.law(sensitivity)
+        if sensitivity.largest == 1 and not _is_wide(law):
+            cells[law, 1] += len(largest)
         elif isinstance(noise, GeometricNoise):
             cells[DoubleGeometric(1 / noise.epsilon), 1] += 1
+        elif not _is_wide(law) and len(sensitivity.changes) == 1 and largest_changes(largest) is not None:
+            cells[law, largest] += 1
         else:
             known = False
     total = None if pure is None else PureEpsilon(pure)
@@ -120,5 +124,5 @@ def _is_wide(law: Law) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _distribution(cells: tuple[tuple[tuple[Law, int], int], ...], precision: int) -> LossDistribution:
+def _distribution(cells: tuple[tuple[tuple[Law, Change], int], ...], precision: int) -> LossDistribution:
     return loss_of_cells(dict(cells), precision)

@@ -10,25 +10,15 @@ so that a delta is bounded from above (or, to see how close that is, from below)
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise
-from math import gcd, isqrt, lcm
+from itertools import islice
 
-from pgsr.accounting.search import decimal_down
-from pgsr.enclosure import divided_up, exp_minus, root_above, shifted_up
-from pgsr.errors import BudgetError
-from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
+from pgsr.enclosure import divided_up, exp_minus, shifted_up
 
 MOST_LOSSES = 1 << 12
 """Most losses of a distribution, about; where there would be more, the step is made longer."""
 
-WIDEST_SIGMA = 1 << 10
-"""Largest sigma of Gaussian noise whose loss is computed."""
-
-_DEVIATION = 1 << 7
-"""Steps that a standard deviation of the loss of one cell has at most."""
-
-_GUARD_BITS = 48
-_DROPPED_BITS = 16
+DROPPED_BITS = 16
+"""Of the chance that may be cut off at both ends, in units of 2^-precision."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +65,8 @@ class LossDistribution:
         if start < len(self.chances):
             # exp(epsilon - loss) is rounded down for a delta from above.
             side = 0 if self.above else 1
-            power = _exp(self.first + start * self.step - epsilon, self.precision)[side]
-            ratio = _exp(self.step, self.precision)[side]
+            power = exp_bounds(self.first + start * self.step - epsilon, self.precision)[side]
+            ratio = exp_bounds(self.step, self.precision)[side]
             for chance in islice(self.chances, start, None):
                 total += chance * max(0, one - power)
                 power = power * ratio >> self.precision if self.above else shifted_up(power * ratio, self.precision)
@@ -105,7 +95,7 @@ class LossDistribution:
             raise ValueError("losses on different steps, or rounded differently; give both the same step first")
         chances = _convolved(self.chances, other.chances, self.precision, self.above)
         first, beyond = self.first + other.first, self.beyond + other.beyond
-        return _trimmed(LossDistribution(first, self.step, chances, beyond, self.precision, self.above))
+        return trimmed(LossDistribution(first, self.step, chances, beyond, self.precision, self.above))
 
     def power(self, n: int) -> "LossDistribution":
         """Give the distribution of the sum of n independent losses, n >= 1, by repeated squaring.
@@ -123,21 +113,27 @@ class LossDistribution:
             if len(square.chances) > MOST_LOSSES:
                 square = square.on(2 * square.step)
 
-    def on(self, step: Fraction) -> "LossDistribution":
-        """Move the losses to first, first + step, ... with another step, to the safe side."""
-        if step == self.step:
+    def on(self, step: Fraction, origin: Fraction | None = None) -> "LossDistribution":
+        """Move the losses to places that are `step` apart, to the safe side.
+
+        Args:
+            step: between places.
+            origin: one of the places; `first` if None.
+        """
+        shift = Fraction(0) if origin is None else (self.first - origin) % step
+        if step == self.step and not shift:
             return self
         one = 1 << self.precision
-        whole_low, whole_high = _exp(step, self.precision)
-        chances = [0] * (((self.last - self.first) / step).__floor__() + 2)
+        whole_low, whole_high = exp_bounds(step, self.precision)
+        chances = [0] * (((self.last - self.first + shift) / step).__floor__() + 2)
         shares: dict[Fraction, tuple[int, int]] = {}
         for i, chance in enumerate(self.chances):
-            place, above = divmod(i * self.step, step)
+            place, above = divmod(i * self.step + shift, step)
             if not above or not self.above:
                 chances[place] += chance
                 continue
             if above not in shares:
-                low, high = _exp(above, self.precision)
+                low, high = exp_bounds(above, self.precision)
                 # Of the chance, (1 - exp(-above)) / (1 - exp(-step)) moves up.
                 up_low = (one - high) * one // (one - whole_low)
                 up_high = min(one, divided_up((one - low) * one, one - whole_high))
@@ -145,73 +141,22 @@ class LossDistribution:
             up_low, up_high = shares[above]
             chances[place] += shifted_up(chance * (one - up_low), self.precision)
             chances[place + 1] += shifted_up(chance * up_high, self.precision)
-        return LossDistribution(self.first, step, tuple(chances), self.beyond, self.precision, self.above)
+        return LossDistribution(self.first - shift, step, tuple(chances), self.beyond, self.precision, self.above)
 
+    def deltas(self, first: int, n: int) -> list[int]:
+        """Bound the least deltas at the losses first, ..., first + n - 1, counted in steps, from above.
 
-def loss_of_cell(law: Law, change: int, precision: int, above: bool = True) -> LossDistribution:
-    """Bound the distribution of the loss of one cell's noise where the cell changes by an integer k >= 1.
-
-    Discrete Gaussian: (k^2 - 2 k j) / (2 sigma^2) at noise j. Double-geometric: (|j - k| - |j|) / scale.
-
-    Raises:
-        BudgetError: it is another law, or Gaussian with a sigma above 2^10.
-    """
-    if isinstance(law, DoubleGeometric):
-        # Losses k t, (k - 2) t, ..., -k t: noise of at most 0, of 1, ..., k - 1, and of at least k.
-        within, one = [law.probability_at_most(m, precision) for m in range(change)], 1 << precision
-        between = _halves(within, low=not above)
-        if above:
-            chances = [shifted_up(one + within[0][1], 1), *between, shifted_up(one - within[-1][0], 1)]
-        else:
-            chances = [one + within[0][0] >> 1, *between, one - within[-1][1] >> 1]
-        return LossDistribution(-change / law.scale, 2 / law.scale, tuple(chances[::-1]), 0, precision, above)
-    if not isinstance(law, DiscreteGaussian):
-        raise BudgetError(f"the loss of {law!r} is not known; use double-geometric or discrete Gaussian noise")
-    if law.sigma_squared > WIDEST_SIGMA**2:
-        raise BudgetError(f"the exact loss of Gaussian noise with sigma above {WIDEST_SIGMA:,} takes long; use its rho")
-    within: list[tuple[int, int]] = []
-    while not within or (1 << precision) - within[-1][0] > 1 << _DROPPED_BITS:
-        within.append(law.probability_at_most(len(within), precision))
-    tail = (1 << precision) - within[-1][0] if above else 0  # of both ends
-    middle = within[0][1] if above else within[0][0]
-    half = _halves(within, low=not above)
-    rate = change / law.sigma_squared
-    found = LossDistribution(
-        change * rate / 2 - (len(within) - 1) * rate, rate, (*half[::-1], middle, *half), tail, precision, above
-    )
-    longer = isqrt((law.sigma_squared / _DEVIATION**2).__floor__())
-    return found.on(rate * longer) if longer > 1 else found
-
-
-def loss_of_cells(cells: dict[tuple[Law, int], int], precision: int, above: bool = True) -> LossDistribution:
-    """Bound the distribution of the loss of independent noise on many cells.
-
-    Args:
-        cells: (law, change of the cell, at least 1) -> number of cells.
-        precision: in bits.
-        above: whether deltas are bounded from above.
-    """
-    parts = [loss_of_cell(law, k, precision, above).power(n) for (law, k), n in cells.items()]
-    step = _common_step([part.step for part in parts])
-    span = root_above(sum(((part.last - part.first) ** 2 for part in parts), Fraction(0)))
-    if len(parts) > 1 and span / step > MOST_LOSSES:
-        step = decimal_down(span / MOST_LOSSES, 3)
-    found, *rest = [part.on(step) for part in parts]
-    for part in rest:
-        found = found.times(part)
-    return found
-
-
-def precision_for(delta: Fraction) -> int:
-    """Choose a precision at which rounding is far below delta."""
-    return (delta.denominator // delta.numerator).bit_length() + _GUARD_BITS + _DROPPED_BITS
-
-
-def _halves(within: list[tuple[int, int]], *, low: bool) -> list[int]:
-    """Bound P(X = j) for j = 1, 2, ... from enclosures of P(|X| <= j)."""
-    if low:
-        return [max(0, b[0] - a[1]) >> 1 for a, b in pairwise(within)]
-    return [shifted_up(b[1] - a[0], 1) for a, b in pairwise(within)]
+        In units of 2^-precision. The sums of chances and of chances times exp(epsilon - loss) are carried downwards.
+        """
+        low, _ = exp_bounds(self.step, self.precision)
+        found, over, shrunk = [0] * n, self.beyond, 0
+        for place in range(max(first + n, len(self.chances)) - 1, first - 1, -1):
+            if 0 <= place + 1 < len(self.chances):
+                over, shrunk = over + self.chances[place + 1], shrunk + self.chances[place + 1]
+            shrunk = shrunk * low >> self.precision
+            if place < first + n:
+                found[place - first] = max(0, over - shrunk)
+        return found
 
 
 def _convolved(a: tuple[int, ...], b: tuple[int, ...], precision: int, above: bool) -> tuple[int, ...]:
@@ -228,9 +173,9 @@ def _packed(numbers: Iterable[int], n_bytes: int) -> int:
     return int.from_bytes(b"".join(x.to_bytes(n_bytes, "little") for x in numbers), "little")
 
 
-def _trimmed(found: LossDistribution) -> LossDistribution:
+def trimmed(found: LossDistribution) -> LossDistribution:
     """Cut off both ends while what is cut has next to no chance."""
-    chances, most = found.chances, 1 << _DROPPED_BITS
+    chances, most = found.chances, 1 << DROPPED_BITS
     start, below = _cut(chances, most)
     from_end, over = _cut(chances[::-1], most)
     kept = list(chances[start : len(chances) - from_end])
@@ -250,11 +195,6 @@ def _cut(chances: tuple[int, ...], most: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _common_step(steps: list[Fraction]) -> Fraction:
-    """Find the longest step of which all of these are multiples."""
-    denominator = lcm(*(step.denominator for step in steps))
-    return Fraction(gcd(*(step.numerator * (denominator // step.denominator) for step in steps)), denominator)
-
-
-def _exp(t: Fraction, precision: int) -> tuple[int, int]:
+def exp_bounds(t: Fraction, precision: int) -> tuple[int, int]:
+    """Enclose 2^precision * exp(-t), t >= 0, by two integers."""
     return exp_minus(t, precision) if t > 0 else (1 << precision, 1 << precision)

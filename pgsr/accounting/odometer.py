@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
-from pgsr.accounting.loss_distribution import loss_of_cells, precision_for
+from pgsr.accounting.loss_of_noise import Change, loss_of_cells, precision_for
 from pgsr.accounting.noise_rho import rho_of_pure
 from pgsr.accounting.zcdp import SMALLEST, Conversion, epsilon_of, exact_delta
 from pgsr.budget import Number
@@ -81,7 +81,7 @@ class Odometer:
             return Fraction(0)
         if len(kinds) > _MOST_KINDS or min(kinds) * LARGEST_SCALE < 1:
             return None
-        cells: dict[tuple[Law, int], int] = {(DoubleGeometric(1 / epsilon), 1): n for epsilon, n in kinds.items()}
+        cells: dict[tuple[Law, Change], int] = {(DoubleGeometric(1 / epsilon), 1): n for epsilon, n in kinds.items()}
         return loss_of_cells(cells, precision_for(delta)).epsilon(delta)
 
     def _epsilons(self, kind: type[Loss]) -> list[Fraction]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from math import exp, log1p
 
-from pgsr.budget import LARGEST, Number, exact
+from pgsr.budget import LARGEST, Number, exact, fraction_of
 from pgsr.enclosure import log_bounds, root_above, rounded_down
 from pgsr.errors import BudgetError
 
@@ -112,21 +112,9 @@ def exact_small(value: Number, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '1e-8' or '1/3'")
     try:
-        number = _fraction(value)
+        number = fraction_of(value)
     except (ArithmeticError, ValueError):
-        raise BudgetError(f"{what} is not a finite number of sensible length; write '1e-8' or '1/3'") from None
+        raise BudgetError(f"{what} is not a finite number; write '1e-8' or '1/3'") from None
     if not SMALLEST <= number <= LARGEST:
         raise BudgetError(f"{what} is out of range; it must be at least 1e-100 and at most 1e9")
     return number
-
-
-def _fraction(value: Number) -> Fraction:
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    text = repr(float(value)) if isinstance(value, float) else str(value)
-    if "/" in text:
-        return Fraction(text)
-    decimal = Decimal(text)
-    if decimal.is_finite() and decimal and abs(decimal.adjusted()) > 200:
-        raise ValueError("far outside the limits, and as a fraction it would have that many digits")
-    return Fraction(decimal)

@@ -48,6 +48,11 @@ _LEVEL_NAMES = Form(
     },
 )
 
+_NO_TREE = (
+    "the counts that a tree of sizes estimates have noise in common, and a release needs independent noise; publish it "
+    'from Python, as docs/units.md shows, or write "counts"'
+)
+
 _REGION = Key(
     "region",
     forms.COLUMNS,
@@ -206,7 +211,7 @@ CONFIGURATION = Table(
         ),
         Key(
             "view",
-            choice(Measured),
+            choice(Measured, dict.fromkeys(("tree", "size_tree"), _NO_TREE)),
             "What is measured of a region: counts (m_h), cumulative counts (the others) or (kuo, bottom_up, posterior) "
             "by_groups, which is ranked sizes where a region has at most max_size / 3 groups, else cumulative counts; "
             "the mechanism's own if left out.",
