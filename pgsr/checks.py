@@ -1,11 +1,14 @@
 """The checks of arguments, whose errors are sentences."""
 
 import math
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pgsr.errors import ArgumentError
+from pgsr.errors import ArgumentError, PgsrError
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def require_kind(value: object, kind: type | tuple[type, ...], what: str, remedy: str) -> None:
@@ -18,6 +21,24 @@ def require_kind(value: object, kind: type | tuple[type, ...], what: str, remedy
         raise ArgumentError(f"{what} is the class {value.__name__}; write {value.__name__}(...)")
     if not isinstance(value, kind):
         raise ArgumentError(f"{what} is {_shown(value)}; {remedy}")
+
+
+def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrError] = ArgumentError) -> Choice:
+    """Return the member of an enumeration that `value` is, or whose text it is; raise `error` if it is none.
+
+    Example:
+        >>> from pgsr.measurement import Totals
+        >>> member_of(Totals, "root", "totals")
+        <Totals.ROOT: 'root'>
+        >>> member_of(Totals, "leaves", "totals")
+        Traceback (most recent call last):
+        pgsr.errors.ArgumentError: totals='leaves' is unknown; use 'root', 'regions' or 'noisy'
+    """
+    try:
+        return kind(value)  # pyright: ignore[reportArgumentType]
+    except ValueError:
+        *others, last = (repr(str(member)) for member in kind)
+        raise error(f"{name}={value!r} is unknown; use {', '.join(others)} or {last}") from None
 
 
 def require_source(source: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import member_of, require_kind
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import checked_counts
@@ -38,10 +38,7 @@ class Totals(StrEnum):
 
     @classmethod
     def parse(cls, value: "Totals | str") -> "Totals":
-        try:
-            return cls(value)
-        except ValueError:
-            raise ProblemError(f"totals={value!r} is unknown; use 'root', 'regions' or 'noisy'") from None
+        return member_of(cls, value, "totals", ProblemError)
 
 
 ROOT_ALONE = "only the root's total is public here; measure with Geometric(..., totals='regions')"

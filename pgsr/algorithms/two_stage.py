@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.tree_rounding import integers_near
-from pgsr.checks import checked_limit, require_kind
+from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
@@ -63,10 +63,7 @@ class TwoStage:
     projection: Method = field(default_factory=CumulativeProjection)
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "optimum", Optimum(self.optimum))
-        except ValueError:
-            raise MethodError(f"optimum={self.optimum!r} is unknown; use {', '.join(Optimum)}") from None
+        object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
         require_kind(self.projection, Method, "projection", "give a method for the relaxed M_c")
 
     def supports(self, measurement: Measurement) -> str | None:

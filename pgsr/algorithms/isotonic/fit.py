@@ -9,7 +9,7 @@ import numpy as np
 
 from pgsr.algorithms.groups import Groups
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_runs
-from pgsr.checks import require_kind
+from pgsr.checks import member_of, require_kind
 from pgsr.errors import MethodError
 from pgsr.measurement import Measurement, Totals
 from pgsr.rounding import nearest
@@ -42,10 +42,7 @@ class IsotonicFit:
     def __post_init__(self) -> None:
         if not all(isinstance(norm, int) and norm in (1, 2) for norm in (self.cumulative_norm, self.ranked_norm)):
             raise MethodError(f"norms are 1 or 2, not {self.cumulative_norm!r} and {self.ranked_norm!r}")
-        try:
-            object.__setattr__(self, "optimum", Optimum(self.optimum))
-        except ValueError:
-            raise MethodError(f"optimum={self.optimum!r} is unknown; use {', '.join(Optimum)}") from None
+        object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
         if isinstance(self.min_size, bool) or not isinstance(self.min_size, int) or self.min_size < 0:
             raise MethodError(f"min_size={self.min_size!r} is not a size; give 0 or a public smallest size")
 

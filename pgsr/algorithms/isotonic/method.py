@@ -9,6 +9,7 @@ import numpy as np
 
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2, isotonic_l2_means, isotonic_within
 from pgsr.certificates import certify
+from pgsr.checks import member_of
 from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
@@ -51,10 +52,7 @@ class Isotonic(GatedMethod):
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "optimum", Optimum(self.optimum))
-        except ValueError:
-            raise MethodError(f"optimum={self.optimum!r} is unknown; use {', '.join(Optimum)}") from None
+        object.__setattr__(self, "optimum", member_of(Optimum, self.optimum, "optimum", MethodError))
 
     def supports(self, problem: Problem) -> str | None:
         if not problem.monotone or problem.consistent:

@@ -10,7 +10,7 @@ from pgsr.algorithms.groups import Groups, estimate_of_groups
 from pgsr.algorithms.isotonic import IsotonicFit
 from pgsr.algorithms.matching.alone import bounds, groups_alone, refusal, refuse
 from pgsr.algorithms.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
-from pgsr.checks import checked_limit, require_kind
+from pgsr.checks import checked_limit, member_of, require_kind
 from pgsr.errors import MethodError
 from pgsr.measurement import Measurement
 from pgsr.method import Result, Seconds, Status
@@ -60,10 +60,7 @@ class Matching:
     matcher: Matcher = field(default_factory=SortedMatching)
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "merge", Merge(self.merge))
-        except ValueError:
-            raise MethodError(f"merge={self.merge!r} is unknown; use {', '.join(Merge)}") from None
+        object.__setattr__(self, "merge", member_of(Merge, self.merge, "merge", MethodError))
         require_kind(self.matcher, Matcher, "matcher", "give SortedMatching(), or a model such as TransportFlow()")
 
     def supports(self, measurement: Measurement) -> str | None:
