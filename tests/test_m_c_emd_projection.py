@@ -7,7 +7,7 @@ import pytest
 from instances import random_tree, random_truth, scale
 from test_m_c_projection import TOTALS, random_problem
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View, certify
+from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, View
 from pgsr.algorithms import CumulativeProjection, EmdProjection
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
@@ -86,16 +86,6 @@ def test_counts_of_1e8():
     noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded("large"))
     result = EmdProjection(gap=1e-4).solve(Problem.m_c(noisy, norm=1, totals="regions").relaxed())
     assert result.certificate.gap <= 1e-4, result
-
-
-def test_integers_are_the_rounded_relaxation():
-    rng = np.random.default_rng(76)
-    problem = replace(random_problem(rng, "regions"), norm=1, integer=True)
-    result, relaxed = EmdProjection().solve(problem), EmdProjection().solve(problem.relaxed())
-    assert result.status is Status.RELAXED
-    assert "rounded" in result.reason
-    assert (result.estimate.values == np.rint(relaxed.estimate.values)).all()
-    assert result.certificate.violations == certify(problem, result.estimate).violations
 
 
 def test_what_is_not_solved_says_why():

@@ -1,11 +1,11 @@
 """The joint L1 projection of cumulative counts (the earth mover's distance), with a proven gap."""
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pgsr.algorithms.m_c.absolute_integers import absolute_integers
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import Point, SquaresDual, TreeDual, cumulative_counts_exceed
 from pgsr.algorithms.m_c.emd_dual import ProximalDual
@@ -15,7 +15,6 @@ from pgsr.errors import MethodError
 from pgsr.estimate import Estimate
 from pgsr.method import Result, Seconds, Status
 from pgsr.problem import Problem
-from pgsr.rounding import nearest
 from pgsr.solving import Deadline, GatedMethod
 from pgsr.tolerances import ACCEPTED_GAP
 from pgsr.views import View
@@ -68,14 +67,17 @@ class EmdProjection(GatedMethod):
         rounds: largest number of proximal steps.
         gap: proven relative gap (objective - bound) / max(1, bound) at which to stop.
 
-    An integer problem gets its relaxation rounded to the nearest integers: RELAXED, regions may then not add up.
+    An integer problem gets integers within the floors and ceilings of the relaxed optimum, with next to no loss: see
+    `pgsr.algorithms.m_c.absolute_integers`. They satisfy every condition. Below a root alone they are an optimum of the
+    program, up to the gap of the relaxation; at 3,195 regions x 1,001 sizes they are proved within 3e-6.
 
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per Newton step, a logarithm of the sizes
     more where the blocks of a leaf change; 500 to 600 evaluations of the dual at national scale. Memory: about 90 bytes
     per cell.
 
-    Status: OPTIMAL if the proven gap is at most 1e-6; else FEASIBLE, and the reason says the proven gap; RELAXED for an
-    integer problem. When time is up (checked between Newton steps) the best point so far is the answer.
+    Status: OPTIMAL if the proven gap is at most 1e-6, or for integers if the bound leaves no room for smaller ones;
+    else FEASIBLE, and the reason says the proven gap. When time is up (checked between Newton steps) the best point so
+    far is the answer.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -116,7 +118,7 @@ class EmdProjection(GatedMethod):
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         best = _Best(problem.relaxed())
         _search(best, self.rounds, self.gap, deadline)
-        return _judged(problem, best, deadline.spent)
+        return _integers(problem, best, deadline) if problem.integer else _judged(problem, best, deadline.spent)
 
     def __repr__(self) -> str:
         rounds = [f"rounds={self.rounds}"] if self.rounds != _ROUNDS else []
@@ -243,22 +245,29 @@ def _is_done(dual: ProximalDual, point: Point, enough: float) -> bool:
 
 def _judged(problem: Problem, best: _Best, spent: float) -> Result:
     """Make the result from the certificate of the best point and the best prices."""
-    tree, seconds = problem.hierarchy, Seconds(solve=spent)
-    estimate = Estimate(tree, View.CUMULATIVE, best.x)
-    certificate: Certificate = certify(best.problem, estimate, best.prices)
+    seconds = Seconds(solve=spent)
+    estimate = Estimate(problem.hierarchy, View.CUMULATIVE, best.x)
+    certificate: Certificate = certify(problem, estimate, best.prices)
     if certificate.gap is None:
         reason = f"no bound, or the answer misses our tolerances: {certificate!r}"
         status = Status.FEASIBLE if certificate.feasible else Status.FAILED
         return Result(status, reason, estimate if certificate.feasible else None, certificate, seconds)
+    if certificate.gap <= ACCEPTED_GAP:
+        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
     reached = f"proven relative gap {certificate.gap:.1e}"
-    if not problem.integer:
-        if certificate.gap <= ACCEPTED_GAP:
-            return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
-        return Result(Status.FEASIBLE, reached, estimate, certificate, seconds, multipliers=best.prices)
-    start = time.perf_counter()
-    rounded = Estimate(tree, View.CUMULATIVE, nearest(best.x))
-    seconds = Seconds(solve=spent, round=time.perf_counter() - start)
-    reason = f"relaxation solved to a {reached}, then every cumulative count rounded to the nearest integer"
-    return Result(
-        Status.RELAXED, reason, rounded, certify(problem, rounded, best.prices), seconds, multipliers=best.prices
-    )
+    return Result(Status.FEASIBLE, reached, estimate, certificate, seconds, multipliers=best.prices)
+
+
+def _integers(problem: Problem, best: _Best, deadline: Deadline) -> Result:
+    """Make the result from integers near the best point, which are feasible by construction."""
+    solved = deadline.spent
+    estimate = Estimate(problem.hierarchy, View.CUMULATIVE, absolute_integers(problem, best.x, deadline))
+    seconds = Seconds(solve=solved, round=deadline.spent - solved)
+    certificate = certify(problem, estimate, best.prices)
+    assert certificate.feasible, certificate
+    if certificate.optimal:
+        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=best.prices)
+    reason = "no bound: the prices give none"
+    if certificate.gap is not None:
+        reason = f"within a relative gap of {certificate.gap:.1e} of the optimum, proved"
+    return Result(Status.FEASIBLE, reason, estimate, certificate, seconds, multipliers=best.prices)
