@@ -9,7 +9,7 @@ from pgsr.measurement import Totals
 from pgsr.models.reach import reach
 from pgsr.problem import Problem
 from pgsr.programs import Program, program_of
-from pgsr.programs.rows import regions_with_entities, regions_with_total, stated_sides
+from pgsr.programs.rows import regions_with_entities, regions_with_total, stated_sides, with_sums
 from pgsr.views import View
 
 
@@ -20,7 +20,7 @@ def formulate(problem: Problem) -> Program:
         Stopped: no point satisfies stated conditions, or none was found in time.
     """
     program = program_of(problem)
-    return replace(program, reach=reach(problem, program))
+    return replace(program, reach=reach(with_sums(problem), program))
 
 
 def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:

@@ -27,8 +27,9 @@ class Program:
         minimise    sum_j weight[j] |z[j]|^norm
         subject to  matrix z = right,   order z <= order_right,   lower <= z <= upper   (z integer).
 
-    `origin` is the noisy vector, so unknowns and right-hand sides are of the size of the noise, not of counts of 1e8;
-    and `pgsr.models.program.scaled` divides by that size. Both together keep solvers with absolute tolerances accurate.
+    `origin` is the noisy vector (in regions without weight the sums of those below), so unknowns and right-hand sides
+    are of the size of the noise, not of counts of 1e8; and `pgsr.models.program.scaled` divides by that size. Both
+    together keep solvers with absolute tolerances accurate.
 
     Attributes:
         norm: 1 or 2.

@@ -1,5 +1,7 @@
 """The translation of a problem into a program, block by block."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -7,7 +9,7 @@ from pgsr.conditions import UNBOUNDED, Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.programs.program import Program
-from pgsr.programs.statement import Statement
+from pgsr.programs.statement import AnyStatement, Statement
 from pgsr.views import View
 
 Block = tuple[sparse.csr_array, np.ndarray]
@@ -21,7 +23,8 @@ def program_of(problem: Statement) -> Program:
         subject to  `consistency_rows`, `totals_rows`, `entities_rows`, `order_rows`, `stated_rows`, stated bounds of
                     cells, and z[r, i] >= -y[r, i] for non-negative problems.
 
-    The papers' variants are conditions switched on and off:
+    In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
+    switched on and off:
 
         naive             totals of every region                           counts        QP, MIQP
         isotonic          order, end cell = G                              cumulative    QP, MIQP; norm 1: LP, MILP
@@ -42,6 +45,7 @@ def program_of(problem: Statement) -> Program:
     """
     if problem.view is View.RANKED:
         return _ranked(problem)
+    problem = with_sums(problem)
     y = problem.target
     equal, above, below = stated_rows(problem)
     blocks = [consistency_rows(problem), totals_rows(problem), entities_rows(problem), equal]
@@ -70,6 +74,29 @@ def program_of(problem: Statement) -> Program:
         origin=y.ravel(),
         reach=(lower.ravel(), upper.ravel()),
     )
+
+
+def with_sums(problem: AnyStatement) -> AnyStatement:
+    """Put the sums of the children in place of values without weight, which are not part of the objective.
+
+    The unknowns z = x - y of such regions are then as small as those of the others, and so is what is on the right.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> problem = Problem.of([[0, 0], [1, 5], [2, 7]], tree, weights=np.array([0, 1, 1]))
+        >>> with_sums(problem).target[0]
+        array([ 3, 12])
+    """
+    tree = problem.hierarchy
+    unmeasured = problem.w[: tree.n_inner] == 0
+    if not problem.consistent or not unmeasured.any():
+        return problem
+    y = problem.target.copy()
+    for level in range(tree.n_levels - 2, -1, -1):
+        regions = tree.level(level)
+        y[regions] = np.where(unmeasured[regions, None], tree.sum_children(y, level), y[regions])
+    return replace(problem, values=y)  # pyright: ignore[reportReturnType]
 
 
 def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:

@@ -1,6 +1,6 @@
 """The side of a problem that a program is made from."""
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -51,3 +51,6 @@ class Statement(Protocol):
     def n_unknowns(self) -> int: ...
     @property
     def exceeds_arithmetic(self) -> str | None: ...
+
+
+AnyStatement = TypeVar("AnyStatement", bound=Statement)
