@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_c.cycles_kernel import NEAR
 from pgsr.measurement import Totals
 from pgsr.problem import Problem
 from pgsr.rounding import nearest
@@ -169,6 +168,8 @@ class _Rounding:
 
 def _snapped(real: np.ndarray) -> np.ndarray:
     """Make what is all but an integer one, and what is all but equal to the cell before it equal; non-decreasing."""
+    from pgsr.algorithms.m_c.cycles_kernel import NEAR
+
     x = np.where(np.abs(real - np.rint(real)) < NEAR, np.rint(real), real)
     x = np.maximum.accumulate(x, axis=1)
     for i in range(1, x.shape[1]):
