@@ -65,7 +65,7 @@ def kolmogorov_smirnov_p(law: Law, seen: np.ndarray) -> float:
 
     With D the largest distance between the shares of draws up to k and P(X <= k), over all integers k, the p-value is
     at most 2 exp(-2 n D^2), whatever the law and however few draws (Massart 1990). A test at level a so rejects where
-    D is above the critical value sqrt(ln(2 / a) / (2 n)), 1.04e-4 at a = 1e-9 and n = 1e9. For a continuous law that is
+    D is above the critical value sqrt(ln(2 / a) / (2 n)), 1.03e-4 at a = 1e-9 and n = 1e9. For a continuous law that is
     the limit of Kolmogorov's own value. For a law on integers D is a largest value over fewer places, so the test
     rejects the right law less often than a says, never more often: no table for continuous laws is needed.
     """
