@@ -96,8 +96,10 @@ def test_the_printed_table_has_whole_numbers_of_cells_no_empty_column_and_its_wo
 
 @pytest.mark.parametrize(("least", "printed"), [(5, "held: the share"), (10**9, "give more --releases")])
 def test_the_command_explains_its_columns(small, least, printed, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("pgsr.experiments.__main__.LEAST", least)
-    monkeypatch.setattr("pgsr.experiments.__main__.judged", lambda found: national_coverage.judged(found, least))
+    monkeypatch.setattr("pgsr.experiments.commands.benchmarks.LEAST", least)
+    monkeypatch.setattr(
+        "pgsr.experiments.commands.benchmarks.judged", lambda found: national_coverage.judged(found, least)
+    )
     asked = ["national-coverage", "--mechanism", "m_h", "--data", "small", "--releases", "1", "--replicates", "20"]
     done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output

@@ -353,7 +353,7 @@ def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, m
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]
-        monkeypatch.setattr("pgsr.experiments.__main__.runner.run", lambda *args, **options: Summary(0, {}))
+        monkeypatch.setattr("pgsr.experiments.commands.registered.runner.run", lambda *args, **options: Summary(0, {}))
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (command, done.output, done.exception)
     later = markdown.render(report_blocks(smoked, Profile.QUICK), tmp_path / "figures")

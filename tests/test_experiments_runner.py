@@ -483,7 +483,7 @@ def test_the_command_line(tmp_path, monkeypatch):
         assert isinstance(error, PgsrError)
         assert "use one of" in str(error) or "python -m pgsr.experiments run K8 --profile paper" in str(error)
     monkeypatch.setattr(
-        "pgsr.experiments.__main__.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
+        "pgsr.experiments.commands.registered.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
     )
     assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
     assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)

@@ -138,7 +138,7 @@ def test_the_method_refuses_other_problems():
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
     assert Isotonic().solve(Problem.m_h(counts)).status is Status.UNSUPPORTED
     assert Isotonic().solve(isotonic_problem(rng, View.RANKED, 2).relaxed()).status is Status.UNSUPPORTED
-    with pytest.raises(PgsrError, match="smallest, largest, midpoint"):
+    with pytest.raises(PgsrError, match="use 'smallest', 'largest' or 'midpoint'"):
         Isotonic("middle")
 
 

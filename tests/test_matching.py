@@ -212,9 +212,9 @@ def test_malformed_requests_are_sentences():
     for measurement, word in [(counts, "SimplexProjection"), (hidden, "totals='regions'"), (root_only, "last level")]:
         with pytest.raises(PgsrError, match=word):
             Matching().apply(measurement)
-    with pytest.raises(PgsrError, match="smallest, largest, midpoint"):
+    with pytest.raises(PgsrError, match="use 'smallest', 'largest' or 'midpoint'"):
         IsotonicFit(optimum="middle")
-    with pytest.raises(PgsrError, match="weighted, average"):
+    with pytest.raises(PgsrError, match="use 'weighted' or 'average'"):
         Matching(merge="mean")
     with pytest.raises(PgsrError, match="above the largest size"):
         Matching(IsotonicFit(min_size=5)).apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1)))

@@ -1,0 +1,247 @@
+"""The commands that measure: comparisons, benchmarks, tables of units, coverage, agreement; and the papers' items."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from pgsr import View
+from pgsr.budget import exact
+from pgsr.datasets.parameters import Regions
+from pgsr.errors import ArgumentError
+from pgsr.experiments.benchmarks import agreement, household_views, nation, prefix_sums, release_run, speed
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size, writable, write
+from pgsr.experiments.benchmarks.interval_coverage import Coverage
+from pgsr.experiments.benchmarks.national_coverage import DATA, LEAST, NationalCoverage, in_words, judged
+from pgsr.experiments.benchmarks.variants import KEYS, chosen
+from pgsr.experiments.commands.app import app, console_for_tables
+from pgsr.experiments.engine.experiment import ExperimentError
+from pgsr.experiments.engine.tables import print_frame
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.report import markdown
+from pgsr.experiments.report.items import all_items, counted, item_blocks
+from pgsr.release import Kind
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments compare  |  "
+    "python -m pgsr.experiments compare --problem m_h --problem m_c  |  "
+    "python -m pgsr.experiments compare --size full --time-limit 120"
+)
+def compare(
+    data: Annotated[
+        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names.")
+    ] = Data.CENSUS,
+    size: Annotated[Size, typer.Option(help="61 regions x 21 sizes, or 3,195 regions x 1,001 sizes.")] = Size.STATES,
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
+    seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
+    problem: Annotated[
+        list[str] | None, typer.Option(help=f"Only this problem (repeat it): {', '.join(KEYS)}.")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds per arm; 3, or 600 at full size.", min=1)] = None,
+    out: Annotated[Path, typer.Option(help="Folder for table (Parquet), page (HTML) and figure (PNG).")] = Path(
+        "results/compare"
+    ),
+) -> None:
+    """Put every variant of post-processing side by side, exact, relaxed and specialised, on one noisy hierarchy."""
+    experiment = CompareExperiment(data, size, exact(epsilon), seed, time_limit, tuple(problem or ()))
+    console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
+    chosen(experiment.problems)
+    truth = experiment.truth()
+    levels = truth.hierarchy.n_levels
+    console.print(f"[bold]{truth!r}[/bold]", highlight=False)
+    scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
+    console.print(
+        f"epsilon {experiment.epsilon}, an equal share per level: noise scale {scales[0]} on counts, {scales[1]} on "
+        f"cumulative counts and ranked sizes. Research noise (seed {seed!r}): no privacy claim.\n"
+        f"Every arm has a process of its own and at most {experiment.limit:g} s.\n",
+        highlight=False,
+    )
+    table = experiment.run(truth)
+    table.print(console)
+    parquet, png, page = write(table, out, experiment.name)
+    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments bench --quick")
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip the solver that takes minutes and the largest size.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the rows (JSON).")] = Path("results/bench"),
+) -> None:
+    """Measure speed and memory at full size, each beside its peer in the same run."""
+    writable(out)
+    speed.main(Console(width=None if Console().is_terminal else 150), out, quick)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments bench-release  |  "
+    "python -m pgsr.experiments bench-release --rows 10000000 --regions tracts  |  "
+    "python -m pgsr.experiments bench-release --keep made"
+)
+def bench_release(
+    rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
+    regions: Annotated[Regions, typer.Option(help="Finest regions: states, counties or tracts.")] = Regions.COUNTIES,
+    max_size: Annotated[int, typer.Option(help="The public largest size of the releases.", min=1)] = 20,
+    keep: Annotated[Path | None, typer.Option(help="Keep tables and releases here; deleted if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
+) -> None:
+    """Release and check made entity tables, end to end: seconds and memory of every step."""
+    writable(out)
+    release_run.main(console_for_tables(), out, rows, regions, max_size, keep)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments bench-nation  |  "
+    "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --place threads"
+)
+def bench_nation(
+    blocks: Annotated[list[int] | None, typer.Option(help="Of a generated nation (repeat it).", min=3143)] = None,
+    epsilon: Annotated[str, typer.Option(help="Of all levels together.")] = "1",
+    place: Annotated[str, typer.Option(help="Where states run: here, threads, dask, or an address.")] = "here",
+    keep: Annotated[Path | None, typer.Option(help="Keep tables here; deleted if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
+) -> None:
+    """Measure and release generated nations down to blocks, state by state: seconds and memory of every step."""
+    writable(out)
+    nation.main(console_for_tables(), out, blocks or list(nation.BLOCKS), epsilon, place, keep)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out docs/items.md"
+)
+def items(
+    out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
+) -> None:
+    """List the papers' methods, tables, claims, numbers and data sets, where each lives, and whether it works."""
+    found = all_items(EXPERIMENTS)
+    writable(out.parent)
+    out.write_text(markdown.render(item_blocks(found), out.parent / "figures"), encoding="utf-8")
+    print_frame(console_for_tables(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
+    console_for_tables().print(f"page   {out}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments units  |  python -m pgsr.experiments units --max-size 100 --seeds 1"
+)
+def units(
+    max_size: Annotated[
+        list[int] | None, typer.Option(help="K of the variances (repeat it); 10, 100, 1000 and 10000.", min=1)
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Releases of every population by every way.", min=1)] = 5,
+    out: Annotated[Path, typer.Option(help="Folder for the two tables (CSV).")] = Path("results/units"),
+) -> None:
+    """Compare what to measure when whole groups are hidden: variances by K, and errors of releases."""
+    writable(out)
+    console, sizes = console_for_tables(), max_size or [10, 100, 1_000, 10_000]
+    variances = [row for k in sizes for r in prefix_sums.RELATIONS for row in prefix_sums.variance_rows(k, r)]
+    found = pd.DataFrame(variances)
+    found.to_csv(out / "variances.csv", index=False)
+    print_frame(console, found.round(2), "Variances of cumulative counts, by what is measured")
+    for k in sizes:
+        computed = f"{prefix_sums.least_mean_variance(k):.2f}" if k <= prefix_sums.LARGEST_BOUND else "not computed"
+        console.print(
+            f"K {k:,}: no strategy has a smaller mean at rho 1/2 and add_remove than {computed} (certified here); "
+            f"{prefix_sums.published_bound(k):.2f} (published, large K)",
+            highlight=False,
+        )
+    names, budgets = list(household_views.populations()), household_views.BUDGETS
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("releasing", total=len(names) * len(budgets) * seeds)
+        found = household_views.frame(names, budgets, seeds, lambda: bar.advance(task))
+    found.to_csv(out / "releases.csv", index=False)
+    print_frame(console, found.round(1), "Earth mover's distance by level, by what is measured")
+    console.print(f"tables  {out}/variances.csv and releases.csv", highlight=False)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
+def coverage(
+    seed: Annotated[list[int] | None, typer.Option(help="Of a population (repeat it).")] = None,
+    releases: Annotated[int, typer.Option(help="Of every population by every mechanism.", min=1)] = 60,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    out: Annotated[Path, typer.Option(help="Folder for the table (CSV).")] = Path("results/coverage"),
+) -> None:
+    """Measure how often intervals of 90 % hold the truth, by mechanism, form, statistic and level."""
+    writable(out)
+    asked = Coverage(tuple(seed or [11]), releases, replicates)
+    with Progress(console=console_for_tables(), transient=True) as bar:
+        task = bar.add_task("releasing")
+        found = asked.measure(lambda done, total: bar.update(task, completed=done, total=total))
+    found.to_csv(out / "coverage.csv", index=False)
+    console_for_tables().print(f"table  {out / 'coverage.csv'}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments national-coverage --mechanism m_h --releases 100  |  "
+    "python -m pgsr.experiments national-coverage --mechanism posterior --shares 1/12,0,11/12"
+)
+def national_coverage(
+    mechanism: Annotated[Kind, typer.Option(help="Of the releases.")] = Kind.POSTERIOR,
+    data: Annotated[str, typer.Option(help=f"The population: {', '.join(DATA)}.")] = "census",
+    epsilon: Annotated[str, typer.Option(help="Of every release, 1 or 1/10.")] = "1",
+    shares: Annotated[str | None, typer.Option(help="Of epsilon, root first: 1/12,0,11/12.")] = None,
+    releases: Annotated[int, typer.Option(help="Of the population.", min=1)] = 20,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    out: Annotated[Path, typer.Option(help="Folder for the tables (CSV).")] = Path("results/national_coverage"),
+) -> None:
+    """Measure how often the intervals of a national release hold the truth, stratum by stratum; a rerun continues."""
+    writable(out)
+    if data not in DATA:
+        raise ExperimentError(f"the population {data!r} is unknown; write one of {', '.join(DATA)}")
+    split = None if shares is None else tuple(shares.split(","))
+    asked = NationalCoverage(data, mechanism, epsilon, releases, replicates, split)
+    with Progress(console=console_for_tables(), transient=True) as bar:
+        task = bar.add_task("releasing")
+        found = asked.measure(out, lambda done, total: bar.update(task, completed=done, total=total))
+    found.to_csv(out / f"{asked.name}.csv", index=False)
+    worst = judged(found).head(20)
+    if len(worst):
+        table, words = in_words(worst)
+        print_frame(
+            console_for_tables(), table, f"Strata of at least {LEAST:,} cells, those with the lowest coverage first"
+        )
+        console_for_tables().print(words, highlight=False)
+    else:
+        console_for_tables().print(f"no stratum has {LEAST:,} cells; give more --releases", highlight=False)
+    console_for_tables().print(f"table  {out / f'{asked.name}.csv'}", highlight=False)
+
+
+@app.command(
+    name="agreement",
+    epilog="Examples:  python -m pgsr.experiments agreement  |  "
+    "python -m pgsr.experiments agreement --instances 5 --problem M_c",
+)
+def agreement_(
+    instances: Annotated[int, typer.Option(help="Random instances per problem.", min=1)] = 200,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these problems (repeat it).", autocompletion=lambda: list(agreement.PROBLEMS)),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the pairs (Parquet).")] = Path("results/agreement"),
+) -> None:
+    """Solve every problem by all its methods, and compare objectives: exact for integers, to 1e-6 for reals."""
+    unknown = [name for name in problem or () if name not in agreement.PROBLEMS]
+    if unknown:
+        raise ArgumentError(f"problem {unknown[0]!r} is unknown; use one of {', '.join(agreement.PROBLEMS)}")
+    console = Console(width=None if Console().is_terminal else 150)
+    writable(out)
+    pairs = agreement.agreement(instances, problem or list(agreement.PROBLEMS))
+    for title, relaxed in (("Integers", False), ("Relaxations", True)):
+        part = {(method, name): pair for (method, name), pair in pairs.items() if agreement.is_relaxed(name) == relaxed}
+        if part:
+            print_frame(console, agreement.table(part), f"{title}: agreed of {instances} random instances")
+    console.print(
+        "r: the relaxation rounded; its bound is not above the integer optimum. -: not supported.", highlight=False
+    )
+    found = agreement.frame(pairs)
+    for row in found.to_dict("records"):
+        if row["agreed"] < row["asked"]:
+            about = f"{row['method']} on {row['problem']}"
+            console.print(f"[red]{about}[/red]: {row['agreed']} of {row['asked']}; {row['first_failure']}")
+    found.to_parquet(out / "agreement.parquet", index=False)
+    console.print(f"\ntable   {out / 'agreement.parquet'}", highlight=False)

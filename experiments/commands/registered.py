@@ -1,0 +1,244 @@
+"""The commands about registered experiments and files that define one: list, new, run, plot, status, reports."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.console import Console
+
+from pgsr.experiments.benchmarks.compare import writable
+from pgsr.experiments.commands.app import (
+    NamesArgument,
+    ProfileOption,
+    ResultsOption,
+    SomeNamesArgument,
+    app,
+    console_for_tables,
+)
+from pgsr.experiments.engine import from_file, runner
+from pgsr.experiments.engine.causes import Cause
+from pgsr.experiments.engine.digest import code_digest
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
+from pgsr.experiments.engine.runner import Condition
+from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.tables import print_frame
+from pgsr.experiments.engine.verdicts import Finding, verdict_frame
+from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.registry import find as registered
+from pgsr.experiments.report import markdown, write_report
+from pgsr.experiments.report.publication import publish
+from pgsr.experiments.report.results_page import results_blocks
+from pgsr.experiments.report.sections import collect
+
+
+@app.command(name="list", epilog="Example:  python -m pgsr.experiments list")
+def list_() -> None:
+    """List the experiments that `run` knows, and how many cells each profile has."""
+    rows = []
+    for experiment in EXPERIMENTS:
+        sizes = {str(p): f"{len(experiment.tasks(p)):,}" if p in experiment.profiles else "" for p in Profile}
+        rows.append({"name": experiment.id, "title": experiment.title, "reproduces": experiment.reproduces} | sizes)
+    print_frame(console_for_tables(), pd.DataFrame(rows), "Experiments, with cells per profile")
+
+
+@app.command(
+    epilog="Example:  python -m pgsr.experiments new mine, then  python -m pgsr.experiments run mine.py --profile smoke"
+)
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name; the file is NAME.py.")],
+    folder: Annotated[Path, typer.Option(help="Folder for the file.")] = Path("."),
+) -> None:
+    """Write a commented experiment of two arms to NAME.py, which runs at smoke profile as it is."""
+    path = from_file.write_template(name, folder)
+    console_for_tables().print(
+        f"wrote  {path}\nrun it with  python -m pgsr.experiments run {path} --profile smoke",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@app.command(
+    name="run",
+    epilog="Examples:  python -m pgsr.experiments run K8  |  "
+    "python -m pgsr.experiments run mine.py --profile smoke  |  "
+    "python -m pgsr.experiments run K8 --profile paper --jobs 8  |  "
+    "python -m pgsr.experiments run K8 --scheduler tcp://host:8786",
+)
+def run_(
+    names: NamesArgument,
+    profile: ProfileOption = Profile.QUICK,
+    jobs: Annotated[int | None, typer.Option(help="Cells at once; all cores if not given.", min=1)] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Dask scheduler to run on, as tcp://host:8786.")] = None,
+    keep_stale: Annotated[
+        bool, typer.Option("--keep-stale", help="Keep results of older sources instead of computing them again.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Run at most this many cells of each.", min=1)] = None,
+    out: ResultsOption = Path("results"),
+) -> None:
+    """Run the cells that are missing, failed, torn or stale. Ctrl-C keeps what is finished; run again to go on."""
+    console, failed = console_for_tables(), 0
+    for experiment in [find(name) for name in names]:
+        console.print(f"[bold]{experiment.id}[/bold] {experiment.title}, {profile}", highlight=False)
+        there, remarks = experiment.available(profile)
+        for remark in remarks:
+            console.print(f"  {remark}", highlight=False)
+        try:
+            summary = runner.run(
+                there,
+                profile,
+                Store(out),
+                jobs=jobs,
+                scheduler=scheduler,
+                keep_stale=keep_stale,
+                limit=limit,
+                say=lambda line: console.print(f"  {line}", highlight=False),
+            )
+        except KeyboardInterrupt:
+            console.print("  stopped; finished cells are kept, the same command goes on from there")
+            raise SystemExit(130) from None
+        _print_summary(console, summary)
+        failed += len(summary.failures)
+    if failed:
+        raise SystemExit(1)
+
+
+@app.command(epilog="Example:  python -m pgsr.experiments plot K8 --profile quick")
+def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")) -> None:
+    """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
+    console, store = console_for_tables(), Store(out)
+    for experiment in [find(name) for name in names]:
+        entries = [entry for entry in store.entries(experiment.owner.id, profile) if isinstance(entry, Entry)]
+        done = [entry for entry in entries if entry.state is State.DONE]
+        if not done:
+            raise ExperimentError(
+                f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
+                f"python -m pgsr.experiments run {experiment.called} --profile {profile}"
+            )
+        frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
+        if stale:
+            console.print(f"{stale:,} of {len(done):,} results are of other sources than today's", highlight=False)
+        folder = writable(store.folder(experiment.id, profile))
+        figure = experiment.plot(frame)
+        for ending in ("png", "pdf"):
+            figure.savefig(folder / f"{experiment.id}.{ending}", dpi=200)
+        print_frame(console, verdict_frame(experiment.verdicts(frame)), f"{experiment.id} {experiment.title}: verdicts")
+        console.print(f"figure  {folder / experiment.id}.png and .pdf\n", highlight=False)
+
+
+@app.command(epilog="Examples:  python -m pgsr.experiments status  |  python -m pgsr.experiments status K8")
+def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")) -> None:
+    """Tell how much of every experiment is finished, stale, failed, torn or missing, and why cells failed."""
+    console, store, rows, reasons = console_for_tables(), Store(out), [], []
+    for experiment in [find(name) for name in names] if names else EXPERIMENTS:
+        for profile in experiment.profiles:
+            there, remarks = experiment.available(profile)
+            known = runner.conditions(there.tasks(profile), profile, store)
+            found = Counter(condition for _, condition in known)
+            rows.append(
+                {"name": experiment.id, "profile": str(profile), "cells": len(known)}
+                | {str(condition): found[condition] for condition in Condition}
+            )
+            reasons += remarks
+            for task, condition in known:
+                entry = store.load(task.cell, profile)
+                if condition in (Condition.FAILED, Condition.TORN) and entry is not None:
+                    reasons.append(f"{profile}: {task.cell.key}: {entry.reason}")
+    print_frame(console, pd.DataFrame(rows), f"Results in {out}")
+    for reason in dict.fromkeys(reasons):
+        console.print(reason, highlight=False, markup=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments report  |  python -m pgsr.experiments report --profile paper  |  "
+    "python -m pgsr.experiments report K8 --out my-report"
+)
+def report(
+    names: SomeNamesArgument = None,
+    profile: ProfileOption = Profile.QUICK,
+    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report (HTML, Markdown, figures).")] = Path(
+        "results/report"
+    ),
+) -> None:
+    """Report what is stored: claims with verdicts, figures, and our numbers beside the printed ones. Runs nothing."""
+    wanted = [find(name) for name in names] if names else EXPERIMENTS
+    page, document = write_report(wanted, profile, Store(results), writable(out))
+    console_for_tables().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
+
+
+@app.command(name="publish", epilog="Example:  python -m pgsr.experiments publish K8 PG4 --profile paper")
+def publish_(
+    names: SomeNamesArgument = None,
+    profile: ProfileOption = Profile.PAPER,
+    results: Annotated[Path, typer.Option(help="Folder of all results.")] = Path("results"),
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Write stored results to docs/results, and the page docs/results.md; without names, the page alone."""
+    console, folder = console_for_tables(), writable(docs / "results")
+    for experiment in [find(name) for name in names or ()]:
+        found = publish(experiment, profile, Store(results), folder)
+        console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
+    page = docs / "results.md"
+    page.write_text(markdown.render(results_blocks(EXPERIMENTS, folder), docs / "figures"), encoding="utf-8")
+    console.print(f"page   {page}", highlight=False)
+
+
+@app.command(
+    epilog="Examples:  python -m pgsr.experiments verdicts  |  "
+    "python -m pgsr.experiments verdicts K5 K8 --profile paper"
+)
+def verdicts(
+    names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
+) -> None:
+    """Tell what stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
+    console, wanted = console_for_tables(), [find(name) for name in names] if names else EXPERIMENTS
+    sections = collect(wanted, profile, Store(out), draw=False)
+    if not any(section.done for section in sections):
+        which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
+        raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
+    counts: Counter[tuple[Cause, Finding]] = Counter()
+    for section in sections:
+        title = f"{section.experiment.id} {section.experiment.title}"
+        if section.verdicts:
+            print_frame(console, verdict_frame(section.verdicts), title)
+        elif section.done or names:
+            said = "no verdicts" if section.done else "nothing is stored"
+            console.print(f"[bold]{title}[/bold]\n{said}", highlight=False)
+        trouble = {condition: sum(map(len, keys.values())) for condition, keys in section.trouble.items()}
+        for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
+            console.print(remark, highlight=False, markup=False)
+        counts.update((verdict.cause, verdict.finding) for verdict in section.verdicts)
+    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in Finding} | {"meaning": c.meaning} for c in Cause]
+    print_frame(console, pd.DataFrame(by_cause), "Findings by cause: what each is about")
+    n_done = sum(bool(section.done) for section in sections)
+    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in Finding)
+    console.print(
+        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}, of the papers' "
+        "claims as the papers state them",
+        highlight=False,
+    )
+
+
+def find(name: str) -> Experiment:
+    """Find a registered experiment by its id, or read one from a file."""
+    return from_file.load(Path(name)) if name.endswith(".py") else registered(name)
+
+
+def _print_summary(console: Console, summary: runner.Summary) -> None:
+    before = {str(condition): n for condition, n in summary.before.items()}
+    had = ", ".join(f"{n:,} {condition}" for condition, n in before.items())
+    if not summary.ran:
+        console.print(f"  nothing to do: {summary.planned:,} cells, {had}", highlight=False)
+        return
+    done = ", ".join(f"{n:,} {state}" for state, n in summary.ran.items())
+    left = f"; {summary.left:,} left" if summary.left else ""
+    again = f"; {summary.restarted:,} needed several starts, the machine was busy" if summary.restarted else ""
+    console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}{again}", highlight=False)
+    for key, reason in summary.failures[:10]:
+        console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
+    if len(summary.failures) > 10:
+        console.print(
+            f"  ... and {len(summary.failures) - 10:,} more; python -m pgsr.experiments status", highlight=False
+        )

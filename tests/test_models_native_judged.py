@@ -1,0 +1,368 @@
+"""What comes back from models in the solvers' own interfaces is judged, also once somebody has changed them."""
+
+import re
+
+import cloudpickle
+import cvxpy
+import gurobipy
+import numpy as np
+import pytest
+from instances import random_tree, scale
+from test_models_native import COUNTS, METHODS, NAMES, objective, problem_of
+
+from pgsr import Geometric, Hierarchy, Problem, Seeded, Status, View, compare
+from pgsr.algorithms import TreeProjection
+from pgsr.conditions import cells, total
+from pgsr.datasets import census_like
+from pgsr.errors import ArgumentError, MethodError, ProblemError
+from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
+from pgsr.models.native import Levels
+from pgsr.models.native.cpsat_ import CpSatModel
+from pgsr.models.native.cvxpy_ import CvxpyModel
+from pgsr.models.native.gurobi_ import GurobiModel
+from pgsr.models.native.mathopt_ import MathOptModel
+
+
+def demo(**options):
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    return Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H", **options)
+
+
+def test_cvxpy_has_names_by_level():
+    model = Cvxpy("CLARABEL").model(demo().where(total(("US", "MI")) >= 2))
+    assert [x.name() for x in model.variables] == ["x[0]", "x[1]"]
+    assert [x.shape for x in model.variables] == [(1, 3), (2, 3)]
+    assert list(model.constraints) == ["consistency[0]", "total[0]", "total(US/MI) >= 2", "nonnegative[0]",
+                                       "nonnegative[1]"]  # fmt: skip
+    assert [constraint.label for constraint in model.native.constraints] == list(model.constraints)
+
+
+@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), Scip()], ids=repr)
+def test_a_model_solved_natively_is_judged(method):
+    problem = demo()
+    model = method.model(problem)
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    model.native.solve("CLARABEL") if isinstance(method, Cvxpy) else model.native.optimize()
+    best = TreeProjection().solve(problem)
+    result = model.judge()
+    if isinstance(method, Cvxpy):
+        assert result.status is Status.RELAXED
+        assert (
+            objective(TreeProjection().solve(problem.relaxed())) - 1e-5 <= result.certificate.bound <= objective(best)
+        )
+    else:
+        assert result.status is Status.OPTIMAL
+        assert objective(result) == objective(best)
+
+
+def test_what_solvers_return_is_judged():
+    problem = demo()
+    best = objective(TreeProjection().solve(problem))
+    from ortools.math_opt.python import mathopt
+    from ortools.sat.python import cp_model
+
+    model = MathOpt("GSCIP").model(problem)
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    assert objective(model.judge(mathopt.solve(model.native, mathopt.SolverType.GSCIP))) == best
+    model, solver = CpSat().model(problem), cp_model.CpSolver()
+    with pytest.raises(MethodError, match="not solved"):
+        model.judge()
+    solver.solve(model.native)
+    assert objective(model.judge(solver)) == best
+
+
+def test_any_values_are_judged():
+    problem = demo()
+    best = TreeProjection().solve(problem).estimate.values
+    model = Gurobi().model(problem)
+    levels = [best[:1], best[1:]]
+    for values in (best, best.ravel(), levels, {"nation": best[:1], "states": best[1:]}, best.astype(float)):
+        result = model.judge(values)
+        assert result.status is Status.OPTIMAL
+        assert (result.estimate.values == best).all()
+    far = best.copy()
+    far[0], far[1] = far[0] + [1, -1, 0], far[1] + [1, -1, 0]
+    assert model.judge(far).status in (Status.FEASIBLE, Status.RELAXED)
+    broken = model.judge(best + np.eye(3, dtype=int))
+    assert broken.status is Status.RELAXED
+    assert "consistency" in broken.reason
+    with pytest.raises(MethodError, match="shape"):
+        model.judge(np.zeros(4))
+    for ragged in ([[1, 2, 3], [1, 2]], [[1, [2, 3]], [1, 2, 3]], []):
+        with pytest.raises(MethodError, match="different lengths or kinds; give x of shape"):
+            model.judge(ragged)
+
+
+def with_at_most(model, most):
+    """The model with one more condition, stated in its own interface: US/GA has at most so many groups of size 1."""
+    x, native = model.variables[1][0, 1], model.native
+    if isinstance(model, CvxpyModel):
+        model.native = cvxpy.Problem(native.objective, [*native.constraints, x <= most])
+    elif isinstance(model, GurobiModel):
+        native.addConstr(x <= most)
+    elif isinstance(model, MathOptModel):
+        native.add_linear_constraint(x <= most)
+    elif isinstance(model, CpSatModel):
+        native.add(x <= most)
+    else:
+        native.addCons(x <= most)
+    return model
+
+
+CHANGED = "changed after it was made.*Problem.where"
+
+
+@pytest.mark.parametrize(
+    ("method", "norm"),
+    [
+        (method, norm)
+        for method in (*METHODS, Cvxpy("SCIP"))
+        for norm in (1, 2)
+        if method != MathOpt("PDLP") or norm == 1
+    ]
+    + [(Cvxpy("HIGHS"), 1)],
+    ids=repr,
+)
+def test_a_changed_model_has_no_word_on_the_problem(method, norm):
+    """A condition added by hand is solved; its optimum and its bound are another problem's."""
+    problem = demo(norm=norm).where(total(("US", "MI")) <= 9)  # no exact test knows rows that were stated
+    best = objective(Gurobi().model(problem).solve(problem))
+    model = method.model(problem)
+    assert not model.changed
+    with_at_most(model, 0)
+    assert model.changed
+    result = model.solve(problem)
+    assert result.status in (Status.FEASIBLE, Status.RELAXED), result
+    assert re.search(CHANGED, result.reason), result
+    assert objective(result) > best
+    assert result.certificate.bound is None or result.certificate.bound <= best
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_a_changed_model_without_solution_says_nothing_of_the_problem(method):
+    problem = demo().where(total(("US", "MI")) <= 9)
+    if method == MathOpt("PDLP"):
+        problem = problem.relaxed()
+    result = with_at_most(method.model(problem), -1).solve(problem)
+    assert result.status is Status.FAILED
+    assert re.search(CHANGED, result.reason)
+
+
+def test_conditions_that_a_callback_adds_change_a_model():
+    problem = demo().where(total(("US", "MI")) <= 9)
+    model = Gurobi().model(problem)
+    model.native.Params.LazyConstraints = 1
+    x = model.variables[1][0, 1].item()
+    model.native.optimize(
+        lambda native, where: native.cbLazy(x <= 0) if where == gurobipy.GRB.Callback.MIPSOL else None
+    )
+    result = model.judge()
+    assert result.status is Status.FEASIBLE
+    assert re.search(CHANGED, result.reason)
+
+
+def test_a_changed_model_that_finds_the_optimum_is_proved_by_the_exact_test():
+    problem = demo()
+    result = with_at_most(Gurobi().model(problem), 9).solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert objective(result) == objective(TreeProjection().solve(problem))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("name", NAMES)
+def test_solving_and_travelling_change_no_model(name, method):
+    for problem in (problem_of(name, 0), problem_of(name, 0, relaxed=True)):
+        if method.supports(problem) is None:
+            model = method.model(problem)
+            again = cloudpickle.loads(cloudpickle.dumps(model))
+            assert not again.changed
+            for one in (model, again):
+                one.optimize(0.2)
+                assert not one.changed
+
+
+def test_starts_and_hints_change_no_model():
+    gurobi, cpsat = Gurobi().model(demo()), CpSat().model(demo())
+    gurobi.variables[0].setAttr("Start", np.ones((1, 3)))
+    cpsat.native.add_hint(cpsat.variables[0][0, 0], 1)
+    assert not gurobi.changed
+    assert not cpsat.changed
+
+
+def test_numbers_that_texts_shorten_change_a_model():
+    """CVXPY prints eight digits of a number, and no inner entries of long arrays."""
+    problem = demo()
+    model = Cvxpy("CLARABEL").model(problem)
+    native, x = model.native, model.variables[1]
+    model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2 + 1e-12])
+    model.made = model.fingerprint()
+    model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2])
+    assert model.changed
+
+
+def test_a_changed_relaxation_takes_no_duals():
+    problem = demo().relaxed()
+    model = Gurobi().model(problem)
+    assert model.solve(problem).status is Status.OPTIMAL
+    model.native.addConstr(model.variables[1][0, 1] >= 4)
+    model.native.optimize()
+    result = model.judge()
+    assert result.status is Status.FEASIBLE
+    assert re.search(CHANGED, result.reason)
+    assert result.certificate.bound is None
+    stated = demo().where(cells(("US", "GA"), size=1) >= 4)
+    assert Gurobi().model(stated).solve(stated).status is Status.OPTIMAL
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 2.0**53, 1e300, -(2**63), 2**70])
+def test_numbers_that_no_count_is_are_refused(number):
+    values = demo().target.astype(object)
+    values[2, 1] = number
+    values[2, 2] = np.nan
+    for given in (values, values if abs(number) == 2**70 else values.astype(float), values.tolist()):
+        with pytest.raises(MethodError, match=r"US/MI, size 1 is .*finite numbers below"):
+            Gurobi().model(demo()).judge(given)
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_numbers_are_judged():
+    best = TreeProjection().solve(demo()).estimate.values
+    assert Gurobi().model(demo()).judge(best.astype(object)).status is Status.OPTIMAL
+    values = demo().target.copy()
+    values[1:, 1] = 2**53 - 1
+    assert Gurobi().model(demo()).judge(values).status is Status.RELAXED
+    with pytest.raises(MethodError, match="not one of numbers"):
+        Gurobi().model(demo()).judge(np.full((3, 3), "many"))
+
+
+@pytest.mark.parametrize("solver", ["SCIP", "HIGHS", "GUROBI", "SCIPY"])
+def test_cvxpy_hands_on_the_bounds_of_integer_programs(solver):
+    """Without the exact test of M_H in squares, the solver's bound is what closes the gap."""
+    problem = demo(norm=1)
+    method = Cvxpy(solver)
+    fast, native = method.solve(problem), method.model(problem).solve(problem)
+    assert (fast.status, native.status) == (Status.OPTIMAL, Status.OPTIMAL)
+    assert objective(fast) == objective(native) == native.certificate.bound
+    assert native.reason == f"optimal on Cvxpy('{solver}')'s word; the answer itself is checked"
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(None, "and gives no bound"), (-np.inf, "and gives no bound"), (1.0, "but its bound leaves a gap")],
+)
+def test_an_optimum_without_a_bound_says_so(monkeypatch, bound, words):
+    monkeypatch.setattr("pgsr.models.native.cvxpy_.own_bound", lambda solver, solved: bound)
+    problem = demo(norm=1).where(total(("US", "GA")) <= 2)
+    result = Cvxpy("HIGHS").model(problem).solve(problem)
+    assert result.status is Status.FEASIBLE
+    assert result.reason == f"Cvxpy('HIGHS') claims an optimum {words}"
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_models_travel_with_what_was_added(method):
+    """To the process in which `compare` runs them."""
+    problem = demo()
+    model = method.model(problem)
+    x = model.variables[1][0, 1]
+    native = model.native
+    if isinstance(method, Cvxpy):
+        model.native = cvxpy.Problem(native.objective, [*native.constraints, x >= 4])
+    elif isinstance(method, Gurobi):
+        native.addConstr(x >= 4)
+        native.update()
+    elif isinstance(method, MathOpt):
+        native.add_linear_constraint(x >= 4)
+    elif isinstance(method, CpSat):
+        native.add(x >= 4)
+    else:
+        native.addCons(x >= 4)
+    again = cloudpickle.loads(cloudpickle.dumps(model))
+    assert again.supports(problem) is None
+    solved = again.optimize(None)
+    values = again.read(solved).values
+    assert values[problem.target.shape[1] + 1] == pytest.approx(4, abs=1e-5)
+    assert repr(again) == repr(model)
+
+
+@pytest.mark.slow
+def test_models_compare_with_methods():
+    truth = census_like(regions="divisions", max_size=2, groups=1_000)
+    problem = Problem.m_h(Geometric(COUNTS, 1).measure(truth, Seeded(0)))
+    arms = [TreeProjection(), Cvxpy("CLARABEL").model(problem), Gurobi().model(problem)]
+    table = compare(problem, arms, time_limit=5, progress=False)
+    assert [row.result.status for row in table.rows] == [Status.OPTIMAL, Status.RELAXED, Status.OPTIMAL]
+    assert [row.method for row in table.rows][1:] == ["Cvxpy('CLARABEL').model(M_H)", "Gurobi().model(M_H)"]
+
+
+def test_a_model_is_of_its_own_problem():
+    problem = demo()
+    model = Gurobi().model(problem)
+    again = demo()
+    assert model.supports(again) is None
+    for other in (demo(integer=False), demo(weights=np.array([1, 2, 1])), problem.where(cells(size=0) == 0)):
+        assert "make one" in model.supports(other)
+        assert model.solve(other).status is Status.UNSUPPORTED
+
+
+def test_a_contradiction_is_named():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=5).where(
+        total(("US", "GA")) >= 4, cells(("US", "MI"), size=0) >= 2
+    )
+    model = Gurobi().model(problem)
+    assert model.solve(problem).status is Status.INFEASIBLE
+    found = model.infeasible_subset()
+    assert {"total(US/GA) >= 4", "total[US]", "consistency[US,0]", "x[US/MI,0] >= 2"} <= set(found)
+    for method in (CpSat(), Scip()):
+        with pytest.raises(MethodError, match=r"names no contradicting conditions; Gurobi\(\) does$"):
+            method.model(problem).infeasible_subset()
+    with pytest.raises(MethodError, match="the model has a solution, so nothing contradicts"):
+        Gurobi().model(demo()).infeasible_subset()
+
+
+def test_totals_that_do_not_add_up_are_in_the_program():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=np.array([5, 3, 1]))
+    model = Gurobi().model(problem)
+    result = model.solve(problem)
+    assert result.status is Status.INFEASIBLE
+    assert "add up to 4" in result.reason
+    assert {"total[US]", "total[US/GA]", "total[US/MI]"} <= set(model.infeasible_subset())
+
+
+def test_what_has_no_model_is_a_sentence():
+    truth = census_like(regions="divisions", max_size=4, groups=100)
+    ranked = Problem.isotonic(Geometric(View.RANKED, 1).measure(truth, Seeded(0)))
+    with pytest.raises(ProblemError, match="ranked sizes"):
+        Gurobi().model(ranked)
+    with pytest.raises(ProblemError, match="GSCIP"):
+        MathOpt("HIGHS").model(demo())
+    with pytest.raises(ProblemError, match="CLARABEL"):
+        Cvxpy("GLOP").model(demo())
+    with pytest.raises(ProblemError, match="takes MILP"):
+        CpSat().model(demo().relaxed())
+    with pytest.raises(ArgumentError, match="problem"):
+        Gurobi().model("M_H")
+    assert not hasattr(Flow(), "model")
+
+
+def test_the_licence_is_a_status():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    problem = Problem.of(np.ones((3, 800), int), tree, groups=9)
+    result = Gurobi().model(problem).solve(problem)
+    assert result.status in (Status.TOO_LARGE, Status.OPTIMAL, Status.RELAXED)  # with a full licence it is solved
+    assert result.status is not Status.TOO_LARGE or "licence" in result.reason
+
+
+def test_levels_are_the_tree():
+    rng = np.random.default_rng(5)
+    for _ in range(scale(20, 200)):
+        tree = random_tree(rng)
+        problem = Problem.of(rng.integers(0, 9, (tree.n_regions, 3)), tree, groups=9)
+        levels = Levels(problem)
+        for l in levels.inner:
+            np.testing.assert_array_equal(levels.S[l] @ levels.y[l + 1], tree.sum_children(problem.target, l))
+        assert sum(len(y) for y in levels.y) == tree.n_regions
