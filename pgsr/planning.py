@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
+from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.mechanism import Mechanism
+from pgsr.mechanism import AnyMechanism
 from pgsr.random import Seeded
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ class Plan:
 
 
 def expected_errors(
-    stand_in: CountOfCounts,
-    mechanisms: Mapping[str, Mechanism],
+    stand_in: CountOfCounts | CountsByLevel,
+    mechanisms: Mapping[str, AnyMechanism],
     replicates: int = 3,
     seed: str = "plan",
     progress: bool | Callable[[int, int], None] = True,
@@ -114,7 +116,9 @@ def expected_errors(
         >>> plan.choice() in mechanisms
         True
     """
-    require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
+    require_kind(
+        stand_in, (CountOfCounts, CountsByLevel), "the stand-in", "give public counts of the shape of the data"
+    )
     if not mechanisms:
         raise ArgumentError("there is nothing to plan; give at least one mechanism by its label")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
@@ -131,11 +135,24 @@ def expected_errors(
         bar.set_postfix_str(label)
         start = perf_counter()
         result = mechanism.release(stand_in, Seeded(seed, replicate))
-        seconds[place, replicate] = perf_counter() - start - result.seconds.compile
-        distance = metrics.cumulative_l1(stand_in, result.estimate)
-        found[place, replicate] = metrics.level_means(stand_in, distance)
+        seconds[place, replicate] = _spent(start, result)
+        found[place, replicate] = _errors(stand_in, result)
     spread = found.std(axis=1, ddof=1) / np.sqrt(replicates)
     return Plan(tuple(mechanisms), found.mean(axis=1), spread, np.median(seconds, axis=1))
+
+
+def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:
+    """Compute the mean distance of every level, root first; shape (levels,)."""
+    if isinstance(stand_in, CountsByLevel):
+        pairs = zip(stand_in.tables, result.counts.tables, strict=True)
+        return np.array([np.abs(np.cumsum(x - truth, axis=1)).sum() / len(truth) for truth, x in pairs])
+    return np.array(metrics.level_means(stand_in, metrics.cumulative_l1(stand_in, result.estimate)))
+
+
+def _spent(start: float, result: Any) -> float:
+    """Compute the seconds since the start, compilation left out."""
+    total = perf_counter() - start
+    return total if isinstance(result, LevelResult) else total - result.seconds.compile
 
 
 def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:

@@ -17,7 +17,8 @@ from pgsr.measurement import Totals
 from pgsr.planning import Plan, expected_errors, stand_in_of, usual_splits
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.release.kinds import Kind, Measured
+from pgsr.release.terms import Terms
 from pgsr.views_by_region import ByGroups
 
 if TYPE_CHECKING:
