@@ -173,6 +173,21 @@ def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:
     return list(dict.fromkeys([*splits, (Fraction(0), *between, one)]))
 
 
+def splits_of_all(n_levels: int) -> list[tuple[Fraction, ...]]:
+    """List the splits that are worth comparing where every level has to have a share, root first.
+
+    Equal shares; and a half, three quarters or nine tenths for the leaves, the rest equal.
+
+    Example:
+        >>> [", ".join(map(str, shares)) for shares in splits_of_all(3)]
+        ['1/3, 1/3, 1/3', '1/4, 1/4, 1/2', '1/8, 1/8, 3/4', '1/20, 1/20, 9/10']
+    """
+    if n_levels == 1:
+        return [(Fraction(1),)]
+    of_leaves = (Fraction(1, n_levels), Fraction(1, 2), Fraction(3, 4), Fraction(9, 10))
+    return list(dict.fromkeys((*[(1 - part) / (n_levels - 1)] * (n_levels - 1), part) for part in of_leaves))
+
+
 def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction, ...]]:
     """List the ways to give each level one of `parts` of the budget so that they add up to 1, the leaves not 0.
 
@@ -198,11 +213,58 @@ def stand_in_of(
         size_law: proportions of sizes 0..K, not negative, not all 0.
         seed: of the draws, which need no secrecy.
     """
+    totals, law = _checked_law(hierarchy, leaf_totals, size_law)
+    return CountOfCounts(hierarchy, np.random.default_rng(seed).multinomial(totals, law), "stand-in")
+
+
+def stand_in_by_level(
+    hierarchy: Hierarchy,
+    leaf_totals: Sequence[int],
+    size_law: Sequence[float],
+    max_sizes: Sequence[int],
+    seed: int = 0,
+) -> CountsByLevel:
+    """Make the stand-in with sizes per level that `stand_in_of` would give, folded, without its large tables.
+
+    Groups of the leaves are drawn by class. Above, those of the last class get sizes by the law of larger ones, which
+    is what drawing all sizes at once would do.
+
+    Args:
+        hierarchy, leaf_totals, size_law, seed: as in `stand_in_of`; K is that of the root.
+        max_sizes: the largest size of every level, root first.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> made = stand_in_by_level(tree, [40, 60], [0, 3, 2, 1], (3, 1))
+        >>> [table.sum(axis=1).tolist() for table in made.tables], made.max_sizes
+        ([[100], [40, 60]], (3, 1))
+    """
+    totals, law = _checked_law(hierarchy, leaf_totals, size_law)
+    if len(max_sizes) != hierarchy.n_levels or len(law) != max_sizes[0] + 1:
+        raise ArgumentError(
+            f"{len(max_sizes)} largest sizes and a law of {len(law)} sizes for {hierarchy.n_levels} levels; give one "
+            "largest size per level, and a proportion for every size of the root"
+        )
+    generator, last = np.random.default_rng(seed), max_sizes[-1]
+    tables = [generator.multinomial(totals, np.append(law[:last], law[last:].sum()))]
+    for level in range(hierarchy.n_levels - 2, -1, -1):
+        here, k = hierarchy.level(level), max_sizes[level]
+        below = np.add.reduceat(tables[0], hierarchy.first_child[here] - here.stop, axis=0)
+        larger = np.append(law[last:k], law[k:].sum())
+        chances = larger / larger.sum() if larger.any() else np.eye(len(larger))[0]
+        tables.insert(0, np.concatenate([below[:, :last], generator.multinomial(below[:, last], chances)], axis=1))
+        last = k
+    return CountsByLevel(hierarchy, tuple(tables))
+
+
+def _checked_law(
+    hierarchy: Hierarchy, leaf_totals: Sequence[int], size_law: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check the numbers of groups of the leaves, and make proportions of sizes add up to 1."""
     totals, law = np.asarray(leaf_totals), np.asarray(size_law, float)
     n_leaves = hierarchy.n_regions - hierarchy.n_inner
     if totals.shape != (n_leaves,) or totals.dtype.kind not in "iu" or (totals < 0).any():
         raise ArgumentError(f"leaf_totals are {n_leaves} whole numbers, one per leaf, not negative")
     if law.ndim != 1 or len(law) < 2 or not np.isfinite(law).all() or (law < 0).any() or not law.any():
         raise ArgumentError("size_law is one proportion per size 0..K, not negative and not all 0")
-    rows = np.random.default_rng(seed).multinomial(totals, law / law.sum())
-    return CountOfCounts(hierarchy, rows, "stand-in")
+    return totals, law / law.sum()

@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from made_tables import config, left, release, write_tables
 
-from pgsr.release import check, outline, publish, read_release_by_level
+from pgsr.release import check, read_release_by_level
 
 SIZES = "{nation = 6, state = 3, county = 2}"
 
