@@ -68,24 +68,32 @@ def is_rehearsal(terms: Terms, measurement: Measurement | LevelMeasurement) -> b
 
 
 def _is_rehearsal_by_level(terms: Terms, measurement: LevelMeasurement) -> bool:
-    """Tell the same of noise with sizes per level, which is drawn level by level."""
-    tree, noisy = measurement.hierarchy, measurement.noisy.tables[:2]
-    laws, last = terms.noise_laws(tree.n_levels), len(noisy) - 1
-    nothing = CountsByLevel(tree.down_to(last), tuple(np.zeros_like(table) for table in noisy))
-    source, sizes = Seeded(REHEARSAL_KEY), terms.sizes(tree.n_levels)
-    noise = measure_by_level(terms.noise(tree.n_levels), nothing, source, terms.data_set, 0, sizes).tables
-    bare = [values - drawn for values, drawn in zip(noisy, noise, strict=True)]
-    if any((table < 0).any() for table in bare) or bare[0].sum() != measurement.total:
-        return False
-    if last and (folded(bare[0], sizes[1]) != bare[1].sum(axis=0)).any():
-        return False
-    chances = 0.0
-    for level, (values, drawn, law) in enumerate(zip(noisy, noise, laws, strict=False)):
+    """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
+    tree, noisy = measurement.hierarchy, measurement.noisy.tables
+    laws, sizes = terms.noise_laws(tree.n_levels), terms.sizes(tree.n_levels)
+    chances, above = 0.0, np.array([[measurement.total]])
+    for level, (values, law) in enumerate(zip(noisy, laws, strict=True)):
         assert law is not None, "all levels are measured"
-        fixed = np.zeros(values.shape, bool)  # by the total, and by the level above
-        fixed[-1, slice(None) if level else -1] = True
-        chances += float(np.where(fixed, law.log_pmf(drawn), _log_cdf(law, values)).sum())
-    return chances < LOG_CHANCE
+        nothing = CountsByLevel(tree.down_to(level), tuple(np.zeros_like(table) for table in noisy[: level + 1]))
+        noise = measure_by_level(
+            terms.noise(tree.n_levels), nothing, Seeded(REHEARSAL_KEY), terms.data_set, max_sizes=sizes
+        ).tables[level]
+        bare = values - noise
+        fixed = np.zeros(values.shape, bool)
+        if level:  # what a region above has in a class leaves the last region in it no choice
+            starts = tree.first_child[tree.level(level - 1)] - tree.level(level).start
+            added, known = np.add.reduceat(bare, starts, axis=0), folded(above, sizes[level])
+            fixed[np.append(starts[1:], len(bare)) - 1] = True
+        else:
+            added, known = bare.sum(axis=1, keepdims=True), above
+            fixed[-1, -1] = True
+        if (bare < 0).any() or (added != known).any():
+            return False
+        chances += float(np.where(fixed, law.log_pmf(noise), _log_cdf(law, values)).sum())
+        if chances < LOG_CHANCE:
+            return True
+        above = bare
+    return False
 
 
 def _log_cdf(law: Law, room: np.ndarray) -> np.ndarray:
