@@ -2,11 +2,24 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pandas as pd
-from made_tables import config, left, release, write_tables
+import pytest
+from made_tables import TABLES, config, left, release, write_tables
 
-from pgsr.release import check, read_release_by_level
+from pgsr import PgsrError, Relation, Rho, Unit
+from pgsr.ledger import LedgerFile
+from pgsr.release import (
+    check,
+    epsilon_for,
+    finish,
+    forecast,
+    outline,
+    publish,
+    read_release,
+    read_release_by_level,
+)
 
 SIZES = "{nation = 6, state = 3, county = 2}"
 
@@ -42,3 +55,117 @@ def test_tables_name_the_last_class_of_every_level(tmp_path: Path) -> None:
     assert read.counts.max_sizes == read.measurement.noisy.max_sizes == (6, 3, 2)
     assert not any(part.any() for part in read.counts.missing())
     assert read.counts.tables[0].sum() == 60
+
+
+def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -> None:
+    """A sentence names the key and the remedy; nothing is read."""
+    write_tables(tmp_path)
+    refused = {
+        "may only be merged": {"max_size": "{a = 3, b = 4, c = 2}"},
+        "write these names": {"level_names": '["us", "state", "county"]'},
+        "write mechanism": {"mechanism": "kuo"},
+        "write totals": {"totals": '"noisy"'},
+        "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
+        "leave the key out": {"intervals": '"9/10"'},
+        "one per level": {"max_size": "{nation = 6, county = 2}"},
+        "with one for every level": {"max_size": "{nation = 6, state = 0, county = 2}"},
+    }
+    for said, keys in refused.items():
+        given = {"max_size": SIZES, **keys}
+        with pytest.raises(PgsrError, match=said):
+            outline(config(tmp_path, **given))
+
+
+def test_names_of_sizes_are_those_of_the_columns_of_levels(tmp_path: Path) -> None:
+    homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+    pd.DataFrame({"entity": [1], "group": [1]}).to_parquet(tmp_path / "entities.parquet")
+    homes.to_parquet(tmp_path / "groups.parquet")
+    tables = '[entities]\nfile = "entities.parquet"\n[groups]\nfile = "groups.parquet"\nregion = ["nation", "state"]\n'
+    assert config(tmp_path, max_size="{nation = 3, state = 3}", tables=tables).terms.max_sizes == (3, 3)
+    with pytest.raises(PgsrError, match="their columns are nation, state"):
+        config(tmp_path, max_size="{state = 3, nation = 3}", tables=tables)
+    named = {"max_size": "{US = 3, states = 3}", "level_names": '["US", "states"]'}
+    assert config(tmp_path, tables=tables, **named).terms.level_names == ("US", "states")
+
+
+def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Path) -> None:
+    write_tables(tmp_path, leaves=[("US", "GA"), ("US", "MI", "MI0")])
+    tables = TABLES + "pad_ragged = true\n"
+    with pytest.raises(PgsrError, match="give every branch the same depth"):
+        publish(config(tmp_path, max_size=SIZES, tables=tables))
+    assert left(tmp_path) == 100
+
+
+def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path) -> None:
+    folder = made(tmp_path, rehearse=True)
+    assert check(folder).passed
+    assert left(tmp_path) == 100
+    assert not read_release_by_level(folder).secure
+
+
+def test_gaussian_noise_of_hidden_groups(tmp_path: Path) -> None:
+    """Another currency and unit: every level states its law, and the check composes them to the budget."""
+    write_tables(tmp_path)
+    budget = {"epsilon": None, "rho": '"1/10"', "unit": '"group"', "shares": '["1/5", "1/5", "3/5"]'}
+    LedgerFile.create(tmp_path / "ledger.jsonl", "made", Rho("1"), Relation.REPLACE, Unit.GROUP)
+    folder = release(config(tmp_path, max_size=SIZES, **budget))
+    report = check(folder)
+    assert report.passed, report
+    levels = json.loads((folder / "manifest.json").read_text())["levels"]
+    assert {level["noise"]["law"] for level in levels} == {"discrete_gaussian"}
+    assert levels[0]["noise"] != levels[2]["noise"]
+
+
+def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("pgsr.release.making.check", Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(PgsrError, match="--finish"):
+            publish(config(tmp_path, max_size=SIZES))
+    assert left(tmp_path) == 99
+    [hidden] = tmp_path.glob(".release.*")
+    finished = finish(hidden)
+    assert finished.report.passed
+    assert left(tmp_path) == 99
+    assert finished.counts().max_sizes == (6, 3, 2)
+
+
+def test_sizes_per_level_have_readers_of_their_own(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    with pytest.raises(PgsrError, match="only read_release_by_level reads"):
+        read_release(folder)
+    one_size = release(config(tmp_path, name="other"))
+    with pytest.raises(PgsrError, match=r"it with read_release$"):
+        read_release_by_level(one_size)
+
+
+def test_a_forecast_compares_splits_in_which_every_level_has_a_share(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    planned = config(tmp_path, max_size=SIZES)
+    found = forecast(planned, mean_size=2, replicates=2, progress=False)
+    assert found.choices[0].configured
+    assert {choice.mechanism for choice in found.choices} == {"m_h"}
+    assert len(found.choices) > 3
+    assert all(all(choice.shares) for choice in found.choices)
+    assert found.mean.shape == (len(found.choices), 3)
+    assert (found.mean > 0).all()
+    assert "GiB of memory" in found.effort
+    with pytest.raises(PgsrError, match="write one max_size"):
+        forecast(planned, mechanisms=["kuo"], progress=False)
+    assert left(tmp_path) == 100
+
+
+def test_the_errors_of_a_forecast_are_those_of_a_release(tmp_path: Path) -> None:
+    """The largest distance of a thousandth of the noise is far below that of all of it."""
+    write_tables(tmp_path)
+    little, much = (
+        forecast(config(tmp_path, name=name, max_size=SIZES, epsilon=epsilon), replicates=2, progress=False).mean[0]
+        for name, epsilon in (("little", '"1000"'), ("much", '"1"'))
+    )
+    assert (little < much / 10).all()
+
+
+def test_the_least_epsilon_for_an_error(tmp_path: Path) -> None:
+    write_tables(tmp_path, n_groups=400)
+    found = epsilon_for(config(tmp_path, max_size=SIZES), {"county": 20}, replicates=2, progress=False)
+    assert found.tried[found.epsilon][0][2] <= 20
