@@ -1,16 +1,23 @@
 """Releases with sizes per level: made, read, checked, and their forgeries found."""
 
 import json
+import tempfile
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
+import numpy as np
 import pandas as pd
 import pytest
 from made_tables import TABLES, config, left, release, write_tables
+from release_checks import assert_files_follow_from_noisy_values
 
-from pgsr import PgsrError, Relation, Rho, Unit
+from pgsr import Hierarchy, PgsrError, Relation, Rho, Unit
+from pgsr.isolation import run_isolated
 from pgsr.ledger import LedgerFile
+from pgsr.planning import stand_in_by_level
 from pgsr.release import (
+    ReleaseConfig,
     check,
     epsilon_for,
     finish,
@@ -20,6 +27,8 @@ from pgsr.release import (
     read_release,
     read_release_by_level,
 )
+from pgsr.release.forecast import geometric_law
+from pgsr.release.running.preflight import level_peak_bytes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
 
@@ -94,6 +103,39 @@ def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Pat
     with pytest.raises(PgsrError, match="give every branch the same depth"):
         publish(config(tmp_path, max_size=SIZES, tables=tables))
     assert left(tmp_path) == 100
+
+
+@pytest.mark.slow
+def test_files_follow_from_noisy_values() -> None:
+    """Nothing that is published depends on the data but through the noisy values."""
+    assert_files_follow_from_noisy_values(max_size=SIZES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_blocks", "sizes"), [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
+)
+def test_the_estimate_is_near_the_true_peak(n_blocks: int, sizes: tuple[int, ...]) -> None:
+    """The estimate is within 25 % of the peak, in a process of its own."""
+    outcome = run_isolated(partial(made_counts, n_blocks, sizes))
+    assert not outcome.error, outcome.error
+    estimate = level_peak_bytes(*outcome.value)
+    print(f"{n_blocks} x {sizes}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}")
+    assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
+
+
+def made_counts(n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    """Release made counts; their regions, cells, and cells that are not 0."""
+    n_states = max(2, n_blocks // 100)
+    tree = Hierarchy.from_paths([("US", f"s{i % n_states}", f"b{i}") for i in range(n_blocks)])
+    totals = np.random.default_rng(0).poisson(60, n_blocks).tolist()
+    truth = stand_in_by_level(tree, totals, geometric_law(2.6, sizes[0]), sizes)
+    filled = sum(int(np.count_nonzero(table)) for table in truth.tables)
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        write_tables(Path(name))
+        patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        release(config(Path(name), max_size=f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"))
+    return tree.n_regions, truth.n_cells, filled
 
 
 def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path) -> None:
