@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from made_tables import TABLES, config, left, release, write_tables
 from release_checks import assert_files_follow_from_noisy_values
+from typer.testing import CliRunner
 
 from pgsr import Hierarchy, PgsrError, Relation, Rho, Unit
+from pgsr.cli import app
 from pgsr.isolation import run_isolated
 from pgsr.ledger import LedgerFile
 from pgsr.planning import stand_in_by_level
@@ -29,6 +31,7 @@ from pgsr.release import (
 )
 from pgsr.release.forecast import geometric_law
 from pgsr.release.running.preflight import level_peak_bytes
+from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
 
@@ -211,3 +214,26 @@ def test_the_least_epsilon_for_an_error(tmp_path: Path) -> None:
     write_tables(tmp_path, n_groups=400)
     found = epsilon_for(config(tmp_path, max_size=SIZES), {"county": 20}, replicates=2, progress=False)
     assert found.tried[found.epsilon][0][2] <= 20
+
+
+def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
+    with pytest.raises(PgsrError, match="takes one max_size for all levels"):
+        read_sizes(made(tmp_path))
+
+
+def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config(tmp_path, max_size=SIZES)
+    for command, said in (
+        (["validate", "release.toml"], "county 2 or more"),
+        (["plan", "release.toml", "--replicates", "2", "--mean-size", "2"], "GiB of memory"),
+        (["release", "release.toml"], "release"),
+        (["check", "release"], "proved optimal"),
+    ):
+        outcome = CliRunner().invoke(app, command, env={"COLUMNS": "300"})
+        assert outcome.exit_code == 0, outcome.output
+        assert said in outcome.output, outcome.output
+    outcome = CliRunner().invoke(app, ["intervals", "release"])
+    assert outcome.exit_code != 0
+    assert "intervals want one max_size" in f"{outcome.output} {outcome.exception}"

@@ -16,8 +16,7 @@ from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, version
 from pgsr import Seeded
 from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.release import ReleaseConfig, check, new_key, publish
-from pgsr.release.checking import Outcome
+from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary

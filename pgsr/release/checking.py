@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,17 +9,16 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.accounting.composing import composed
-from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelResult
+from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals
-from pgsr.mechanism import Mechanism
+from pgsr.measurement import Totals
 from pgsr.method import Result
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError
+from pgsr.release.findings import Finding, Outcome, Report
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
@@ -30,47 +28,6 @@ from pgsr.release.judging import answer_of, broken, certificate_of, finished, re
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
-
-
-class Outcome(StrEnum):
-    """The ways in which a check ends.
-
-    It is skipped where an earlier one left nothing to look at, and open where the folder does not suffice to decide it.
-    """
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    OPEN = "open"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A check: its name, how it ended, and a sentence."""
-
-    name: str
-    outcome: Outcome
-    sentence: str
-
-    @property
-    def passed(self) -> bool:
-        """Tell whether nothing speaks against the folder: the check passed, or the folder cannot decide it."""
-        return self.outcome in (Outcome.PASSED, Outcome.OPEN)
-
-
-@dataclass(frozen=True)
-class Report:
-    """The checks of a folder, in order; `selftest` checks an installation, and its report has no folder."""
-
-    folder: Path | None
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        return all(finding.passed for finding in self.findings)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
 
 
 def check(
@@ -85,8 +42,9 @@ def check(
     Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
     values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
     of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
-    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`); published intervals,
-    computed again, too; and the descriptions (README.txt, datapackage.json, summary.html), written again.
+    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`; with sizes per level
+    other counts pass that are proved to be as near); published intervals, computed again, too; and the descriptions
+    (README.txt, datapackage.json, summary.html), written again.
 
     What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
     law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
@@ -112,86 +70,6 @@ def check(
     Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
     """
     return _Folder(Path(folder), digest, key, ignore).report(progress)
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A release as it was read from its folder.
-
-    Attributes:
-        terms: of the release.
-        secure: whether it claims to be private; False for a rehearsal.
-        measurement: the noisy values.
-        counts: what was released.
-    """
-
-    terms: Terms
-    secure: bool
-    measurement: Measurement
-    counts: CountOfCounts
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism that made it."""
-        found = self.terms.mechanism(self.counts.hierarchy.n_levels)
-        assert isinstance(found, Mechanism), "all levels have the same sizes"
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedByLevel:
-    """A release with sizes per level as it was read from its folder; the attributes are those of `Published`."""
-
-    terms: Terms
-    secure: bool
-    measurement: LevelMeasurement
-    counts: CountsByLevel
-
-
-def read_release(folder: str | Path) -> Published:
-    """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
-
-    Raises:
-        ReleaseError: the folder is no release, or its files contradict its manifest; or it has sizes per level.
-
-    Example:
-        >>> read_release("no such folder")
-        Traceback (most recent call last):
-        pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
-    """
-    known = _read(folder)
-    if known["terms"].max_sizes is not None:
-        raise ReleaseError(
-            "the release has sizes per level, which only read_release_by_level reads; intervals want one max_size"
-        )
-    return Published(known["terms"], known["secure"], known["measurement"], known["counts"].counts())
-
-
-def read_release_by_level(folder: str | Path) -> PublishedByLevel:
-    """Read a release with sizes per level, as `read_release` reads the others.
-
-    Raises:
-        ReleaseError: the folder is no release, or its files contradict its manifest; or all levels have the same sizes.
-    """
-    known = _read(folder)
-    if known["terms"].max_sizes is None:
-        raise ReleaseError("the release has the same sizes on all levels; read it with read_release")
-    return PublishedByLevel(known["terms"], known["secure"], known["measurement"], known["counts"])
-
-
-def _read(folder: str | Path) -> dict[str, Any]:
-    found = _Folder(Path(folder), None, None)
-    for name, step in found.steps():
-        if name in _READING:
-            finding = found.find(name, step)
-            if not finding.passed:
-                raise ReleaseError(finding.sentence)
-    return found.known
-
-
-_READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
-            "consistency")  # fmt: skip
-"""The steps of `check` that reading takes."""
 
 
 class _SkippedError(Exception):

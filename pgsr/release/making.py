@@ -23,10 +23,11 @@ from pgsr.ledger import Charge, LedgerFile
 from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
-from pgsr.release.checking import Report, check
+from pgsr.release.checking import check
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ManifestError, ReleaseError
+from pgsr.release.findings import Report
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
