@@ -104,7 +104,7 @@ def expected_errors(
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
 
     Example:
-        >>> from pgsr import Geometric, View
+        >>> from pgsr import Geometric, Mechanism, View
         >>> from pgsr.algorithms import Matching
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> stand_in = stand_in_of(tree, [40, 60], [0, 3, 2, 1])

@@ -89,7 +89,7 @@ def judge(measurement: Measurement | LevelMeasurement, stated: Sequence[Law | No
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
         >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))
