@@ -15,11 +15,13 @@ from typer.testing import CliRunner
 
 from pgsr import Hierarchy, PgsrError, Relation, Rho, Unit
 from pgsr.cli import app
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.isolation import run_isolated
 from pgsr.ledger import LedgerFile
 from pgsr.planning import stand_in_by_level
 from pgsr.release import (
     ReleaseConfig,
+    Terms,
     check,
     epsilon_for,
     finish,
@@ -30,7 +32,7 @@ from pgsr.release import (
     read_release_by_level,
 )
 from pgsr.release.forecast import geometric_law
-from pgsr.release.running.preflight import level_peak_bytes
+from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
@@ -139,6 +141,15 @@ def made_counts(n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
         release(config(Path(name), max_size=f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"))
     return tree.n_regions, truth.n_cells, filled
+
+
+def test_numbers_beyond_64_bits_are_refused() -> None:
+    tree = Hierarchy.from_paths([("US", "GA")])
+    few, many = (CountsByLevel(tree, (np.array([[0, n]]), np.array([[0, n]]))) for n in (2**40, 2**50))
+    terms = Terms("made", (1, 1), "1", "m_h")
+    require_arithmetic(terms, few)
+    with pytest.raises(PgsrError, match="more than 64 bits; spend more epsilon"):
+        require_arithmetic(terms, many)
 
 
 def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path) -> None:

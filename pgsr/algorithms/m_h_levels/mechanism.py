@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pgsr.accounting import Loss
-from pgsr.algorithms.m_h_levels.problem import LevelProblem, require_even_depth
+from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjection
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
@@ -89,7 +89,7 @@ class LevelMechanism:
         require_kind(truth, CountsByLevel, "truth", "give CountsByLevel(hierarchy, tables)")
         require_source(source)
         require_by_level(self.noise, self.max_sizes)
-        require_even_depth(truth.hierarchy)
+        blank_problem(truth, 0)
         if truth.max_sizes != tuple(self.max_sizes):
             raise ProblemError(
                 f"counts have the largest sizes {truth.max_sizes}, and the mechanism {tuple(self.max_sizes)}; fold the "
@@ -110,3 +110,12 @@ class LevelMechanism:
     def release(self, truth: CountsByLevel, source: Source) -> LevelResult:
         """Measure and project."""
         return self.post_process(self.measure(truth, source))
+
+
+def blank_problem(truth: CountsByLevel, total: int) -> LevelProblem:
+    """State a problem of zeros in the shape of the truth, to ask beforehand whether it can be stated.
+
+    Raises:
+        ProblemError, TooLargeError: it cannot.
+    """
+    return LevelProblem(CountsByLevel(truth.hierarchy, tuple(map(np.zeros_like, truth.tables))), total=total)

@@ -9,7 +9,7 @@ from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.hierarchy import Hierarchy
 
-LARGEST_NUMBER = 2**50
+_LARGEST = 2**50
 """Largest number times weight times levels, so that prices, sums along a branch, stay within 64 bits."""
 
 
@@ -49,7 +49,11 @@ class LevelProblem:
             raise ProblemError("the root's total follows from the leaves' totals; give total or totals, not both")
         if total is not None and (isinstance(total, bool) or not isinstance(total, int | np.integer) or total < 0):
             raise ProblemError(f"total is {total!r}; give a whole number of groups, 0 or more")
-        require_even_depth(tree)
+        if tree.padded.any():
+            region = int(np.flatnonzero(tree.padded)[0])
+            raise ProblemError(
+                f"region {'/'.join(tree.paths[region])} stands above a copy of itself; give every branch the same depth"
+            )
         if totals is not None:
             _require_numbers("totals", totals, tree.n_regions - tree.n_inner, "leaf", 0)
         if self.weights is not None:
@@ -59,7 +63,7 @@ class LevelProblem:
             largest = max(largest, int(totals.max()))
         if int(self.w.max()) >= 2**31:
             raise TooLargeError("weights reach 2^31; scale the weights down")
-        if largest * int(self.w.max()) * tree.n_levels > LARGEST_NUMBER:
+        if largest * int(self.w.max()) * tree.n_levels > _LARGEST:
             raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
 
     @property
@@ -72,15 +76,6 @@ class LevelProblem:
         if self.weights is None:
             return np.ones(self.hierarchy.n_regions, np.int64)
         return np.asarray(self.weights, np.int64)
-
-
-def require_even_depth(tree: Hierarchy) -> None:
-    """Raise `ProblemError` if a branch ends above the last level."""
-    if tree.padded.any():
-        region = int(np.flatnonzero(tree.padded)[0])
-        raise ProblemError(
-            f"region {'/'.join(tree.paths[region])} stands above a copy of itself; give every branch the same depth"
-        )
 
 
 def _require_numbers(what: str, numbers: object, n: int, of: str, least: int) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import psutil
 
 from pgsr import memory
-from pgsr.algorithms.m_h_levels.problem import LARGEST_NUMBER
+from pgsr.algorithms.m_h_levels.mechanism import blank_problem
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.errors import MemoryNeededError
+from pgsr.errors import MemoryNeededError, TooLargeError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
 from pgsr.laws import DoubleGeometric, Law
@@ -105,11 +105,13 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> No
     squares = terms.kind is Kind.M_C_DP or (terms.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
     noise = max(_reach(law) for law in terms.noise_laws(truth.hierarchy.n_levels) if law)
     if isinstance(truth, CountsByLevel):
-        if (int(truth.tables[0].sum()) + noise) * truth.hierarchy.n_levels > LARGEST_NUMBER:
+        try:
+            blank_problem(truth, int(truth.tables[0].sum()) + noise)
+        except TooLargeError:
             raise ReleaseError(
                 "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
                 "of the hierarchy; nothing was charged"
-            )
+            ) from None
         return
     if terms.ranked_up_to and (terms.max_size + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
         raise ReleaseError(
