@@ -32,10 +32,18 @@ def called_larger(values: np.ndarray) -> np.ndarray:
     return values
 
 
+def without_k(level: int, target: Target) -> None:
+    fields = target.fields
+    del fields["levels"][level]["max_size"]
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
 MORE: dict[str, Forgery] = {
     "K of the nation": partial(in_manifest, ("levels", 0, "max_size"), 10),
     "K of a level": partial(in_manifest, ("levels", 1, "max_size"), 5),
     "K of the leaves": partial(in_manifest, ("levels", 2, "max_size"), 1),
+    "K of a level dropped": partial(without_k, 1),
+    "K of the first level dropped": partial(without_k, 0),
     "the largest K": partial(in_manifest, ("max_size",), 8),
     "the name of a class": partial(in_table, COUNTS, "size_class", called_larger),
 }
@@ -62,18 +70,21 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
 
 
 def moved(tables: list[np.ndarray]) -> None:
-    """One group of another class in a leaf and in all above it, so that sums and totals hold."""
-    size = int(tables[2][0, :2].argmax())
-    for table in tables:
-        table[0, size] -= 1
-        table[0, 1 - size] += 1
+    """Two groups of another class in a leaf and in all above it, so that sums and totals hold.
+
+    One might cost nothing. Costs of more grow quadratically, so two do not.
+    """
+    leaf, size = np.unravel_index(tables[2][:, :2].argmax(), (len(tables[2]), 2))
+    for table, place in zip(tables, (0, leaf // 3, leaf), strict=True):
+        table[place, size] -= 2
+        table[place, 1 - size] += 2
 
 
 def moved_within_a_tail(tables: list[np.ndarray]) -> None:
-    """One group of another size in the nation alone, where the states tell no sizes apart."""
+    """Two groups of another size in the nation alone, where the states tell no sizes apart."""
     size = 4 + int(tables[0][0, 4:].argmax())
-    tables[0][0, size] -= 1
-    tables[0][0, 4 if size > 4 else 5] += 1
+    tables[0][0, size] -= 2
+    tables[0][0, 4 if size > 4 else 5] += 2
 
 
 def longer_tail(tables: list[np.ndarray]) -> None:
@@ -114,8 +125,8 @@ def one_noisy_value(target: Target) -> None:
 
 
 CONSISTENT: dict[str, tuple[Forgery, str | None]] = {
-    "a group in another class, sums kept": (partial(rewritten, change=moved), "replay"),
-    "a group of another size in a tail, sums kept": (partial(rewritten, change=moved_within_a_tail), "replay"),
+    "groups in another class, sums kept": (partial(rewritten, change=moved), "replay"),
+    "groups of another size in a tail, sums kept": (partial(rewritten, change=moved_within_a_tail), "replay"),
     "a tail that does not add up": (partial(rewritten, change=longer_tail), "consistency"),
     "a tail that does not add up from above": (partial(rewritten, change=longer_tail_above), "consistency"),
     "noise of epsilon 10 said to be of 1/10": (partial(relabelled, "1/10", "10"), "noise"),

@@ -267,7 +267,7 @@ def read(text: str) -> dict[str, Any]:
         raise ManifestError("the manifest names no levels")
     plain = "noise" not in found
     for level in found["levels"]:
-        _require(level, _level_fields(level, plain), "a level")
+        _require(level, _level_fields(level, found["levels"][0], plain), "a level")
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     of_totals = ("epsilon", *noisy) if plain else _NOISE
     _require(found["totals"], ("public", "share", *of_totals), "totals")
@@ -296,7 +296,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
         options, stated = manifest["options"], manifest.get("noise", {})
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
         _require(options, kind.options, "options")
-        by_level = any("max_size" in level for level in manifest["levels"])
+        by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else None
         terms = Terms(
             _kind(manifest, "data_set", str),
@@ -339,10 +339,10 @@ _NEIGHBOURS = {
 """The differences of neighbours, by the relation, around the unit."""
 
 
-def _level_fields(level: object, plain: bool) -> tuple[str, ...]:
+def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     by_groups = isinstance(level, dict) and level.get("view") == str(Measured.BY_GROUPS)
     few = ("ranked_up_to",) if by_groups else ()
-    size = ("max_size",) if isinstance(level, dict) and "max_size" in level else ()
+    size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)
 
