@@ -17,7 +17,7 @@ from pgsr.comparison import ANSWERED, errors_by_level
 from pgsr.datasets.census2000_race import census2000_race
 from pgsr.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.experiments.engine.data import generated_census
-from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Scale, Trial
+from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.release_record import Record, released, result_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
@@ -337,7 +337,8 @@ EXPERIMENT = Experiment(
     part="beyond the papers",
     question="Which release is nearest to the truth at the same total epsilon, and is one of them nowhere beaten?",
     arms=ARMS,
-    profiles=profiles(_ALL, quick=replace(_ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),))),
+    profiles=profiles(_ALL, quick=replace(_ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),)))
+    | {Profile.REDUCED: replace(_ALL, epsilons=(Fraction(1),), replicates=5)},
     plot=plot,
     verdicts=verdicts,
     measure=measure,
