@@ -154,7 +154,13 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
     paths = [tree.paths[tree.n_inner + region] for region in leaf]
     cells = pa.table(
         {level: [path[depth] for path in paths] for depth, level in enumerate(levels)}
-        | {"blocks": n_blocks[leaf], "size": size, "n": n, "first": np.cumsum(n) - n, "person": np.cumsum(n * size) - n * size}
+        | {
+            "blocks": n_blocks[leaf],
+            "size": size,
+            "n": n,
+            "first": np.cumsum(n) - n,
+            "person": np.cumsum(n * size) - n * size,
+        }
     )
     with duckdb.connect(config={"memory_limit": "4GB", "temp_directory": str(folder / "spilled")}) as connection:
         connection.register("cells", cells)
