@@ -314,7 +314,8 @@ def plan(
             frame, text = found.to_frame(), found.sentence
         else:
             compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights)
-            frame, text = compared.to_frame().sort_values(WORST, kind="stable"), compared.recommendation(weights)
+            frame = compared.to_frame().sort_values(WORST, kind="stable")
+            text = f"{compared.recommendation(weights)} {compared.effort}"
     _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
     console.print(_plain(text), highlight=False)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OTHER_COLUMNS = (
     *("region_id", "level", "is_leaf", "group_size", "n_groups", "lower", "upper"),
-    *("noisy_count", "noisy_cumulative_count"),
+    *("size_class", "noisy_count", "noisy_cumulative_count"),
 )
 """Columns besides those of names, here and in the tables of a release."""
 

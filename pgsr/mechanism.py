@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, Protocol
 
 from pgsr.accounting import Loss, PureEpsilon
 from pgsr.accounting.spending import Ledger
@@ -15,6 +16,27 @@ from pgsr.noise import NoiseStep
 from pgsr.problem import Problem
 from pgsr.random import Source
 from pgsr.views import View
+
+
+class AnyMechanism(Protocol):
+    """A mechanism as releases and plans see it, whatever form its counts have.
+
+    It is a `Mechanism`, or with sizes per level a `pgsr.algorithms.m_h_levels.LevelMechanism`.
+    """
+
+    @property
+    def noise(self) -> NoiseStep: ...
+
+    @property
+    def post(self) -> object: ...
+
+    def check(self, truth: Any, source: Source) -> None: ...
+
+    def measure(self, truth: Any, source: Source) -> Any: ...
+
+    def post_process(self, measurement: Any) -> Any: ...
+
+    def release(self, truth: Any, source: Source) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +98,11 @@ class Mechanism:
         """
         self.check(truth, source)
         limit = checked_limit(time_limit)
-        return self.post_process(self.noise.measure(truth, source, ledger), limit)
+        return self.post_process(self.measure(truth, source, ledger), limit)
+
+    def measure(self, truth: CountOfCounts, source: Source, ledger: Ledger | None = None) -> Measurement:
+        """Measure `truth` with noise alone."""
+        return self.noise.measure(truth, source, ledger)
 
     def post_process(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Post-process a measurement, this mechanism's or a published one; the result holds the measurement.

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
+from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
-from pgsr.mechanism import Mechanism
+from pgsr.mechanism import AnyMechanism
 from pgsr.random import Seeded
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ class Plan:
 
 
 def expected_errors(
-    stand_in: CountOfCounts,
-    mechanisms: Mapping[str, Mechanism],
+    stand_in: CountOfCounts | CountsByLevel,
+    mechanisms: Mapping[str, AnyMechanism],
     replicates: int = 3,
     seed: str = "plan",
     progress: bool | Callable[[int, int], None] = True,
@@ -102,7 +104,7 @@ def expected_errors(
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
 
     Example:
-        >>> from pgsr import Geometric, View
+        >>> from pgsr import Geometric, Mechanism, View
         >>> from pgsr.algorithms import Matching
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> stand_in = stand_in_of(tree, [40, 60], [0, 3, 2, 1])
@@ -114,7 +116,9 @@ def expected_errors(
         >>> plan.choice() in mechanisms
         True
     """
-    require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
+    require_kind(
+        stand_in, (CountOfCounts, CountsByLevel), "the stand-in", "give public counts of the shape of the data"
+    )
     if not mechanisms:
         raise ArgumentError("there is nothing to plan; give at least one mechanism by its label")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
@@ -131,11 +135,24 @@ def expected_errors(
         bar.set_postfix_str(label)
         start = perf_counter()
         result = mechanism.release(stand_in, Seeded(seed, replicate))
-        seconds[place, replicate] = perf_counter() - start - result.seconds.compile
-        distance = metrics.cumulative_l1(stand_in, result.estimate)
-        found[place, replicate] = metrics.level_means(stand_in, distance)
+        seconds[place, replicate] = _spent(start, result)
+        found[place, replicate] = _errors(stand_in, result)
     spread = found.std(axis=1, ddof=1) / np.sqrt(replicates)
     return Plan(tuple(mechanisms), found.mean(axis=1), spread, np.median(seconds, axis=1))
+
+
+def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:
+    """Compute the mean distance of every level, root first; shape (levels,)."""
+    if isinstance(stand_in, CountsByLevel):
+        pairs = zip(stand_in.tables, result.counts.tables, strict=True)
+        return np.array([np.abs(np.cumsum(x - truth, axis=1)).sum() / len(truth) for truth, x in pairs])
+    return np.array(metrics.level_means(stand_in, metrics.cumulative_l1(stand_in, result.estimate)))
+
+
+def _spent(start: float, result: Any) -> float:
+    """Compute the seconds since the start, compilation left out."""
+    total = perf_counter() - start
+    return total if isinstance(result, LevelResult) else total - result.seconds.compile
 
 
 def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:
@@ -154,6 +171,21 @@ def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:
     splits = [(one / n_levels,) * n_levels, (*(one / (2 * (n_levels - 1)),) * (n_levels - 1), one / 2)]
     splits += [(part, *between, 1 - part) for part in (Fraction(1, 12), Fraction(1, 20))]
     return list(dict.fromkeys([*splits, (Fraction(0), *between, one)]))
+
+
+def splits_of_all(n_levels: int) -> list[tuple[Fraction, ...]]:
+    """List the splits that are worth comparing where every level has to have a share, root first.
+
+    Equal shares; and a half, three quarters or nine tenths for the leaves, the rest equal.
+
+    Example:
+        >>> [", ".join(map(str, shares)) for shares in splits_of_all(3)]
+        ['1/3, 1/3, 1/3', '1/4, 1/4, 1/2', '1/8, 1/8, 3/4', '1/20, 1/20, 9/10']
+    """
+    if n_levels == 1:
+        return [(Fraction(1),)]
+    of_leaves = (Fraction(1, n_levels), Fraction(1, 2), Fraction(3, 4), Fraction(9, 10))
+    return list(dict.fromkeys((*[(1 - part) / (n_levels - 1)] * (n_levels - 1), part) for part in of_leaves))
 
 
 def level_shares(n_levels: int, parts: Iterable[Number]) -> list[tuple[Fraction, ...]]:
@@ -181,11 +213,58 @@ def stand_in_of(
         size_law: proportions of sizes 0..K, not negative, not all 0.
         seed: of the draws, which need no secrecy.
     """
+    totals, law = _checked_law(hierarchy, leaf_totals, size_law)
+    return CountOfCounts(hierarchy, np.random.default_rng(seed).multinomial(totals, law), "stand-in")
+
+
+def stand_in_by_level(
+    hierarchy: Hierarchy,
+    leaf_totals: Sequence[int],
+    size_law: Sequence[float],
+    max_sizes: Sequence[int],
+    seed: int = 0,
+) -> CountsByLevel:
+    """Make the stand-in with sizes per level that `stand_in_of` would give, folded, without its large tables.
+
+    Groups of the leaves are drawn by class. Above, those of the last class get sizes by the law of larger ones, which
+    is what drawing all sizes at once would do.
+
+    Args:
+        hierarchy, leaf_totals, size_law, seed: as in `stand_in_of`; K is that of the root.
+        max_sizes: the largest size of every level, root first.
+
+    Example:
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> made = stand_in_by_level(tree, [40, 60], [0, 3, 2, 1], (3, 1))
+        >>> [table.sum(axis=1).tolist() for table in made.tables], made.max_sizes
+        ([[100], [40, 60]], (3, 1))
+    """
+    totals, law = _checked_law(hierarchy, leaf_totals, size_law)
+    if len(max_sizes) != hierarchy.n_levels or len(law) != max_sizes[0] + 1:
+        raise ArgumentError(
+            f"{len(max_sizes)} largest sizes and a law of {len(law)} sizes for {hierarchy.n_levels} levels; give one "
+            "largest size per level, and a proportion for every size of the root"
+        )
+    generator, last = np.random.default_rng(seed), max_sizes[-1]
+    tables = [generator.multinomial(totals, np.append(law[:last], law[last:].sum()))]
+    for level in range(hierarchy.n_levels - 2, -1, -1):
+        here, k = hierarchy.level(level), max_sizes[level]
+        below = np.add.reduceat(tables[0], hierarchy.first_child[here] - here.stop, axis=0)
+        larger = np.append(law[last:k], law[k:].sum())
+        chances = larger / larger.sum() if larger.any() else np.eye(len(larger))[0]
+        tables.insert(0, np.concatenate([below[:, :last], generator.multinomial(below[:, last], chances)], axis=1))
+        last = k
+    return CountsByLevel(hierarchy, tuple(tables))
+
+
+def _checked_law(
+    hierarchy: Hierarchy, leaf_totals: Sequence[int], size_law: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check the numbers of groups of the leaves, and make proportions of sizes add up to 1."""
     totals, law = np.asarray(leaf_totals), np.asarray(size_law, float)
     n_leaves = hierarchy.n_regions - hierarchy.n_inner
     if totals.shape != (n_leaves,) or totals.dtype.kind not in "iu" or (totals < 0).any():
         raise ArgumentError(f"leaf_totals are {n_leaves} whole numbers, one per leaf, not negative")
     if law.ndim != 1 or len(law) < 2 or not np.isfinite(law).all() or (law < 0).any() or not law.any():
         raise ArgumentError("size_law is one proportion per size 0..K, not negative and not all 0")
-    rows = np.random.default_rng(seed).multinomial(totals, law / law.sum())
-    return CountOfCounts(hierarchy, rows, "stand-in")
+    return totals, law / law.sum()

@@ -49,6 +49,23 @@ def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_blocks_have_sizes_of_their_own(tmp_path):
+    """Every dwelling of a county lies in one of its blocks, and the release and its check pass."""
+    release_run.make_tables(tmp_path, 30_000, "blocks", 50)
+    truth, _ = release_run.scaled_census(30_000, "counties")
+    read = ReleaseConfig.read(tmp_path / "m_h.toml").count()
+    assert read.max_sizes == (50, 50, 50, 20, 7)
+    place = [truth.hierarchy.index(path) for path in read.hierarchy.paths[read.hierarchy.level(2)]]
+    assert np.array_equal(read.tables[2][:, :8], truth.counts[place])
+    blocks = np.maximum(1, truth.totals // release_run.DWELLINGS)[truth.hierarchy.leaves].sum()
+    assert 0.5 * blocks <= len(read.tables[4]) <= blocks
+    assert not any(part.any() for part in read.missing())
+    n_cells, _, shape = release_run._release(tmp_path, "m_h")
+    assert n_cells == read.n_cells
+    assert shape.split(";")[0].endswith("x 51 / 21 / 8 sizes")
+    assert "checks passed" in release_run._check(tmp_path, "m_h")[2]
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(DataError, match="GiB of disk"):
         release_run.require_disk(Path("absent") / "below", 10**15)

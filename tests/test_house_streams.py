@@ -319,6 +319,21 @@ def test_levels_in_parts(tmp_path: Path) -> None:
     assert source.assert_once(expected) == 3 + 51 * 5
 
 
+def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every level has one stream of the secure source."""
+    write_tables(tmp_path)
+    config = ReleaseConfig.read(write_config(tmp_path, max_size="{nation = 6, state = 3, county = 2}"))
+    source, stream = Counting(), Secure.stream
+
+    def noted(secure: Secure, identity: StreamId) -> ByteStream:
+        source.asked.append(identity)
+        return stream(secure, identity)
+
+    monkeypatch.setattr(Secure, "stream", noted)
+    release(config)
+    assert source.assert_once({StreamId("made", "counts", level, ("US",)) for level in range(3)}) == 3
+
+
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
     above = {
@@ -330,7 +345,7 @@ def test_nothing_else_asks_for_streams() -> None:
         "synthesis/marginal_curator.py",
         "synthesis/noisy_histograms.py",
     }
-    without_data = {"release/judging.py", "release/selftest.py", "warming.py"}
+    without_data = {"release/rehearsals.py", "release/selftest.py", "warming.py"}
     root = Path(pgsr.__file__).parent
     asking = set()
     for path in root.rglob("*.py"):

@@ -2,7 +2,7 @@
 
 from pgsr.experiments.benchmarks.interval_coverage import STATISTICS, Coverage, population
 from pgsr.intervals import FORMS
-from pgsr.release.terms import Kind
+from pgsr.release.kinds import Kind
 
 
 def test_every_mechanism_form_and_statistic_is_measured():

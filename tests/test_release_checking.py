@@ -18,14 +18,14 @@ import pytest
 from instances import scale
 from made_tables import release, write_config, write_tables
 
-from pgsr import CountOfCounts, Hierarchy, Secure, Seeded
+from pgsr import CountOfCounts, Estimate, Hierarchy, Secure, Seeded, View
 from pgsr.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.release import Kind, Outcome, ReleaseConfig, Terms, check, digest_of
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import _log_cdf, is_rehearsal
+from pgsr.release.rehearsals import _log_cdf, is_rehearsal
 from pgsr.tables import read_long
 
 Tamper = Callable[[Path, np.random.Generator], None]
@@ -224,7 +224,7 @@ def describe(folder: Path) -> None:
     place = [counts.hierarchy.index(path) for path in tree.paths]
     (folder / "README.txt").write_text(readme(fields))
     (folder / "datapackage.json").write_text(package_text(folder, fields))
-    (folder / "summary.html").write_text(summary(fields, tree, counts.values[place]))
+    (folder / "summary.html").write_text(summary(fields, tree, Estimate(tree, View.COUNTS, counts.values[place])))
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

@@ -88,7 +88,9 @@ def made(mean: list[list[float]], error: float) -> Forecast:
     choices = tuple(Choice(Terms("d", 5, "1", kind, shares), shares, kind is Kind.KUO) for kind in kinds)
     about = "made-up groups"
     mean = np.array(mean)
-    return Forecast(tuple(map(str, choices)), mean, mean * error, np.ones(2), choices, ("nation", "state"), about)
+    return Forecast(
+        tuple(map(str, choices)), mean, mean * error, np.ones(2), choices, ("nation", "state"), about, 2**29
+    )
 
 
 def test_the_recommendation_is_the_least_regret():

@@ -11,7 +11,8 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.laws.shapes import GaussianShape, GeometricShape, Shape
 from pgsr.random import StreamId
-from pgsr.release.noise_law import FALSE_ALARM, Sum, SumLaw, families, judge, measured_below, probability_beyond
+from pgsr.release.noise_law import FALSE_ALARM, Sum, SumLaw, families, judge, probability_beyond
+from pgsr.release.noise_residuals import measured_below
 from pgsr.views import cumulative
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])

@@ -170,7 +170,7 @@ def test_good_configurations_pass_both(tmp_path, text):
 
 BAD = [
     *({key: None} for key in ("data_set", "max_size", "epsilon", "output", "ledger")),
-    *({"max_size": value} for value in ("0", "-1", '"3"', "3.5", "true", "[3]", "{a = 1}", "2026-01-01")),
+    *({"max_size": value} for value in ("0", "-1", '"3"', "3.5", "true", "[3]", "{a = 0}", "2026-01-01")),
     *({"epsilon": value} for value in ("0.1", "0", '"inf"', '"-1"', '""', '"1/"', '"+1"', "true", "nan")),
     *({"mechanism": value} for value in ("m_c", "M_H", "")),
     *({"shares": value} for value in ("[]", "[0.5, 0.5]", '"1"', '["1/2", "x"]', "[true]")),

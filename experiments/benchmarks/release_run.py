@@ -1,7 +1,8 @@
 """The benchmark of `pgsr release` from tables to checked folder, with two mechanisms and any number of rows.
 
 The rows are made: as many households of every size in every county (or tract) as the Census of 2000 counted there,
-scaled to the number of persons asked for, and vacant dwellings, which are groups without entities.
+scaled to the number of persons asked for, and vacant dwellings, which are groups without entities. Down to blocks, the
+dwellings of a county are dealt out to made blocks, and the release is that of M_H with sizes per level.
 """
 
 import datetime
@@ -33,6 +34,13 @@ from pgsr.rounding import largest_remainder
 MECHANISMS = ("m_c_dp", "kuo")
 DATA_SET = "census 2000, made rows"
 LEVELS = ("nation", "state", "county", "tract")
+BLOCKS = ("block_group", "block")
+DWELLINGS, BLOCKS_PER_GROUP = 20, 25
+"""Dwellings per made block and blocks per group, about as many as in 2020."""
+
+LARGEST = {"block_group": 20, "block": 7}
+"""The largest sizes of the levels below counties, where they are not larger than K."""
+
 VACANT = 10_424_540 / 105_480_101
 """Vacant dwellings per household in the Census of 2000 (Summary File 1, table H3)."""
 
@@ -68,8 +76,8 @@ def main(console: Console, out: Path, rows: int, regions: str, max_size: int, ke
         console: prints.
         out: folder of the JSON file.
         rows: persons.
-        regions: "states", "counties" or "tracts".
-        max_size: K of the releases.
+        regions: "states", "counties", "tracts" or "blocks".
+        max_size: K of the releases; of blocks and their groups at most `LARGEST`.
         keep: a folder for tables and releases, which are deleted otherwise.
     """
     require_disk(keep or Path(tempfile.gettempdir()), rows)
@@ -79,7 +87,7 @@ def main(console: Console, out: Path, rows: int, regions: str, max_size: int, ke
     with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory(prefix="pgsr-bench-release-") as place:
         folder = Path(place)
         work = {"tables": partial(make_tables, folder, rows, regions, max_size)}
-        for mechanism in MECHANISMS:
+        for mechanism in mechanisms(regions):
             work |= {
                 f"{step.__name__[1:]} {mechanism}": partial(step, folder, mechanism) for step in (_release, _check)
             }
@@ -91,6 +99,11 @@ def main(console: Console, out: Path, rows: int, regions: str, max_size: int, ke
     path.write_text(json.dumps([asdict(step) for step in steps], indent=1))
     console.print(f"\nsteps  {path}", highlight=False)
     return steps
+
+
+def mechanisms(regions: str) -> tuple[str, ...]:
+    """List the mechanisms of the releases; one has sizes per level."""
+    return ("m_h",) if regions == "blocks" else MECHANISMS
 
 
 def require_disk(folder: Path, rows: int) -> None:
@@ -132,28 +145,40 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
 
     The k-th persons of all households of a county and size stand together, so that a household's rows lie apart.
     """
-    truth, origin = scaled_census(rows, regions)
+    truth, origin = scaled_census(rows, "counties" if regions == "blocks" else regions)
     tree = truth.hierarchy
     levels = LEVELS[: tree.n_levels]
+    n_blocks = np.maximum(1, truth.totals // DWELLINGS)[tree.leaves]
     leaf, size = np.nonzero(truth.counts[tree.leaves])
     n = truth.counts[tree.leaves][leaf, size]
     paths = [tree.paths[tree.n_inner + region] for region in leaf]
     cells = pa.table(
         {level: [path[depth] for path in paths] for depth, level in enumerate(levels)}
-        | {"size": size, "n": n, "first": np.cumsum(n) - n, "person": np.cumsum(n * size) - n * size}
+        | {
+            "blocks": n_blocks[leaf],
+            "size": size,
+            "n": n,
+            "first": np.cumsum(n) - n,
+            "person": np.cumsum(n * size) - n * size,
+        }
     )
     with duckdb.connect(config={"memory_limit": "4GB", "temp_directory": str(folder / "spilled")}) as connection:
         connection.register("cells", cells)
         write = "COPY ({}) TO '{}' (FORMAT parquet, COMPRESSION zstd)"
         named = ", ".join(levels)
-        groups = f'SELECT first + i AS "group", {named} FROM (SELECT *, unnest(range(n)) AS i FROM cells)'
+        block = "hash(first + i) % blocks" if regions == "blocks" else "0"
+        dwellings = f"SELECT *, {block} AS place FROM (SELECT *, unnest(range(n)) AS i FROM cells)"
+        if regions == "blocks":
+            named += f", 'group ' || place // {BLOCKS_PER_GROUP} AS block_group, 'block ' || place AS block"
+        groups = f'SELECT first + i AS "group", {named} FROM ({dwellings})'
         connection.execute(write.format(groups, folder / "groups.parquet"))
         persons = "SELECT *, unnest(range(n * size)) AS i FROM cells WHERE size > 0"
         rows_of = f'SELECT person + i AS entity, first + i % n AS "group" FROM ({persons})'
         connection.execute(write.format(rows_of, folder / "entities.parquet"))
     shutil.rmtree(folder / "spilled", ignore_errors=True)
-    LedgerFile.create(folder / "ledger.jsonl", DATA_SET, PureEpsilon(len(MECHANISMS)))
-    for mechanism in MECHANISMS:
+    LedgerFile.create(folder / "ledger.jsonl", DATA_SET, PureEpsilon(len(mechanisms(regions))))
+    levels += BLOCKS if regions == "blocks" else ()
+    for mechanism in mechanisms(regions):
         (folder / f"{mechanism}.toml").write_text(_config(mechanism, levels, max_size))
     n_groups = int(truth.totals[0])
     what = f"{rows:,} persons in {n_groups:,} groups, {n_groups - int(n[size > 0].sum()):,} of them without; {origin}"
@@ -161,9 +186,12 @@ def make_tables(folder: Path, rows: int, regions: str, max_size: int) -> tuple[i
 
 
 def _config(mechanism: str, levels: tuple[str, ...], max_size: int) -> str:
+    sizes = str(max_size)
+    if levels[-1] in BLOCKS:
+        sizes = f"{{{', '.join(f'{level} = {min(max_size, LARGEST.get(level, max_size))}' for level in levels)}}}"
     return f"""\
 data_set = "{DATA_SET}"
-max_size = {max_size}
+max_size = {sizes}
 epsilon = "1"
 mechanism = "{mechanism}"
 output = "{mechanism}"
@@ -184,8 +212,10 @@ def _release(folder: Path, mechanism: str) -> tuple[int, int, str]:
     log = (folder / f"{mechanism}-private.log").read_text().splitlines()
     times = ", ".join(line for line in log if " after " in line)
     n_regions = sum(level["regions"] for level in manifest["levels"])
-    shape = f"{n_regions:,} regions x {manifest['max_size'] + 1:,} sizes"
-    return n_regions * (manifest["max_size"] + 1), _bytes((folder / mechanism).iterdir()), f"{shape}; {times}"
+    sizes = [level.get("max_size", manifest["max_size"]) + 1 for level in manifest["levels"]]
+    shape = f"{n_regions:,} regions x {' / '.join(f'{n:,}' for n in dict.fromkeys(sizes))} sizes"
+    n_cells = sum(level["regions"] * n for level, n in zip(manifest["levels"], sizes, strict=True))
+    return n_cells, _bytes((folder / mechanism).iterdir()), f"{shape}; {times}"
 
 
 def _check(folder: Path, mechanism: str) -> tuple[int, int, str]:

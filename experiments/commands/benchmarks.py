@@ -82,18 +82,22 @@ def bench(
 @app.command(
     epilog="Examples:  python -m pgsr.experiments bench-release  |  "
     "python -m pgsr.experiments bench-release --rows 10000000 --regions tracts  |  "
-    "python -m pgsr.experiments bench-release --keep made"
+    "python -m pgsr.experiments bench-release --keep made  |  "
+    "python -m pgsr.experiments bench-release --rows 10000000 --blocks --max-size 100"
 )
 def bench_release(
     rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
     regions: Annotated[Regions, typer.Option(help="Finest regions: states, counties or tracts.")] = Regions.COUNTIES,
+    blocks: Annotated[
+        bool, typer.Option("--blocks", help="Down to made blocks, by M_H with sizes per level; leave out --regions.")
+    ] = False,
     max_size: Annotated[int, typer.Option(help="The public largest size of the releases.", min=1)] = 20,
     keep: Annotated[Path | None, typer.Option(help="Keep tables and releases here; deleted if not given.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
 ) -> None:
     """Release and check made entity tables, end to end: seconds and memory of every step."""
     writable(out)
-    release_run.main(console_for_tables(), out, rows, regions, max_size, keep)
+    release_run.main(console_for_tables(), out, rows, "blocks" if blocks else regions, max_size, keep)
 
 
 @app.command(

@@ -7,10 +7,13 @@
 | `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
 | `folder`                                         | what is published: every file, written and read back           |
 | `running`                                        | what a run needs of the machine, and says to its operator      |
-| `terms`                                          | the public terms, and the mechanism and noise that follow      |
+| `terms`, with `kinds` and `levels`               | the public terms, and the mechanism and noise that follow      |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
-| `checking`, with `judging` and `noise_law`       | `check`, for which nobody needs the data, and `read_release`   |
+| `checking`, with `findings`, `judging`,          | `check`, for which nobody needs the data                       |
+| `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
+| `noise_residuals`                                |                                                                |
+| `reading`                                        | `read_release`, a published folder as values                   |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
 | `selftest`, `key_command`                        | whether the sampler is right, and the publisher's keys         |
 | `errors`                                         | what is raised                                                 |
@@ -68,18 +71,21 @@ file (`EXAMPLE` is one) in place of the configuration:
 """
 
 from pgsr.ledger import LedgerError, LedgerFile
-from pgsr.release.checking import Finding, Outcome, Published, Report, check, read_release
+from pgsr.release.checking import check
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.epsilon_for import EpsilonFound, epsilon_for
 from pgsr.release.errors import ConfigError, ManifestError, ReleaseError, SignatureError
+from pgsr.release.findings import Finding, Outcome, Report
 from pgsr.release.folder.artefact import digest_of
 from pgsr.release.folder.signature import fingerprint, new_key
 from pgsr.release.forecast import Forecast, forecast
+from pgsr.release.kinds import Kind, Measured
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
+from pgsr.release.reading import Published, PublishedByLevel, read_release, read_release_by_level
 from pgsr.release.selftest import selftest
-from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.release.terms import Terms
 
 __all__ = [
     "EXAMPLE",
@@ -95,6 +101,7 @@ __all__ = [
     "Outcome",
     "Outline",
     "Published",
+    "PublishedByLevel",
     "Release",
     "ReleaseConfig",
     "ReleaseError",
@@ -111,5 +118,6 @@ __all__ = [
     "outline",
     "publish",
     "read_release",
+    "read_release_by_level",
     "selftest",
 ]

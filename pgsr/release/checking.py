@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,65 +9,25 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.accounting.composing import composed
-from pgsr.certificates import broken_conditions
+from pgsr.algorithms.m_h_levels import LevelResult
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
-from pgsr.histogram import CountOfCounts
-from pgsr.measurement import Measurement, Totals
-from pgsr.mechanism import Mechanism
+from pgsr.measurement import Totals
 from pgsr.method import Result
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError
+from pgsr.release.findings import Finding, Outcome, Report
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import certificate_of, is_rehearsal, kept, replayed
+from pgsr.release.judging import answer_of, broken, certificate_of, finished, replayed
 from pgsr.release.near_replay import Differences
+from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
-
-
-class Outcome(StrEnum):
-    """The ways in which a check ends.
-
-    It is skipped where an earlier one left nothing to look at, and open where the folder does not suffice to decide it.
-    """
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    OPEN = "open"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A check: its name, how it ended, and a sentence."""
-
-    name: str
-    outcome: Outcome
-    sentence: str
-
-    @property
-    def passed(self) -> bool:
-        """Tell whether nothing speaks against the folder: the check passed, or the folder cannot decide it."""
-        return self.outcome in (Outcome.PASSED, Outcome.OPEN)
-
-
-@dataclass(frozen=True)
-class Report:
-    """The checks of a folder, in order; `selftest` checks an installation, and its report has no folder."""
-
-    folder: Path | None
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        return all(finding.passed for finding in self.findings)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{f.outcome:<8} {f.name:<15} {f.sentence}" for f in self.findings)
 
 
 def check(
@@ -83,8 +42,9 @@ def check(
     Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
     values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
     of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
-    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`); published intervals,
-    computed again, too; and the descriptions (README.txt, datapackage.json, summary.html), written again.
+    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`; with sizes per level
+    other counts pass that are proved to be as near); published intervals, computed again, too; and the descriptions
+    (README.txt, datapackage.json, summary.html), written again.
 
     What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
     law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
@@ -110,54 +70,6 @@ def check(
     Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
     """
     return _Folder(Path(folder), digest, key, ignore).report(progress)
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A release as it was read from its folder.
-
-    Attributes:
-        terms: of the release.
-        secure: whether it claims to be private; False for a rehearsal.
-        measurement: the noisy values.
-        counts: what was released.
-    """
-
-    terms: Terms
-    secure: bool
-    measurement: Measurement
-    counts: CountOfCounts
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism that made it."""
-        return self.terms.mechanism(self.counts.hierarchy.n_levels)
-
-
-def read_release(folder: str | Path) -> Published:
-    """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
-
-    Raises:
-        ReleaseError: the folder is no release, or its files contradict its manifest.
-
-    Example:
-        >>> read_release("no such folder")
-        Traceback (most recent call last):
-        pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
-    """
-    found = _Folder(Path(folder), None, None)
-    for name, step in found.steps():
-        if name in _READING:
-            finding = found.find(name, step)
-            if not finding.passed:
-                raise ReleaseError(finding.sentence)
-    known = found.known
-    return Published(known["terms"], known["secure"], known["measurement"], known["counts"].counts())
-
-
-_READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
-            "consistency")  # fmt: skip
-"""The steps of `check` that reading takes."""
 
 
 class _SkippedError(Exception):
@@ -285,7 +197,7 @@ class _Folder:
         step = terms.noise(tree.n_levels)
         noises = [*step.levels(tree.n_levels, terms.max_size)]
         noises += [step.totals_noise(tree.n_levels, terms.max_size)] * tree.n_levels
-        sensitivities = [terms.sensitivity] * tree.n_levels + [terms.totals_sensitivity] * tree.n_levels
+        sensitivities = [*terms.sensitivities(tree.n_levels)] + [terms.totals_sensitivity] * tree.n_levels
         if not composed(noises, sensitivities).within(terms.total):
             raise ReleaseError(f"the levels together spend more than {terms.total}")
         for name, value in self.known["derived"].items():
@@ -301,7 +213,7 @@ class _Folder:
         measurement = terms.measured(tree, values, totals, secure)
         self.known["measurement"] = measurement
         ranked = " or rank, as its number of groups says" if terms.ranked_up_to is not None else ""
-        return f"noisy values of every measured region and size 0..{terms.max_size:,}{ranked}"
+        return f"noisy values of every measured region and {self._sizes}{ranked}"
 
     def privacy_claim(self) -> str:
         if not self._known("secure"):
@@ -337,7 +249,7 @@ class _Folder:
         facts = manifest.facts(terms, self._known("secure"), "counts")
         found = released_tables.read_counts(self.path / artefact.COUNTS, tree, terms, facts)
         self.known["counts"] = found
-        self.known["broken"] = broken_conditions(kept(terms, self._known("measurement")), found)
+        self.known["broken"] = broken(terms, self._known("measurement"), found)
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
@@ -345,7 +257,7 @@ class _Folder:
             raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             released_tables.require_plain(self.path / name)
-        return f"counts of every region and of sizes 0..{terms.max_size:,}, the same in both files"
+        return f"counts of every region and {self._sizes}, the same in both files"
 
     def condition(self, kind: str, sentence: str) -> str:
         n = self._known("broken")[kind]
@@ -356,9 +268,9 @@ class _Folder:
     def certificate(self) -> str:
         terms, measurement, counts = self._known("terms"), self._known("measurement"), self._known("counts")
         fields = self._known("fields")
-        found = certificate_of(terms, measurement, counts)
+        found = certificate_of(terms, measurement, counts, self._replayed())
         status = self._replayed().status.name
-        for name, value in manifest.answer_fields(terms, measurement, status, found, counts).items():
+        for name, value in manifest.answer_fields(measurement, status, found, counts).items():
             _compare(name, fields[name], value)
         if found.objective is None:
             return "no problem was stated, so there is no bound; the distance to the noisy values is right"
@@ -371,18 +283,34 @@ class _Folder:
             self._known("fields")["method"],
             self._known("fields")["versions"],
         )
-        released = self._known("counts")
-        found = Estimate(self._known("tree"), released.view, self._replayed().estimate.as_counts)
+        released, found = self._known("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
         differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
         hint = f"; here other versions run, {differ}" if differ else ""
+        if isinstance(found, CountsByLevel):
+            return self._as_good(released, found, hint)
         if not terms.kind.is_joint:
             raise ReleaseError(f"{method} gives other counts from the noisy values{hint}")
         apart = Differences.between(released_tables.dense(released), released_tables.dense(found))
         if not (apart.tolerable and self._is_table_of(released)):
             raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
         return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
+
+    def _as_good(self, released: CountsByLevel, found: CountsByLevel, hint: str) -> str:
+        """Say that other counts than the replay's are optimal, too; prices in floating point may decide between them.
+
+        Raises:
+            ReleaseError: they are not, or their table is not what a release writes.
+        """
+        method = self._known("fields")["method"]
+        certificate = certificate_of(self._known("terms"), self._known("measurement"), released, self._replayed())
+        differ = sum(int(np.count_nonzero(x != y)) for x, y in zip(released.tables, found.tables, strict=True))
+        if not differ:
+            raise ReleaseError("the rows of the counts are not those that a release writes")
+        if not (certificate.optimal and self._is_table_of(released)):
+            raise ReleaseError(f"{method} gives other counts from the noisy values in {differ:,} cells{hint}")
+        return f"{method} gives other counts in {differ:,} cells, and both are proved optimal, so equally near"
 
     def intervals(self) -> str:
         terms, released = self._known("terms"), self._known("counts")
@@ -391,7 +319,9 @@ class _Folder:
         published, regions = self._known("ends"), self._known("tree").listed
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        found = CountIntervals.of(terms, self._known("measurement"), self._replayed(), released)
+        replay = self._replayed()
+        assert isinstance(replay, Result), "with intervals all levels have the same sizes"
+        found = CountIntervals.of(terms, self._known("measurement"), replay, released)
         wrong, differ = int(found.refuted(published, regions).sum()), found.differ(published, regions)
         if wrong:
             raise ReleaseError(
@@ -407,23 +337,31 @@ class _Folder:
         wanted = {
             artefact.README: readme(fields),
             artefact.PACKAGE: package_text(self.path, fields),
-            artefact.SUMMARY: summary(fields, self._known("tree"), released_tables.dense(counts)),
+            artefact.SUMMARY: summary(fields, self._known("tree"), counts),
         }
         for name, text in wanted.items():
             if (self.path / name).read_bytes().decode() != text:
                 raise ReleaseError(f"{name} does not say what the manifest and the tables say")
         return f"{', '.join(wanted)} say what the manifest and the tables say"
 
-    def _replayed(self) -> Result:
+    @property
+    def _sizes(self) -> str:
+        """The sizes in words."""
+        terms = self._known("terms")
+        if terms.max_sizes is None:
+            return f"size 0..{terms.max_size:,}"
+        return f"size of its level, 0..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
+
+    def _replayed(self) -> Result | LevelResult:
         if "replayed" not in self.known:
             self.known["replayed"] = replayed(self._known("terms"), self._known("measurement"))
         return self.known["replayed"]
 
-    def _is_table_of(self, counts: Estimate) -> bool:
+    def _is_table_of(self, counts: Estimate | CountsByLevel) -> bool:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
         terms = self._known("terms")
         facts = manifest.facts(terms, self._known("secure"), "counts")
-        expected = released_tables.counts_table(counts.counts(), terms, facts, self.known.get("ends"))
+        expected = released_tables.counts_table(finished(counts), terms, facts, self.known.get("ends"))
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
     def _totals_kept(self) -> str:

@@ -35,7 +35,8 @@ from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.released_tables import Ends, dense
-from pgsr.release.terms import Construction, Terms
+from pgsr.release.kinds import Construction
+from pgsr.release.terms import Terms
 from pgsr.views import View
 
 SD_ERROR = 1e-6

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.accounting import starting_shares
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.measurement import Totals
-from pgsr.planning import Plan, expected_errors, stand_in_of, usual_splits
+from pgsr.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.release.kinds import Kind, Measured
+from pgsr.release.running.preflight import bytes_needed
+from pgsr.release.terms import Terms
 from pgsr.views_by_region import ByGroups
 
 if TYPE_CHECKING:
@@ -73,11 +76,22 @@ class Forecast(Plan):
         choices: what was compared, in the order of `labels`.
         level_names: of the levels, root first.
         about: a phrase that says what the stand-in is.
+        peak_bytes: an estimate of the most memory that a release of the configured choice holds.
     """
 
     choices: tuple[Choice, ...]
     level_names: tuple[str, ...]
     about: str
+    peak_bytes: int
+
+    @property
+    def effort(self) -> str:
+        """Say what memory a release needs, and how long noise and post-processing take."""
+        own = next((place for place, choice in enumerate(self.choices) if choice.configured), 0)
+        return (
+            f"A release of {self.choices[own].mechanism} needs about {self.peak_bytes / 2**30:,.2f} GiB of memory. "
+            f"Noise and post-processing took {self.seconds[own]:,.3g} s on the stand-in; the check repeats the latter."
+        )
 
     def recommendation(self, weights: Mapping[str, float] | None = None) -> str:
         """Say which choice to take and why: `Plan.choice`, on these levels' weights.
@@ -168,7 +182,7 @@ def forecast(
     Raises:
         ArgumentError: of weights, as `Forecast.recommendation`; or a size law or a mean size is none.
         ConfigError: the table of groups is private and `groups` is not given, or the other way round; or a name is of
-            no mechanism.
+            no mechanism, or of one that has no sizes per level where the configuration has.
 
     Example:
         >>> import pandas as pd
@@ -189,7 +203,7 @@ def forecast(
         'Of 5 choices take mechanism = "kuo", shares ='
     """
     config = ReleaseConfig.of(config)
-    others = [Kind(name) for name in mechanisms] if mechanisms is not None else list(Kind)
+    others = _compared(config.terms, mechanisms)
     tell = say or (lambda _text: None)
     tell(READING)
     stand_in, about = stand_in_for(config, size_law, mean_size, groups)
@@ -199,12 +213,13 @@ def forecast(
     tell(SIMULATING)
     labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
     plan = expected_errors(stand_in, labelled, replicates, progress=progress)
-    return Forecast(plan.labels, plan.mean, plan.standard_error, plan.seconds, tuple(choices), names, about)
+    needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
+    return Forecast(plan.labels, plan.mean, plan.standard_error, plan.seconds, tuple(choices), names, about, needed)
 
 
 def stand_in_for(
     config: ReleaseConfig, size_law: Sequence[float] | None, mean_size: float, groups: int | None
-) -> tuple[CountOfCounts, str]:
+) -> tuple[CountOfCounts | CountsByLevel, str]:
     """Make a stand-in from what a configuration states publicly, and a phrase that says what it is.
 
     The private rows are not opened.
@@ -236,9 +251,13 @@ def stand_in_for(
         n_leaves = tree.n_regions - tree.n_inner
         totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
         whose = f"{groups:,} groups, a guess, spread evenly over the regions"
-    made = stand_in_of(tree, totals.tolist(), law)
     law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law)
     about = f"made-up groups in the public regions ({whose}) with sizes 0 to {terms.max_size:,} by {law_said}"
+    if terms.max_sizes is not None:
+        shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
+        about += f", the last class by level {shown}"
+        return stand_in_by_level(tree, totals.tolist(), law, terms.sizes(tree.n_levels)), about
+    made = stand_in_of(tree, totals.tolist(), law)
     truth = CountOfCounts(tree, made.counts, "stand-in", max_quantity=terms.max_quantity, private_groups=private)
     return truth, about
 
@@ -298,14 +317,33 @@ def level_index(level_names: Sequence[str], name: str) -> int:
 
 
 def splits_for(terms: Terms, tree: Hierarchy) -> list[tuple[Fraction, ...]]:
-    """List the splits that are compared: the usual ones, and `starting_shares` for these regions and this noise."""
+    """List the splits that are compared: the usual ones, and `starting_shares` for these regions and this noise.
+
+    With sizes per level, where all levels are measured, none of them leaves out a level.
+    """
     gaussian = any(isinstance(level, GaussianNoise) for level in terms.levels(tree.n_levels))
     family = GaussianNoise if gaussian else GeometricNoise
-    found = starting_shares(tree, [terms.sensitivity] * tree.n_levels, family)
+    found = starting_shares(tree, terms.sensitivities(tree.n_levels), family)
+    if terms.max_sizes is not None:
+        return [split for split in dict.fromkeys([*splits_of_all(tree.n_levels), found]) if all(split)]
     return list(dict.fromkeys([*usual_splits(tree.n_levels), found]))
 
 
-def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
+def _compared(terms: Terms, mechanisms: Sequence[str] | None) -> list[Kind]:
+    """List the mechanisms to compare with the configured one; with sizes per level there is one."""
+    if mechanisms is None:
+        return list(Kind) if terms.max_sizes is None else [terms.kind]
+    kinds = [Kind(name) for name in mechanisms]
+    for kind in kinds:
+        if terms.max_sizes is not None and kind is not terms.kind:
+            raise ConfigError(
+                f"mechanism {kind} has the same sizes on all levels, and the configuration has sizes per level; leave "
+                "it out, or write one max_size"
+            )
+    return kinds
+
+
+def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | CountsByLevel) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
     The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
@@ -313,7 +351,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     """
     n_levels = stand_in.hierarchy.n_levels
     own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_size)
-    any_ranked = bool((stand_in.totals <= few).any())
+    any_ranked = isinstance(stand_in, CountOfCounts) and bool((stand_in.totals <= few).any())
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)
     for kind in kinds:

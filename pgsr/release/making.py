@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.certificates import broken_conditions
+from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelResult
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
@@ -21,22 +23,23 @@ from pgsr.ledger import Charge, LedgerFile
 from pgsr.measurement import Measurement
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
-from pgsr.release.checking import Report, check
+from pgsr.release.checking import check
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ManifestError, ReleaseError
+from pgsr.release.findings import Report
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import kept, replayed
+from pgsr.release.judging import answer_of, broken, certificate_of, finished, replayed
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.running.private_log import OperatorLog
 from pgsr.release.running.saying import fault_of, unfailing
 from pgsr.release.terms import Terms
-from pgsr.tables import read_long
-from pgsr.views import View
+from pgsr.tables import read_long, read_long_by_level
+from pgsr.tables.long_by_level import SIZE_CLASS
 
 UNFINISHED = "unfinished.json"
 """The terms of noisy values that are not yet a release; `finish` needs them."""
@@ -61,9 +64,11 @@ class Release:
         """SHA-256 of the whole release, to be announced elsewhere."""
         return artefact.digest_of(self.folder)
 
-    def counts(self) -> CountOfCounts:
-        """The released counts."""
-        return read_long(self.folder / artefact.COUNTS).counts()
+    def counts(self) -> CountOfCounts | CountsByLevel:
+        """The released counts; those of a release with sizes per level are a `CountsByLevel`."""
+        file = self.folder / artefact.COUNTS
+        by_level = SIZE_CLASS in pq.read_schema(file).names
+        return read_long_by_level(file) if by_level else read_long(file).counts()
 
 
 def publish(
@@ -123,7 +128,7 @@ def publish(
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")
                 tell("drawing noise")
-                measurement = mechanism.noise.measure(truth, source)
+                measurement = mechanism.measure(truth, source)
                 del truth
                 _write_measurement(hidden, terms, measurement)
                 log.note("measured")
@@ -227,7 +232,7 @@ def _completed(
     hidden: Path,
     folder: Path,
     terms: Terms,
-    measurement: Measurement,
+    measurement: Measurement | LevelMeasurement,
     key: Ed25519PrivateKey | None,
     tell: Callable[[str], None],
     note: Callable[[str], None],
@@ -244,7 +249,7 @@ def _completed(
     return report
 
 
-def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> None:
+def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | LevelMeasurement) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
@@ -260,27 +265,30 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement) -> 
     sync(folder)
 
 
-def _write(folder: Path, terms: Terms, measurement: Measurement, result: Result) -> None:
-    if result.answer is None or result.certificate is None:
-        raise ReleaseError(f"{result.status.value}: {result.reason}")
-    tree = measurement.hierarchy
-    estimate = Estimate(tree, View.COUNTS, result.answer.as_counts)
-    broken = {kind: n for kind, n in broken_conditions(kept(terms, measurement), estimate).items() if n}
-    if broken:
-        raise ReleaseError(f"the counts are no release: {broken}; please report this")
+def _write(
+    folder: Path, terms: Terms, measurement: Measurement | LevelMeasurement, result: Result | LevelResult
+) -> None:
+    tree, counts = measurement.hierarchy, answer_of(result)
+    violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
+    if violated:
+        raise ReleaseError(f"the counts are no release: {violated}; please report this")
     facts = manifest.facts(terms, measurement.secure, "counts")
     ends = None
     if terms.intervals is not None:
-        ends = CountIntervals.of(terms, measurement, result, estimate).ends
-    table = released_tables.counts_table(estimate.counts(), terms, facts, ends)
+        assert isinstance(measurement, Measurement), "with intervals all levels have the same sizes"
+        assert isinstance(result, Result)
+        assert isinstance(counts, Estimate)
+        ends = CountIntervals.of(terms, measurement, result, counts).ends
+    table = released_tables.counts_table(finished(counts), terms, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(folder / name, table)
     fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
-    fields |= manifest.answer_fields(terms, measurement, result.status.name, result.certificate, estimate)
+    certificate = certificate_of(terms, measurement, counts, result)
+    fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
     fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
-    _write_text(folder / artefact.SUMMARY, summary(fields, tree, released_tables.dense(estimate)))
+    _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts))
     fields["files"] = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
     _write_text(folder / artefact.MANIFEST, manifest.written(fields))
     _write_text(folder / artefact.SUMS, artefact.sums_text(folder))
@@ -307,7 +315,7 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
     return report
 
 
-def _regions_per_level(measurement: Measurement) -> list[int]:
+def _regions_per_level(measurement: Measurement | LevelMeasurement) -> list[int]:
     return [int(n) for n in np.diff(measurement.hierarchy.level_start)]
 
 

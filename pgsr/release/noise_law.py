@@ -10,6 +10,8 @@ Some numbers of a release are known twice, once with noise and once without it, 
 
 Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
 regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
+With sizes per level, a region's sizes that are one class of the level below are added up first. `noise_residuals` finds
+all these numbers.
 
 Under the stated laws the law P0 of every such R is known exactly. How well other scales (or sigmas) explain the
 residuals is measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1
@@ -22,18 +24,17 @@ Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean
 2021 (E-values: calibration, combination and applications).
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from pgsr.hierarchy import Hierarchy
+from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.laws import Law
 from pgsr.laws.shapes import Shape
-from pgsr.measurement import Measurement, Totals
-from pgsr.views import View
+from pgsr.measurement import Measurement
+from pgsr.release.noise_residuals import Family, Sum, families
 
 FALSE_ALARM = 1e-9
 """The largest chance that noise of the stated law is called wrong."""
@@ -44,9 +45,6 @@ FACTORS = (
 )
 """The alternatives that are tried: the true scale of the noise divided by the stated one."""
 
-MOST_LAWS = 32
-"""The most laws that are computed per level, those of the fewest draws; other regions are left out."""
-
 EXACT_BELOW = 12.0
 """The standard deviation of a residual below which alternatives are computed exactly."""
 
@@ -54,34 +52,6 @@ _TAILS = (1, 0.98, 0.95, *(q / 10 for q in range(9, 0, -1)), 0.05, 0.02, 0.01, 1
 """The chances P(|R| > m) at which bins end."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """The kind of a residual: of how many independent draws of each level's noise it is the sum.
-
-    Attributes:
-        draws: number of draws per level, root first.
-    """
-
-    draws: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Family:
-    """A set of residuals that are independent of each other under the stated law.
-
-    Attributes:
-        what: where they come from, in words.
-        residuals: per kind of sum, the residuals; shape (n,) each.
-    """
-
-    what: str
-    residuals: dict[Sum, np.ndarray]
-
-    @property
-    def size(self) -> int:
-        return sum(len(values) for values in self.residuals.values())
 
 
 @dataclass(frozen=True)
@@ -112,14 +82,14 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
+def judge(measurement: Measurement | LevelMeasurement, stated: Sequence[Law | None]) -> Verdict:
     """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.
 
     Example:
         >>> from fractions import Fraction
-        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
         >>> from pgsr.laws import DoubleGeometric
         >>> tree = Hierarchy.from_paths([("US", f"county {i}") for i in range(40)])
         >>> truth = CountOfCounts(tree, np.ones((40, 21), np.int64))
@@ -150,36 +120,6 @@ def judge(measurement: Measurement, stated: Sequence[Law | None]) -> Verdict:
         1 / max(small) if small else None,
         1 / min(large) if large else None,
     )
-
-
-def families(measurement: Measurement) -> Iterator[Family]:
-    """The residuals: of public totals, and of every level against the measured regions below it."""
-    tree, values = measurement.hierarchy, measurement.values
-    views = [measurement.view_of(region) for region in range(tree.n_regions)]
-    assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
-    measured = measurement.measured & np.array([view is not View.RANKED for view in views])
-    yield Family("numbers of groups", _of_totals(measurement, measured))
-    below = measured_below(tree, measured)
-    for level in range(tree.n_levels - 1):
-        grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
-        for region in range(tree.level(level).start, tree.level(level).stop):
-            if measured[region] and below[region]:
-                parts = below[region]
-                draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
-                draws[level] += 1
-                grouped[Sum(tuple(map(int, draws)))].append(values[region] - sum(values[part] for part in parts))
-        kept = sorted(grouped, key=lambda kind: sum(kind.draws))[:MOST_LAWS]
-        yield Family(f"level {level}", {kind: np.concatenate(grouped[kind]) for kind in kept})
-
-
-def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
-    """Find for every region the nearest measured regions below that together make it up; empty if there are none."""
-    below: list[list[int]] = [[] for _ in range(tree.n_regions)]
-    for region in range(tree.n_inner - 1, -1, -1):
-        parts = [[child] if measured[child] else below[child] for child in tree.children(region)]
-        if all(parts):
-            below[region] = [part for some in parts for part in some]
-    return below
 
 
 class SumLaw:
@@ -270,20 +210,6 @@ def _characteristic(t: np.ndarray, parts: list[tuple[Shape, int]]) -> np.ndarray
     for shape, n in parts:
         found += n * shape.log_characteristic(t)
     return np.exp(found)
-
-
-def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:
-    tree, totals = measurement.hierarchy, measurement.totals
-    grouped: defaultdict[Sum, list[int]] = defaultdict(list)
-    for region in np.flatnonzero(measured[: len(totals)]).tolist():
-        row, cumulates = measurement.values[region], measurement.view_of(region) is View.CUMULATIVE
-        if not cumulates and measurement.public is Totals.NOISY:
-            continue  # the noise of the totals was changed when they were made to add up
-        draws = [0] * tree.n_levels
-        draws[int(tree.level_of[region])] = 1 if cumulates else len(row)
-        known = int(row[-1]) if cumulates else int(row.sum())
-        grouped[Sum(tuple(draws))].append(known - int(totals[region]))
-    return {kind: np.array(values, np.int64) for kind, values in grouped.items()}
 
 
 def _alternatives(n_levels: int) -> Iterator[np.ndarray]:

@@ -15,9 +15,10 @@ from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.words import noise_phrase
+from pgsr.release.kinds import Measured
 from pgsr.release.making import charge_for
 from pgsr.release.running.preflight import require_place, require_room
-from pgsr.release.terms import Measured, Terms
+from pgsr.release.terms import Terms
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
 from pgsr.tables.source import Frame
@@ -78,10 +79,11 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     if tree is not None:
         require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} groups" if counted else ""
+    post = terms.mechanism(len(terms.max_sizes or (1,))).post
     facts = [
         ("data set", terms.data_set),
-        ("mechanism", f"{terms.kind}: noise on {_measures(terms)}, then {terms.mechanism(1).post!r}"),
-        ("sizes", f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}{groups}"),
+        ("mechanism", f"{terms.kind}: noise on {_measures(terms)}, then {post!r}"),
+        ("sizes", f"{_sizes(terms)}{groups}"),
         ("budget", f"{terms.total} in all"),
         *_levels(config, tree),
         ("intervals", _intervals(terms)),
@@ -100,6 +102,13 @@ def _measures(terms: Terms) -> str:
     if terms.measures is Measured.BY_GROUPS:
         return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
     return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
+
+
+def _sizes(terms: Terms) -> str:
+    if terms.max_sizes is None:
+        return f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
+    named = zip(terms.names(len(terms.max_sizes)), terms.max_sizes, strict=True)
+    return "0 to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
 
 
 def _intervals(terms: Terms) -> str:

@@ -20,111 +20,28 @@ from pgsr.algorithms import (
     TreeProjection,
     TwoStage,
 )
+from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelMechanism
 from pgsr.budget import Budget, exact
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.laws import Law
 from pgsr.laws.per_level import LevelNoise
-from pgsr.long_form import OTHER_COLUMNS
 from pgsr.measurement import Measurement, Totals, pure_epsilons
-from pgsr.mechanism import Mechanism
+from pgsr.mechanism import AnyMechanism, Mechanism
 from pgsr.method import Method, PostProcess
 from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Geometric, Noise
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
+from pgsr.release.kinds import Construction, Kind, Measured
+from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View
-from pgsr.views_by_region import ByGroups, ViewRule
-
-M_C_RENAMED = (
-    "m_c names the exact integer program, which no release solves; its stand-in M_c^dp, which was called so, is "
-    'mechanism = "m_c_dp"'
-)
-"""The reason why the mechanism m_c is refused."""
-
-RESERVED_NAMES = OTHER_COLUMNS
-"""The columns of a release's tables beside those of the levels; no level may have such a name."""
-
+from pgsr.views_by_region import ByGroups
 
 CLOSEST_LEVEL = Fraction(9999, 10_000)
 """The largest level of published intervals."""
-
-
-class Measured(StrEnum):
-    """The view that a release measures: one of all regions, or each region's by its number of groups (`ByGroups`)."""
-
-    COUNTS = "counts"
-    CUMULATIVE = "cumulative"
-    BY_GROUPS = "by_groups"
-
-    @property
-    def rule(self) -> ViewRule:
-        rules = {Measured.COUNTS: View.COUNTS, Measured.CUMULATIVE: View.CUMULATIVE, Measured.BY_GROUPS: ByGroups()}
-        return rules[self]
-
-
-class Construction(StrEnum):
-    """The ways in which published intervals are made, both from the noisy values alone.
-
-    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
-    """
-
-    POSTERIOR = "posterior"
-    BAND = "band"
-
-
-class Kind(StrEnum):
-    """The mechanisms that give a release and need no solver.
-
-    M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
-    region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
-    (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
-    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
-    These three also work on ranked sizes, which suit regions with few groups (`Measured.BY_GROUPS`). TWO_STAGE: noisy
-    cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). Mean consistency is none of
-    them: its counts are fractional and negative.
-    """
-
-    M_H = "m_h"
-    M_C_DP = "m_c_dp"
-    KUO = "kuo"
-    BOTTOM_UP = "bottom_up"
-    POSTERIOR = "posterior"
-    TWO_STAGE = "two_stage"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Kind":
-        """Raise `ConfigError`: no mechanism has this name."""
-        if value == "m_c":
-            raise ConfigError(M_C_RENAMED)
-        raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
-
-    @property
-    def views(self) -> tuple[Measured, ...]:
-        """The choices of what is measured, the usual one first."""
-        if self is Kind.M_H:
-            return (Measured.COUNTS,)
-        if self in (Kind.M_C_DP, Kind.TWO_STAGE):
-            return (Measured.CUMULATIVE,)
-        more = (Measured.COUNTS,) if self is Kind.POSTERIOR else ()
-        return Measured.CUMULATIVE, Measured.BY_GROUPS, *more
-
-    @property
-    def totals(self) -> tuple[Totals, ...]:
-        """The choices of whose number of groups is public, the usual one first."""
-        if self.is_joint:
-            return Totals.REGIONS, Totals.ROOT, Totals.NOISY
-        return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
-
-    @property
-    def is_joint(self) -> bool:
-        """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
-        return self in (Kind.POSTERIOR, Kind.TWO_STAGE)
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return {Kind.KUO: ("merge", "norm"), Kind.BOTTOM_UP: ("norm",)}.get(self, ())
 
 
 @dataclass(frozen=True)
@@ -135,7 +52,8 @@ class Terms:
 
     Attributes:
         data_set: a public name.
-        max_size: K, public; larger groups count as K.
+        max_size: K, public; larger groups count as K. Levels with sizes of their own have one each, given root first,
+            (1_000, 100, 7), or by name, {"nation": 1_000, "county": 100, "block": 7}; it is the largest then.
         epsilon: the total, exact; None where the budget is stated in rho.
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
@@ -154,6 +72,8 @@ class Terms:
         unit: whose presence or values are hidden: "entity", "entity in 5 groups" or "group".
         relation: what may become of one unit; None for the usual one: "add_remove" of entities, "replace" of groups
             whose numbers are public.
+        max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K. It follows
+            from what `max_size` is given.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -187,6 +107,7 @@ class Terms:
     laws: Laws | None = None
     unit: Unit = Unit.ENTITY
     relation: Relation | None = None
+    max_sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         self._convert()
@@ -215,17 +136,19 @@ class Terms:
                 f'totals_share is {self.part} with totals = "{self.totals}"; only noisy totals have a share, '
                 "between 0 and 1"
             )
-        if not all(type(number) is int and number >= 1 for number in (self.max_size, self.max_quantity)):
+        if type(self.max_quantity) is not int or self.max_quantity < 1:
             raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
         if self.shares is not None and sum(self.shares) != 1:
             raise ConfigError(f'the shares add up to {sum(self.shares)}, not 1; write fractions, such as "1/3"')
         if not isinstance(self.data_set, str) or not self.data_set or not self.data_set.isprintable():
             raise ConfigError("data_set is empty or holds control characters; write a plain public name")
         if self.level_names is not None:
-            _check_level_names(self.level_names)
+            require_level_names(self.level_names)
         if self.intervals is not None:
             self._check_intervals(self.intervals)
         self._check_currency()
+        if self.max_sizes is not None:
+            self._check_sizes()
 
     @property
     def total(self) -> Loss:
@@ -285,6 +208,15 @@ class Terms:
             view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.neighbours
         )
 
+    def sensitivities(self, n_levels: int) -> tuple[Sensitivity, ...]:
+        """How far the values of every level differ between neighbouring data sets, root first.
+
+        A level with sizes of its own holds the counts of the same data with that largest size.
+        """
+        if self.max_sizes is None:
+            return (self.sensitivity,) * n_levels
+        return tuple(self.noise(n_levels).sensitivity(View.COUNTS, size) for size in self.sizes(n_levels))
+
     @property
     def totals_sensitivity(self) -> Sensitivity:
         """How far the numbers of groups of one level differ between neighbouring data sets."""
@@ -302,16 +234,41 @@ class Terms:
         """The values of the mechanism's options."""
         return {name: {"merge": str(self.merge), "norm": self.norm}[name] for name in self.kind.options}
 
+    def sizes(self, n_levels: int) -> tuple[int, ...]:
+        """The largest size of every level, root first.
+
+        Raises:
+            ConfigError: there is not one per level.
+
+        Example:
+            >>> Terms("demo", (50, 7), "1", "m_h").sizes(2), Terms("demo", 5, "1", "m_h").sizes(2)
+            ((50, 7), (5, 5))
+        """
+        if self.max_sizes is None:
+            return (self.max_size,) * n_levels
+        if len(self.max_sizes) != n_levels:
+            raise ConfigError(
+                f"max_size gives {len(self.max_sizes)} largest sizes, and the regions have {n_levels} levels; write "
+                "one per level, root first"
+            )
+        return self.max_sizes
+
+    def n_cells(self, tree: Hierarchy) -> int:
+        """The number of cells of all regions."""
+        regions = np.diff(tree.level_start).tolist()
+        return sum(n * (k + 1) for n, k in zip(regions, self.sizes(tree.n_levels), strict=True))
+
     def names(self, n_levels: int) -> tuple[str, ...]:
         """The name of every level, root first.
 
         Raises:
-            ConfigError: there is not one name per level.
+            ConfigError: there is not one name, or with sizes per level one largest size, per level.
 
         Example:
             >>> Terms("demo", 5, "1", "m_h").names(2)
             ('level_0', 'level_1')
         """
+        self.sizes(n_levels)
         if self.level_names is None:
             return tuple(f"level_{level}" for level in range(n_levels))
         if len(self.level_names) != n_levels:
@@ -347,7 +304,8 @@ class Terms:
 
     def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
         """The law of the noise of every level, root first; None where nothing is measured."""
-        return tuple(level and level.law(self.sensitivity) for level in self.levels(n_levels))
+        pairs = zip(self.levels(n_levels), self.sensitivities(n_levels), strict=True)
+        return tuple(level and level.law(size) for level, size in pairs)
 
     def totals_law(self, n_levels: int) -> Law | None:
         """The law of the noise of the numbers of groups; None where these are public."""
@@ -358,15 +316,25 @@ class Terms:
         """The scale of the noise per level, sensitivity / epsilon, of a pure epsilon; 0 where nothing is measured."""
         return tuple(self.sensitivity.l1 / level if level else Fraction(0) for level in self.budget(n_levels).levels)
 
-    def mechanism(self, n_levels: int) -> Mechanism:
+    def mechanism(self, n_levels: int) -> AnyMechanism:
         """The mechanism on a hierarchy with this many levels."""
+        if self.max_sizes is not None:
+            return LevelMechanism(self.noise(n_levels), self.sizes(n_levels), self.data_set)
         return Mechanism(self.noise(n_levels), self._post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(
-        self, tree: Hierarchy, values: np.ndarray | tuple[np.ndarray, ...], totals: np.ndarray, secure: bool
-    ) -> Measurement:
+        self,
+        tree: Hierarchy,
+        values: np.ndarray | tuple[np.ndarray, ...] | CountsByLevel,
+        totals: np.ndarray,
+        secure: bool,
+    ) -> Measurement | LevelMeasurement:
         """The measurement that these noisy values are under these terms."""
         noise = self.noise(tree.n_levels)
+        if isinstance(values, CountsByLevel):
+            return LevelMeasurement(
+                values, noise.levels(tree.n_levels, self.max_size), int(totals[0]), secure, self.data_set
+            )
         return Measurement(
             hierarchy=tree,
             view=noise.views_on(tree, self.max_size, totals),
@@ -417,6 +385,9 @@ class Terms:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
             keep(self, "level_names", tuple(self.level_names))
+        found = sizes_and_names(self.max_size, self.max_sizes, self.level_names)
+        for name, value in zip(("max_size", "max_sizes", "level_names"), found, strict=True):
+            keep(self, name, value)
         if self.intervals is not None:
             keep(self, "intervals", exact(self.intervals, "intervals"))
 
@@ -450,6 +421,24 @@ class Terms:
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
             )
+
+    def _check_sizes(self) -> None:
+        """Raise `ConfigError` unless a release can have sizes per level under the other terms."""
+        if self.kind is not Kind.M_H:
+            raise ConfigError(
+                f'mechanism {self.kind} has the same sizes on all levels; write mechanism = "m_h", or one max_size'
+            )
+        if self.public is not Totals.ROOT:
+            raise ConfigError(
+                f'sizes per level need a public number of groups, and totals = "{self.public}" publishes none; write '
+                'totals = "root", or one max_size for all levels'
+            )
+        if self.shares is not None and not all(self.shares):
+            raise ConfigError(
+                "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
+            )
+        if self.intervals is not None:
+            raise ConfigError("intervals are published with one max_size for all levels only; leave the key out")
 
     def _check_intervals(self, level: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this level follow from what is published."""
@@ -485,20 +474,3 @@ def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
         return kind(value)
     except ValueError:
         raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None
-
-
-def _check_level_names(names: tuple[str, ...]) -> None:
-    """Raise `ConfigError` unless these can be the columns of a table."""
-    remedy = "write other names with level_names = [...]"
-    seen: dict[str, str] = {}
-    for name in names:
-        if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise ConfigError(f"a level has a name that is empty or no printable text; {remedy}")
-        folded = name.casefold()
-        if folded in seen:
-            raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
-        if folded in RESERVED_NAMES:
-            raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
-        seen[folded] = name
-    if not names:
-        raise ConfigError(f"level_names is empty; {remedy}")

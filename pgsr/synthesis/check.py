@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.accounting.zcdp import Conversion
-from pgsr.release.checking import Report, _Folder, _SkippedError
+from pgsr.release.checking import _Folder, _SkippedError
+from pgsr.release.findings import Report
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
 from pgsr.synthesis import folder as files
 from pgsr.synthesis.adaptive import Distribution, replay

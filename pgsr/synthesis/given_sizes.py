@@ -76,6 +76,11 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
             "folder of one release, as it was published"
         )
     terms, secure = manifest.terms_of(fields)
+    if terms.max_sizes is not None:
+        raise SynthesisError(
+            f"the release in {str(folder)!r} has sizes per level, and a synthesis takes one max_size for all levels; "
+            "give such a release"
+        )
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
     source["digest"] = artefact.digest_of(folder)
     return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge_for(terms, folder).relation, secure)

@@ -1,5 +1,8 @@
-"""The counting of groups, from the papers' tables to a `CountOfCounts`, in bounded memory."""
+"""The counting of groups, from the papers' tables to counts by region and size, in bounded memory."""
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import NoneType
 
 import numpy as np
@@ -7,6 +10,7 @@ from scipy import sparse
 
 from pgsr import memory
 from pgsr.checks import require_kind
+from pgsr.counts_by_level import CountsByLevel, require_falling
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import LARGEST_DENSE, CountOfCounts
@@ -78,7 +82,88 @@ def count_groups(
     Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019, section 2. Against a loop over dictionaries:
     `tests/test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
     """
-    largest = _checked_size(max_size)
+    with _counted(entities, groups, hierarchy, (max_size,), private_groups, limits, log) as found:
+        return _table(found, int(max_size), entities, private_groups, name)
+
+
+def count_groups_by_level(
+    entities: Entities | Quantities,
+    groups: Groups,
+    hierarchy: Hierarchy | Parents | Levels | None = None,
+    *,
+    max_sizes: Sequence[int],
+    limits: Limits | None = None,
+    log: PrivateLog | None = None,
+) -> CountsByLevel:
+    """Count the groups of every size 0..K[l] in every region of level l; larger groups count in the last class there:
+
+        counts[r, s] = #{groups g in r: min(size(g), K[l]) = s}.
+
+    The tables are those of `count_groups`, read as strictly. The table of groups is public.
+
+    Args:
+        entities, groups, hierarchy, limits, log: as in `count_groups`.
+        max_sizes: K[l], public, per level and root first; they do not rise.
+
+    Raises:
+        ArgumentError: there is not one largest size per level.
+        CountError: a largest size rises from a level to the one below it.
+        TableError, HierarchyError, MemoryNeededError: as `count_groups`.
+
+    Example:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"entity": ["Ann", "Bob", "Cy"], "group": [1, 1, 2]})
+        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+        >>> truth = count_groups_by_level(Entities(people), Groups(homes, region=("nation", "state")), max_sizes=(2, 1))
+        >>> [table.tolist() for table in truth.tables]
+        [[[1, 1, 1]], [[0, 1], [1, 1]]]
+
+    Against folded counts: `tests/test_tables_by_level.py`.
+    """
+    require_falling(max_sizes)
+    with _counted(entities, groups, hierarchy, tuple(max_sizes), False, limits, log) as found:
+        return _tables_by_level(found, max_sizes)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The filled cells of all leaves, in a table of the session."""
+
+    session: Session
+    cells: str
+    tree: Hierarchy
+    log: PrivateLog | None
+
+    def leaf_cells(self, needed: Callable[[int], int], what: str) -> dict[str, np.ndarray]:
+        """Read leaf, size and number of groups of every filled cell, if the memory suffices that so many need."""
+        [(n_cells, n_rows, clipped, cut)] = self.session.rows(
+            f"SELECT count(*), sum(n_rows), sum(clipped), sum(cut) FROM {self.cells}", ENTITIES
+        )
+        try:
+            memory.require(needed(n_cells), what)
+        except MemoryNeededError as error:  # how much is needed tells how many cells are filled
+            self.session.note(str(error))
+            raise MemoryNeededError(f"{what} does not fit into the memory that is free; {memory.SMALLER}") from None
+        if self.log is not None:
+            self.log.entities, self.log.clipped_groups = int(n_rows or 0), int(clipped or 0)
+            self.log.clipped_quantities = int(cut or 0)
+        found = self.session.columns(f"SELECT leaf, size, n_groups FROM {self.cells}", ENTITIES)
+        return {name: np.asarray(column, np.int64) for name, column in found.items()}
+
+
+@contextmanager
+def _counted(
+    entities: Entities | Quantities,
+    groups: Groups | None,
+    hierarchy: Hierarchy | Parents | Levels | None,
+    max_sizes: tuple[int, ...],
+    private_groups: bool,
+    limits: Limits | None,
+    log: PrivateLog | None,
+) -> Iterator[_Counted]:
+    """Read the tables and count sizes up to the largest one; one of `max_sizes` stands for all levels."""
+    sizes = tuple(map(_checked_size, max_sizes))
+    largest = max(sizes)
     _check_arguments(entities, groups, hierarchy, private_groups, limits, log)
     if hierarchy is None:
         assert groups is not None
@@ -90,6 +175,10 @@ def count_groups(
         kind = _checked_kinds(session, entities, groups)
         region = groups.region if groups is not None else entities.region
         located = locate(hierarchy, not isinstance(region, str), session)
+        if len(sizes) not in (1, located.hierarchy.n_levels):
+            raise ArgumentError(
+                f"{len(sizes)} largest sizes for {located.hierarchy.n_levels} levels; give one per level, root first"
+            )
         parts = []
         if groups is not None:
             check_group_ids(session, groups, kind, not private_groups)
@@ -104,7 +193,7 @@ def count_groups(
         states = _states(entities, groups, " UNION ALL ".join(parts))
         cells = session.keep(_cells(states, largest), ENTITIES)
         _refuse_states(session, cells, entities, groups, kind, " UNION ALL ".join(parts), located, not private_groups)
-        return _table(session, cells, located.hierarchy, largest, entities, private_groups, name, log)
+        yield _Counted(session, cells, located.hierarchy, log)
 
 
 def _checked_size(max_size: object) -> int:
@@ -248,35 +337,33 @@ def _refuse_repeats(session: Session, n: int, rows: str, located: Located, publi
 
 
 def _table(
-    session: Session,
-    cells: str,
-    tree: Hierarchy,
-    largest: int,
-    entities: Entities | Quantities,
-    private_groups: bool,
-    name: str,
-    log: PrivateLog | None,
+    found: _Counted, largest: int, entities: Entities | Quantities, private_groups: bool, name: str
 ) -> CountOfCounts:
-    [(n_cells, n_rows, clipped, cut)] = session.rows(
-        f"SELECT count(*), sum(n_rows), sum(clipped), sum(cut) FROM {cells}", ENTITIES
-    )
+    tree = found.tree
     dense = 8 * tree.n_regions * (largest + 1)
-    needed = 3 * min(dense, 24 * n_cells * tree.n_levels)
     what = f"a table of {tree.n_regions:,} regions x {largest + 1:,} sizes"
-    try:
-        memory.require(needed, what)
-    except MemoryNeededError as error:  # how much is needed tells how many cells are filled
-        session.note(str(error))
-        raise MemoryNeededError(f"{what} does not fit into the memory that is free; {memory.SMALLER}") from None
-    found = session.columns(f"SELECT leaf, size, n_groups FROM {cells}", ENTITIES)
+    cells = found.leaf_cells(lambda n_cells: 3 * min(dense, 24 * n_cells * tree.n_levels), what)
     n_leaves = tree.n_regions - tree.n_inner
-    place = np.asarray(found["leaf"], np.int64), np.asarray(found["size"], np.int64)
-    table = sparse.csr_array((np.asarray(found["n_groups"], np.int64), place), shape=(n_leaves, largest + 1))
-    if log is not None:
-        log.entities, log.clipped_groups, log.clipped_quantities = int(n_rows or 0), int(clipped or 0), int(cut or 0)
+    place = cells["leaf"], cells["size"]
+    table = sparse.csr_array((cells["n_groups"], place), shape=(n_leaves, largest + 1))
     change = entities.max_quantity if isinstance(entities, Quantities) else 1
     counts = table if dense > LARGEST_DENSE else table.toarray()
     return CountOfCounts(tree, counts, name, max_quantity=change, private_groups=private_groups)
+
+
+def _tables_by_level(found: _Counted, max_sizes: Sequence[int]) -> CountsByLevel:
+    tree = found.tree
+    levels = [tree.level(level) for level in range(tree.n_levels)]
+    shapes = [(here.stop - here.start, k + 1) for here, k in zip(levels, max_sizes, strict=True)]
+    dense = 8 * sum(n * m for n, m in shapes)
+    cells = found.leaf_cells(lambda n_cells: dense + 40 * n_cells, f"a table of {tree.n_regions:,} regions")
+    tables, region = [], cells["leaf"] + tree.n_inner
+    for here, shape, k in zip(reversed(levels), reversed(shapes), reversed(max_sizes), strict=True):
+        table = np.zeros(shape, np.int64)
+        np.add.at(table, (region - here.start, np.minimum(cells["size"], k)), cells["n_groups"])
+        tables.insert(0, table)
+        region = tree.parent[region]
+    return CountsByLevel(tree, tuple(tables))
 
 
 def _leaf_name(tree: Hierarchy, leaf: int) -> str:

@@ -1,6 +1,7 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,44 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
                [0, 2],
                [1, 0]])
     """
+    found = read_rows(table, limits)
+    tree = Hierarchy.from_paths(found.paths, pad_ragged=True)
+    return Estimate(tree, View.COUNTS, _values(tree, found))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a long table.
+
+    Attributes:
+        paths: of the regions, in the order of their first rows.
+        region: of every row, a place in `paths`.
+        size, count: of every row.
+        n_sizes: K + 1.
+        whole: whether all counts are whole numbers.
+    """
+
+    paths: list[tuple[str, ...]]
+    region: np.ndarray
+    size: np.ndarray
+    count: np.ndarray
+    n_sizes: int
+    whole: bool
+
+
+def read_rows(table: Any, limits: Limits | None, *, by_level: bool = False) -> Rows:
+    """Read the rows of a long table; `by_level` says whether levels are to have sizes of their own.
+
+    Raises:
+        TableError, HierarchyError: as `read_long`; or the sizes are not so.
+    """
     given = source(table)
     with Session(limits or Limits(), [given], public=[given]) as session:
         types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
+        if ("size_class" in session.names(given, WHAT)) != by_level:
+            reader = "read_long" if by_level else "read_long_by_level"
+            which = "the same sizes on all levels" if by_level else "sizes per level (a column 'size_class')"
+            raise TableError(f"{WHAT} has {which}; read it with {reader}")
         if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
             raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
@@ -142,14 +178,14 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
             raise TableError(f"{bad:,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows")
         codes = session.keep(f"SELECT id, min(place) AS place FROM {rows} GROUP BY id", WHAT)
         paths = [path_of_id(id_) for (id_,) in session.rows(f"SELECT id FROM {codes} ORDER BY place", WHAT)]
-        tree = Hierarchy.from_paths(paths, pad_ragged=True)
         order = f"(SELECT id, row_number() OVER (ORDER BY place) - 1 AS region FROM {codes}) o"
         found = session.columns(
             f"SELECT o.region AS region, r.size AS size, {'r.n' if whole else 'r.c'} AS count "
             f"FROM {rows} r JOIN {order} ON r.id = o.id",
             WHAT,
         )
-    return Estimate(tree, View.COUNTS, _values(tree, found, len(paths), int(n_sizes)))
+    region, size = np.asarray(found["region"], np.int64), np.asarray(found["size"], np.int64)
+    return Rows(paths, region, size, np.asarray(found["count"]), int(n_sizes), bool(whole))
 
 
 def _number(types: dict[str, str], column: str, kind: str) -> str:
@@ -166,17 +202,26 @@ def _number(types: dict[str, str], column: str, kind: str) -> str:
     return f"TRY_CAST({n} AS DOUBLE)"
 
 
-def _values(tree: Hierarchy, found: dict[str, Any], n_listed: int, n_sizes: int) -> Any:
-    listed, size = np.asarray(found["region"], np.int64), np.asarray(found["size"], np.int64)
-    table = sparse.csr_array((np.ones(len(size), np.int64), (listed, size)), shape=(n_listed, n_sizes))
+def _values(tree: Hierarchy, found: Rows) -> Any:
+    listed, size, shape = found.region, found.size, (len(found.paths), found.n_sizes)
+    table = sparse.csr_array((np.ones(len(size), np.int64), (listed, size)), shape=shape)
     if table.nnz and table.data.max() > 1:
         raise TableError(f"a region and size have two rows in {WHAT}; give each once")
-    table = sparse.csr_array((np.asarray(found["count"]), (listed, size)), shape=(n_listed, n_sizes))
-    position = tree.order
-    if (position < 0).any():
-        missing = int(np.argmax(position < 0))
-        raise TableError(f"{WHAT} has no rows of {' / '.join(tree.paths[missing])}; add them, a row of size 0 will do")
-    dense = 8 * tree.n_regions * n_sizes
-    memory.require(min(dense, 16 * table.nnz + 32 * n_sizes), f"a table of {tree.n_regions:,} regions")
+    table = sparse.csr_array((found.count, (listed, size)), shape=shape)
+    position = order_of_rows(tree)
+    dense = 8 * tree.n_regions * found.n_sizes
+    memory.require(min(dense, 16 * table.nnz + 32 * found.n_sizes), f"a table of {tree.n_regions:,} regions")
     table = sparse.csr_array(table[position])
     return table if dense > LARGEST_DENSE else table.toarray()
+
+
+def order_of_rows(tree: Hierarchy) -> np.ndarray:
+    """Give the place of every region among those that have rows; shape (regions,).
+
+    Raises:
+        TableError: a region has none.
+    """
+    if (tree.order < 0).any():
+        missing = int(np.argmax(tree.order < 0))
+        raise TableError(f"{WHAT} has no rows of {' / '.join(tree.paths[missing])}; add them, a row of size 0 will do")
+    return tree.order

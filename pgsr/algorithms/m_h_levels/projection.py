@@ -7,6 +7,7 @@ from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
+from pgsr.method import Status
 from pgsr.solving import Deadline
 
 
@@ -29,6 +30,11 @@ class LevelResult:
     @property
     def optimal(self) -> bool:
         return self.certificate.optimal
+
+    @property
+    def status(self) -> Status:
+        """How the solve ended: proved optimal, in exact integers, or else feasible."""
+        return Status.OPTIMAL if self.optimal else Status.FEASIBLE
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ EXAMPLE = """\
 
 data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
+# max_size = {US = 20, state = 7} # or (m_h) one per level, root first, named by it; no larger than the one above
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
 mechanism = "kuo"                # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors

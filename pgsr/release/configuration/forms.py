@@ -137,6 +137,10 @@ CHARACTER = Form("one character in quotes", {"type": "string", "minLength": 1, "
 MAYBE_CHARACTER = Form('one character in quotes, or ""', {"type": "string", "maxLength": 1})
 INTEGER = Form("an integer", {"type": "integer"})
 COUNT = Form("an integer from 1 up", {"type": "integer", "minimum": 1})
+COUNT_OR_COUNTS = Form(
+    "an integer from 1 up, or a table with one for every level, such as {nation = 50, block = 7}",
+    {"anyOf": [COUNT.schema, {"type": "object", "additionalProperties": COUNT.schema}]},
+)
 BOOLEAN = Form("true or false", {"type": "boolean"})
 TABLES = Form("tables, each below a line [[name]]", {"type": "array", "items": {"type": "object"}})
 TEXTS = Form(

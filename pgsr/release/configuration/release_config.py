@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pgsr.accounting.choosing import Laws
 from pgsr.algorithms import Merge
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Totals
@@ -19,8 +20,19 @@ from pgsr.release.configuration.sections import Section
 from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
-from pgsr.release.terms import Kind, Measured, Terms
-from pgsr.tables import Entities, Groups, Levels, Limits, Parents, PrivateLog, Quantities, count_groups
+from pgsr.release.kinds import Kind, Measured
+from pgsr.release.terms import Terms
+from pgsr.tables import (
+    Entities,
+    Groups,
+    Levels,
+    Limits,
+    Parents,
+    PrivateLog,
+    Quantities,
+    count_groups,
+    count_groups_by_level,
+)
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
@@ -139,7 +151,7 @@ class ReleaseConfig:
         entities, groups, regions, private_groups = read_tables(top, folder)
         limits = read_limits(top.section("limits"))
         top.done()
-        return cls(
+        made = cls(
             terms=terms,
             entities=entities,
             groups=groups,
@@ -151,6 +163,13 @@ class ReleaseConfig:
             private_groups=private_groups,
             limits=limits,
         )
+        columns = made._level_columns()
+        if terms.max_sizes and columns and "level_names" not in values and terms.level_names != columns:
+            raise ConfigError(
+                f"max_size names the levels {', '.join(terms.level_names or ())}, and their columns are "
+                f"{', '.join(columns)}; write these names, root first, or give others with level_names too"
+            )
+        return made
 
     def folder(self, rehearse: bool) -> Path:
         """The folder of the release, or of its rehearsal."""
@@ -177,8 +196,12 @@ class ReleaseConfig:
         self.terms.names(tree.n_levels)
         return tree
 
-    def count(self, log: PrivateLog | None = None) -> CountOfCounts:
+    def count(self, log: PrivateLog | None = None) -> CountOfCounts | CountsByLevel:
         """Read the tables; what is returned is private."""
+        if self.terms.max_sizes is not None:
+            assert self.groups is not None, "the numbers of groups are public"
+            sizes, about = self.terms.max_sizes, {"limits": self.limits, "log": log}
+            return count_groups_by_level(self.entities, self.groups, self.regions, max_sizes=sizes, **about)
         return count_groups(
             self.entities,
             self.groups,
@@ -239,7 +262,7 @@ def _terms(top: Section) -> Terms:
     merge, norm = _options(top.section("options"), kind)
     return Terms(
         top.text("data_set"),
-        top.number("max_size"),
+        top.number_or_numbers("max_size"),  # pyright: ignore[reportArgumentType]
         top.fraction("epsilon", None),
         kind,
         top.fractions("shares", None),

@@ -13,7 +13,8 @@ from pgsr.neighbours import Relation
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.declared import Key, Table, json_schema
 from pgsr.release.configuration.forms import Form, choice
-from pgsr.release.terms import M_C_RENAMED, RESERVED_NAMES, Kind, Measured
+from pgsr.release.kinds import M_C_RENAMED, Kind, Measured
+from pgsr.release.levels import RESERVED_NAMES
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -179,7 +180,12 @@ CONFIGURATION = Table(
     "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
     (
         Key("data_set", forms.TEXT, "A public name; the ledger counts what is spent on it."),
-        Key("max_size", forms.COUNT, "K, the public largest size; larger groups count as K."),
+        Key(
+            "max_size",
+            forms.COUNT_OR_COUNTS,
+            "K, the public largest size; larger groups count as K. Or one for every level (m_h), by the names of the "
+            "levels, root first: {nation = 1000, county = 100, block = 7}; they may not rise.",
+        ),
         Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact; or rho instead.", None),
         Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
         Key("rho", forms.EXACT, "Instead of epsilon: the budget in zero-concentrated differential privacy.", None),

@@ -57,6 +57,10 @@ class Section:
         """An integer."""
         return self._take(key, forms.INTEGER, default)
 
+    def number_or_numbers(self, key: str) -> int | dict[str, int]:
+        """An integer from 1 up, or a table of them by names that the user chooses."""
+        return self._take(key, forms.COUNT_OR_COUNTS, REQUIRED)
+
     def flag(self, key: str, default: bool) -> bool:
         """A boolean."""
         return self._take(key, forms.BOOLEAN, default)

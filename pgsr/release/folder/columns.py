@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.terms import Construction, Measured, Terms
+from pgsr.release.kinds import Construction, Measured
+from pgsr.release.terms import Terms
 
 HELD = {
     Construction.POSTERIOR: (
@@ -38,10 +39,12 @@ class Column:
 
 def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
+    if terms.max_sizes is not None:
+        return [*_region_columns(names), _size(terms, names), _SIZE_CLASS, _N_GROUPS_BY_LEVEL]
     zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
     counts = [
         *_region_columns(names),
-        _size(terms),
+        _size(terms, names),
         Column(
             "n_groups",
             "integer",
@@ -56,13 +59,14 @@ def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
     if terms.measures is Measured.COUNTS:
-        value = "Noisy number of groups of exactly this size in this region: true number plus noise."
-        return [*_region_columns(names), _size(terms), _noisy("noisy_count", value)]
+        exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
+        value = f"Noisy number of groups of {exactly} in this region: true number plus noise."
+        return [*_region_columns(names), _size(terms, names), _noisy("noisy_count", value)]
     value = (
         f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
         f"sizes): true number plus noise. At the size {terms.max_size} it is the noisy number of all groups."
     )
-    columns = [_size(terms), _noisy("noisy_cumulative_count", value)]
+    columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
     if terms.ranked_up_to is None:
         return [*_region_columns(names), *columns]
     few = f"regions with at most {terms.ranked_up_to:,} groups"
@@ -98,6 +102,23 @@ def regions_columns(names: Sequence[str]) -> list[Column]:
             False,
         ),
     ]
+
+
+_SIZE_CLASS = Column(
+    "size_class",
+    "string",
+    "The sizes that this row counts: group_size, or for the last class of the level group_size and more, '7 or more'. "
+    "A size may have a row of its own on one level and be part of the last class below.",
+)
+
+_N_GROUPS_BY_LEVEL = Column(
+    "n_groups",
+    "integer",
+    "Released estimate of the number of groups of these sizes in this region: whole, not negative. For each class of "
+    "the level below, the counts of a region's sizes in it are the sum of those of the regions directly below. Rows "
+    "that would hold 0 are left out, but for size 0 of every region and the last class of the first region of every "
+    "level.",
+)
 
 
 def _region_columns(names: Sequence[str]) -> list[Column]:
@@ -148,7 +169,11 @@ def _noisy(name: str, value: str) -> Column:
     return Column(name, "integer", f"{value} It may be negative. The noise's scale is in manifest.json.")
 
 
-def _size(terms: Terms) -> Column:
+def _size(terms: Terms, names: Sequence[str]) -> Column:
+    if terms.max_sizes is not None:
+        last = ", ".join(f"{k} or more ({name})" for name, k in zip(names, terms.max_sizes, strict=True))
+        text = f"Number of members of a group. The last class of every level holds all larger groups, too: {last}."
+        return Column("group_size", "integer", text)
     return Column(
         "group_size",
         "integer",

@@ -2,6 +2,7 @@
 
 import json
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.algorithms import Merge
+from pgsr.algorithms.m_h_levels import LevelMeasurement
+from pgsr.blocks import row_blocks
 from pgsr.budget import exact
 from pgsr.certificates import Certificate
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.laws import DoubleGeometric
@@ -18,7 +22,8 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.neighbours import Relation
 from pgsr.release.errors import ManifestError
 from pgsr.release.folder.released_tables import dense
-from pgsr.release.terms import Kind, Measured, Terms
+from pgsr.release.kinds import Kind, Measured
+from pgsr.release.terms import Terms
 from pgsr.views import View, cumulative, ranked
 
 FORMAT = "pgsr release 2"
@@ -70,6 +75,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
             "level": level,
             "name": names[level],
             "regions": regions[level],
+            **({} if terms.max_sizes is None else {"max_size": terms.max_sizes[level]}),
             "view": str(terms.measures),
             **({} if terms.ranked_up_to is None else {"ranked_up_to": terms.ranked_up_to}),
             "share": str(parts[level]),
@@ -118,8 +124,8 @@ def _noise_fields(terms: Terms) -> dict[str, str]:
 
 def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
     """List what is said of the noise of every level, and of the totals, for a pure epsilon of entities."""
-    pairs = zip(terms.budget(n_levels).levels, terms.scales(n_levels), strict=True)
-    found = [{"epsilon": str(e), "sensitivity": terms.sensitivity.l1, "noise_scale": str(scale)} for e, scale in pairs]
+    facts = zip(terms.budget(n_levels).levels, terms.sensitivities(n_levels), terms.scales(n_levels), strict=True)
+    found = [{"epsilon": str(e), "sensitivity": size.l1, "noise_scale": str(scale)} for e, size, scale in facts]
     totals = terms.totals_law(n_levels)
     if totals is None:
         return [*found, {"epsilon": "0"}]
@@ -131,7 +137,7 @@ def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
 def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
     """List what is said of the noise of every level, and of the totals, for any budget and unit."""
     step = terms.noise(n_levels)
-    levels = [(level, terms.sensitivity) for level in step.levels(n_levels, terms.max_size)]
+    levels = list(zip(step.levels(n_levels, terms.max_size), terms.sensitivities(n_levels), strict=True))
     of_totals = step.totals_noise(n_levels, terms.max_size), terms.totals_sensitivity
     return [
         {
@@ -165,10 +171,13 @@ def invariants(terms: Terms) -> list[str]:
 
 
 def answer_fields(
-    terms: Terms, measurement: Measurement, status: str, certificate: Certificate, counts: Estimate
+    measurement: Measurement | LevelMeasurement,
+    status: str,
+    certificate: Certificate,
+    counts: Estimate | CountsByLevel,
 ) -> dict:
     """The part of a manifest that judges the counts from measurement and counts alone."""
-    values = [measurement.values[region] for region in np.flatnonzero(measurement.measured)]
+    values = _noisy_values(measurement)
     return {
         "status": status,
         "certificate": {
@@ -179,14 +188,14 @@ def answer_fields(
             "violations": dict(certificate.violations),
         },
         "distance": {
-            "sum": distance(terms, measurement, counts, 1),
-            "squares": distance(terms, measurement, counts, 2),
+            "sum": distance(measurement, counts, 1),
+            "squares": distance(measurement, counts, 2),
         },
-        "measurement": {"values": sum(map(len, values)), "sum": sum(map(_exact_sum, values))},
+        "measurement": {"values": sum(part.size for part in values), "sum": sum(map(_exact_sum, values))},
     }
 
 
-def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int) -> int:
+def distance(measurement: Measurement | LevelMeasurement, counts: Estimate | CountsByLevel, norm: int) -> int:
     """Sum |x - y|^norm over all measured cells, an exact integer.
 
     x are the released values in the measured view of each region, y the noisy ones.
@@ -194,15 +203,38 @@ def distance(terms: Terms, measurement: Measurement, counts: Estimate, norm: int
     Raises:
         ManifestError: a region's counts do not have the number of groups that are ranked there.
     """
-    x, total = dense(counts), 0
+    total = 0
+    for x, y in _compared(measurement, counts):
+        difference = np.abs(x - y)
+        total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
+    return total
+
+
+def _noisy_values(measurement: Measurement | LevelMeasurement) -> list[np.ndarray]:
+    """List the noisy values by region, or by level where levels differ in sizes."""
+    if isinstance(measurement, LevelMeasurement):
+        return list(measurement.noisy.tables)
+    return [measurement.values[region] for region in np.flatnonzero(measurement.measured)]
+
+
+def _compared(
+    measurement: Measurement | LevelMeasurement, counts: Estimate | CountsByLevel
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pair released values in the measured view with noisy ones, by region or by block of regions."""
+    if isinstance(counts, CountsByLevel):
+        assert isinstance(measurement, LevelMeasurement), "counts and noisy values are of one kind"
+        for x, y in zip(counts.tables, measurement.noisy.tables, strict=True):
+            for rows in row_blocks(slice(0, len(y)), y.shape[1]):
+                yield x[rows], y[rows]
+        return
+    assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
+    x = dense(counts)
     for region in np.flatnonzero(measurement.measured).tolist():
         y, view = measurement.values[region], measurement.view_of(region)
         if view is View.RANKED and ((x[region] < 0).any() or x[region].sum() != len(y)):
             name = " / ".join(measurement.hierarchy.paths[region])
             raise ManifestError(f"the counts of {name} do not have its public number of groups")
-        difference = np.abs(_VECTORS[view](x[region]) - y)
-        total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
-    return total
+        yield _VECTORS[view](x[region]), y
 
 
 def versions() -> dict[str, str]:
@@ -235,7 +267,7 @@ def read(text: str) -> dict[str, Any]:
         raise ManifestError("the manifest names no levels")
     plain = "noise" not in found
     for level in found["levels"]:
-        _require(level, _level_fields(level, plain), "a level")
+        _require(level, _level_fields(level, found["levels"][0], plain), "a level")
     noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
     of_totals = ("epsilon", *noisy) if plain else _NOISE
     _require(found["totals"], ("public", "share", *of_totals), "totals")
@@ -264,6 +296,8 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
         options, stated = manifest["options"], manifest.get("noise", {})
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
         _require(options, kind.options, "options")
+        by_level = "max_size" in manifest["levels"][0]
+        sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else None
         terms = Terms(
             _kind(manifest, "data_set", str),
             _kind(manifest, "max_size", int),
@@ -280,6 +314,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
             total.parts[1] or None,
             total.parts[2] or None,
+            max_sizes=sizes,
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))
@@ -304,11 +339,12 @@ _NEIGHBOURS = {
 """The differences of neighbours, by the relation, around the unit."""
 
 
-def _level_fields(level: object, plain: bool) -> tuple[str, ...]:
+def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     by_groups = isinstance(level, dict) and level.get("view") == str(Measured.BY_GROUPS)
     few = ("ranked_up_to",) if by_groups else ()
+    size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
-    return ("level", "name", "regions", "view", *few, "share", *noise)
+    return ("level", "name", "regions", *size, "view", *few, "share", *noise)
 
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:

@@ -28,13 +28,7 @@ def readme(manifest: dict[str, Any]) -> str:
     if words.is_rehearsed(manifest):
         parts.append(_filled(words.REHEARSAL_WARNING))
     parts += [
-        "WHAT THIS IS\n"
-        + _filled(
-            f"For every region and every size from 0 to {manifest['max_size']} an estimate of the number of groups "
-            f"with that many members; larger groups count as {manifest['max_size']}. The numbers are whole, not "
-            "negative, "
-            "and those of the regions below add up to the region's."
-        ),
+        "WHAT THIS IS\n" + _filled(_what(manifest)),
         *_intervals(manifest),
         "HOW TO ADD UP\n"
         + _filled(
@@ -42,7 +36,7 @@ def readme(manifest: dict[str, Any]) -> str:
             "the rows with is_leaf = true, or those of one level. In pandas:"
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
-        "    counts[counts.is_leaf].groupby('group_size').n_groups.sum()",
+        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()",
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
@@ -77,6 +71,24 @@ def readme(manifest: dict[str, Any]) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _size_column(manifest: dict[str, Any]) -> str:
+    return "size_class" if "max_size" in manifest["levels"][0] else "group_size"
+
+
+def _what(manifest: dict[str, Any]) -> str:
+    if "max_size" in manifest["levels"][0]:
+        return (
+            f"For every region an estimate of the number of groups by their number of members: "
+            f"{words.sizes_phrase(manifest)}. The numbers are whole, not negative, and in every class of a level they "
+            "add up to what the region above has in the sizes of this class."
+        )
+    return (
+        f"For every region and every size from 0 to {manifest['max_size']} an estimate of the number of groups "
+        f"with that many members; larger groups count as {manifest['max_size']}. The numbers are whole, not negative, "
+        "and those of the regions below add up to the region's."
+    )
 
 
 def _intervals(manifest: dict[str, Any]) -> list[str]:

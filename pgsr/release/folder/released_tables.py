@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from pgsr import memory
+from pgsr.algorithms.m_h_levels import LevelMeasurement
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -22,7 +24,7 @@ from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.terms import Terms
-from pgsr.tables import path_of_id, read_long, region_id, to_long
+from pgsr.tables import path_of_id, read_long, read_long_by_level, region_id, to_long, to_long_by_level
 from pgsr.tables.long import region_columns
 from pgsr.views import View
 
@@ -38,13 +40,17 @@ class Ends:
     upper: np.ndarray
 
 
-def counts_table(counts: CountOfCounts, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None) -> pa.Table:
-    """The table of released counts, a row per region and size; see `pgsr.tables.to_long`.
+def counts_table(
+    counts: CountOfCounts | CountsByLevel, terms: Terms, facts: Mapping[str, str], ends: Ends | None = None
+) -> pa.Table:
+    """The table of released counts, a row per region and size; see `pgsr.tables.to_long` and `to_long_by_level`.
 
     With the ends of intervals, rows that would hold 0 in all three columns are left out, and no others that hold 0.
     """
     names = terms.names(counts.hierarchy.n_levels)
     schema = _schema(counts_columns(terms, names), facts)
+    if isinstance(counts, CountsByLevel):
+        return to_long_by_level(counts, level_names=names).cast(schema)
     if ends is None:
         return to_long(counts, level_names=names).cast(schema)
     regions, table = counts.hierarchy.listed, counts.counts
@@ -64,7 +70,7 @@ def write_counts(path: Path, table: pa.Table) -> None:
         pq.write_table(table, path, compression="zstd")
 
 
-def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate:
+def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate | CountsByLevel:
     """Read what `write_counts` wrote as Parquet, in the order of `tree`. The numbers themselves are not judged here.
 
     Raises:
@@ -72,6 +78,8 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
     """
     expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
     _require_schema(path, pq.read_schema(path), expected)
+    if terms.max_sizes is not None:
+        return _read_by_level(path, tree, terms)
     found = read_long(path)
     if found.max_size != terms.max_size:
         raise ReleaseError(f"{path.name} has sizes 0..{found.max_size:,}, the manifest 0..{terms.max_size:,}")
@@ -79,6 +87,15 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
     place = [found.hierarchy.index(region) for region in tree.paths]
     return Estimate(tree, View.COUNTS, found.values[place])
+
+
+def _read_by_level(path: Path, tree: Hierarchy, terms: Terms) -> CountsByLevel:
+    found, sizes = read_long_by_level(path), terms.sizes(tree.n_levels)
+    if found.max_sizes != sizes:
+        raise ReleaseError(f"{path.name} has the largest sizes {found.max_sizes}, the manifest {sizes}")
+    if found.hierarchy.paths != tree.paths:
+        raise ReleaseError(f"{path.name} has other regions than {REGIONS}, or has them in another order")
+    return CountsByLevel(tree, found.tables)
 
 
 def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
@@ -141,19 +158,29 @@ def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
     return (said.min, said.max) == (found["min"], found["max"])
 
 
-def write_measurement(path: Path, measurement: Measurement, terms: Terms, facts: Mapping[str, str]) -> None:
+def write_measurement(
+    path: Path, measurement: Measurement | LevelMeasurement, terms: Terms, facts: Mapping[str, str]
+) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
     rows = _Rows(measurement.hierarchy, measurement.totals, terms)
     with pq.ParquetWriter(path, rows.schema(facts), compression="zstd") as writer:
         for regions in rows.blocks():
-            values = np.concatenate([measurement.values[region] for region in regions])
+            values = _values_of(measurement, regions)
             writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema(facts)))
+
+
+def _values_of(measurement: Measurement | LevelMeasurement, regions: np.ndarray) -> np.ndarray:
+    """Put the noisy values of these regions, which are of one level where levels differ in sizes, one after another."""
+    if isinstance(measurement, LevelMeasurement):
+        level = int(measurement.hierarchy.level_of[regions[0]])
+        return measurement.noisy.tables[level][regions - measurement.hierarchy.level(level).start].ravel()
+    return np.concatenate([measurement.values[region] for region in regions])
 
 
 def read_measurement(
     path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms, facts: Mapping[str, str]
-) -> np.ndarray | tuple[np.ndarray, ...]:
-    """Read the values that `write_measurement` wrote, in the form of `Measurement.values`.
+) -> np.ndarray | tuple[np.ndarray, ...] | CountsByLevel:
+    """Read the values that `write_measurement` wrote: in the form of `Measurement.values`, or with sizes per level.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
@@ -165,12 +192,14 @@ def read_measurement(
         wanted = int(rows.lengths[rows.measured].sum())
         if file.metadata.num_rows != wanted:
             raise ReleaseError(
-                f"{path.name} has {file.metadata.num_rows:,} rows; {len(rows.measured):,} measured regions and sizes "
-                f"0..{terms.max_size:,} need {wanted:,}"
+                f"{path.name} has {file.metadata.num_rows:,} rows; {len(rows.measured):,} measured regions and their "
+                f"sizes, at most 0..{terms.max_size:,}, need {wanted:,}"
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
         found = [np.empty(0, np.int64)] * tree.n_regions
-        matrix = None if rows.by_groups else np.zeros((tree.n_regions, terms.max_size + 1), np.int64)
+        rectangular = not rows.by_groups and terms.max_sizes is None
+        matrix = np.zeros((tree.n_regions, terms.max_size + 1), np.int64) if rectangular else None
+        parts: list[list[np.ndarray]] = [[] for _ in range(tree.n_levels)]
         for group, regions in enumerate(rows.blocks()):
             table = file.read_row_group(group)
             noisy = table.columns[-1].combine_chunks()
@@ -187,9 +216,14 @@ def read_measurement(
             if matrix is not None:
                 matrix[regions] = values.reshape(len(regions), -1)
                 continue
+            if terms.max_sizes is not None:
+                parts[tree.level_of[regions[0]]].append(values.reshape(len(regions), -1))
+                continue
             ends = np.cumsum(rows.lengths[regions])[:-1]
             for region, part in zip(regions, np.split(values, ends), strict=True):
                 found[region] = part.astype(np.int64)
+    if terms.max_sizes is not None:
+        return CountsByLevel(tree, tuple(np.concatenate(level) for level in parts))
     return tuple(found) if matrix is None else matrix
 
 
@@ -288,24 +322,32 @@ class _Rows:
     """
 
     def __init__(self, tree: Hierarchy, totals: np.ndarray, terms: Terms) -> None:
-        self._names = terms.names(tree.n_levels)
+        self._tree, self._names = tree, terms.names(tree.n_levels)
         self._terms, self._described = terms, region_columns(tree, self._names)
         self.measured = np.flatnonzero(measured_regions(tree, terms.levels(tree.n_levels)))
         self.by_groups = terms.ranked_up_to is not None
-        views = terms.mechanism(tree.n_levels).noise.views_on(tree, terms.max_size, totals)
-        self.ranked = np.array([view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)])
-        self.lengths = np.where(self.ranked, totals, terms.max_size + 1)
+        self.ranked = np.zeros(tree.n_regions, bool)
+        if self.by_groups:
+            views = terms.noise(tree.n_levels).views_on(tree, terms.max_size, totals)
+            self.ranked[:] = [view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)]
+        sizes = np.array(terms.sizes(tree.n_levels))[tree.level_of]
+        self.lengths = np.where(self.ranked, totals if self.by_groups else 0, sizes + 1)
 
     def schema(self, facts: Mapping[str, str]) -> pa.Schema:
         return _schema(measurement_columns(self._terms, self._names), facts)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """The measured regions block by block; each block has at least one row."""
-        step = max(1, _BLOCK_ROWS // (self._terms.max_size + 1))
-        for start in range(0, len(self.measured), step):
-            regions = self.measured[start : start + step]
-            if self.lengths[regions].any():
-                yield regions
+        """The measured regions block by block; each block has at least one row, and one level where these differ."""
+        alike, sizes = [self.measured], [self._terms.max_size]
+        if self._terms.max_sizes is not None:
+            n_levels = self._tree.n_levels
+            alike, sizes = [np.r_[self._tree.level(level)] for level in range(n_levels)], self._terms.sizes(n_levels)
+        for measured, max_size in zip(alike, sizes, strict=True):
+            step = max(1, _BLOCK_ROWS // (max_size + 1))
+            for start in range(0, len(measured), step):
+                regions = measured[start : start + step]
+                if self.lengths[regions].any():
+                    yield regions
 
     def columns(self, regions: np.ndarray, values: np.ndarray) -> list[pa.Array]:
         """The columns of the rows of these regions, which have these values."""

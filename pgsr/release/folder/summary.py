@@ -1,14 +1,17 @@
 """The file summary.html: a release on one page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.charts import bars
+from pgsr.release.folder.released_tables import dense
 
 MOST_BARS = 60
 """The largest number of bars; more sizes than that are put together in ranges."""
@@ -25,15 +28,17 @@ code { background: #f2f2f2; padding: 0 .2rem; }
 """
 
 
-def summary(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> str:
+def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate | CountsByLevel) -> str:
     """Write the page; manifest and released counts determine it, so that a check can write it again.
 
     Args:
         manifest: of the release.
         tree: its regions.
-        counts: released, shape (regions, K + 1).
+        counts: released.
     """
-    return "\n".join(_parts(manifest, tree, counts)) + "\n"
+    levels = range(min(2, tree.n_levels))
+    tables = counts.tables if isinstance(counts, CountsByLevel) else [dense(counts)[tree.level(n)] for n in levels]
+    return "\n".join(_parts(manifest, tree, tables)) + "\n"
 
 
 def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:
@@ -55,24 +60,24 @@ def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:
     return [*labels, f"{largest:,}+"], [*values, int(counts[-1])]
 
 
-def _parts(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> Iterator[str]:
+def _parts(manifest: dict[str, Any], tree: Hierarchy, tables: Sequence[np.ndarray]) -> Iterator[str]:
+    """Write the parts of the page, from the tables of the first two levels."""
     title = f"{escape(manifest['data_set'])}: numbers of groups by region and size"
     root, names = escape(tree.name(0)), [escape(level["name"]) for level in manifest["levels"]]
     yield f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>'
     yield f"<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
     if words.is_rehearsed(manifest):
         yield f'<p class="warning">{words.REHEARSAL_WARNING}</p>'
-    total = int(counts[0].sum())
+    total = int(tables[0].sum())
     yield (
-        f"<p>{total:,} groups in {tree.n_regions - int(tree.padded.sum()):,} regions on {tree.n_levels} levels; sizes "
-        f"0 to {manifest['max_size']:,}, larger groups count as {manifest['max_size']:,}. The numbers are estimates "
-        "from "
+        f"<p>{total:,} groups in {tree.n_regions - int(tree.padded.sum()):,} regions on {tree.n_levels} levels; "
+        f"{escape(words.sizes_phrase(manifest))}. The numbers are estimates from "
         "noisy values: whole, not negative, and adding up over regions.</p>"
     )
     yield f"<h2>Groups by size, {root}</h2>"
-    yield bars(*size_bins(counts[0]), "size of the group (members)", "groups")
+    yield bars(*size_bins(tables[0][0]), "size of the group (members)", "groups")
     if tree.n_levels > 1:
-        yield from _by_region(tree, counts, names[1])
+        yield from _by_region(tree, tables[1], names[1])
     yield "<h2>Privacy</h2>"
     yield from (f"<p>{escape(sentence)}</p>" for sentence in words.protection_sentences(manifest))
     yield "<table><tr><th>level</th><th>regions</th><th>spent, and the noise of every value</th></tr>"
@@ -100,10 +105,10 @@ def _parts(manifest: dict[str, Any], tree: Hierarchy, counts: np.ndarray) -> Ite
     yield "</body>\n</html>"
 
 
-def _by_region(tree: Hierarchy, counts: np.ndarray, name: str) -> Iterator[str]:
+def _by_region(tree: Hierarchy, table: np.ndarray, name: str) -> Iterator[str]:
     """The regions below the root by their numbers of groups, the largest first."""
     below = np.arange(tree.level(1).start, tree.level(1).stop)
-    totals = counts[below].sum(axis=1)
+    totals = table.sum(axis=1)
     order = np.argsort(-totals, kind="stable")
     shown, rest = order[:MOST_REGIONS], order[MOST_REGIONS:]
     labels, values = [tree.name(int(below[place])) for place in shown], [int(totals[place]) for place in shown]

@@ -6,7 +6,7 @@ from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.budget import exact
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
-from pgsr.release.terms import Construction
+from pgsr.release.kinds import Construction
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "
@@ -43,6 +43,15 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
             f"noisy ranked sizes (in regions with at most {few:,} groups) or noisy cumulative counts (in the others)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
+
+
+def sizes_phrase(manifest: dict[str, Any]) -> str:
+    """Say which sizes there are."""
+    largest = f"{manifest['max_size']:,}"
+    if "max_size" not in manifest["levels"][0]:
+        return f"sizes 0 to {largest}, larger groups count as {largest}"
+    last = ", ".join(f"{level['name']} {level['max_size']:,} or more" for level in manifest["levels"])
+    return f"sizes from 0 up to a last class that holds all larger groups, on every level its own: {last}"
 
 
 def status_sentence(status: str) -> str:

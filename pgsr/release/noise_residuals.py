@@ -1,0 +1,113 @@
+"""Find the numbers of a measurement that are known twice, and what remains of them: noise alone."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.m_h_levels import LevelMeasurement
+from pgsr.hierarchy import Hierarchy
+from pgsr.measurement import Measurement, Totals
+from pgsr.views import View
+
+MOST_LAWS = 32
+"""The most laws that are computed per level, those of the fewest draws; other regions are left out."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The kind of a residual: of how many independent draws of each level's noise it is the sum.
+
+    Attributes:
+        draws: number of draws per level, root first.
+    """
+
+    draws: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A set of residuals that are independent of each other under the stated law.
+
+    Attributes:
+        what: where they come from, in words.
+        residuals: per kind of sum, the residuals; shape (n,) each.
+    """
+
+    what: str
+    residuals: dict[Sum, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        return sum(len(values) for values in self.residuals.values())
+
+
+def families(measurement: Measurement | LevelMeasurement) -> Iterator[Family]:
+    """The residuals: of public totals, and of every level against the measured regions below it."""
+    if isinstance(measurement, LevelMeasurement):
+        yield from _families_by_level(measurement)
+        return
+    tree, values = measurement.hierarchy, measurement.values
+    views = [measurement.view_of(region) for region in range(tree.n_regions)]
+    assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
+    measured = measurement.measured & np.array([view is not View.RANKED for view in views])
+    yield Family("numbers of groups", _of_totals(measurement, measured))
+    below = measured_below(tree, measured)
+    for level in range(tree.n_levels - 1):
+        grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
+        for region in range(tree.level(level).start, tree.level(level).stop):
+            if measured[region] and below[region]:
+                parts = below[region]
+                draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
+                draws[level] += 1
+                grouped[Sum(tuple(map(int, draws)))].append(values[region] - sum(values[part] for part in parts))
+        yield Family(f"level {level}", _fewest_draws(grouped))
+
+
+def _families_by_level(measurement: LevelMeasurement) -> Iterator[Family]:
+    """The residuals with sizes per level: the classes of a level against those of the level below."""
+    noisy, tree = measurement.noisy, measurement.hierarchy
+    sizes, none = noisy.max_sizes, (0,) * tree.n_levels
+    off = np.array([int(noisy.tables[0].sum()) - measurement.total])
+    yield Family("numbers of groups", {Sum((sizes[0] + 1, *none[1:])): off})
+    for level, missing in enumerate(noisy.missing()):
+        grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
+        here, k = tree.level(level), sizes[level + 1]
+        n_children = np.diff(tree.first_child[here.start : here.stop + 1])
+        for children in np.unique(n_children).tolist():
+            rows = missing[n_children == children]
+            for own, part in ((1, rows[:, :k]), (sizes[level] - k + 1, rows[:, k:])):
+                draws = (*none[:level], own, children, *none[level + 2 :])
+                grouped[Sum(draws)].append(part.ravel())
+        yield Family(f"level {level}", _fewest_draws(grouped))
+
+
+def _fewest_draws(grouped: Mapping[Sum, list[np.ndarray]]) -> dict[Sum, np.ndarray]:
+    """Keep the residuals of the fewest draws: each of their kinds has a law of its own to be computed."""
+    kept = sorted(grouped, key=lambda kind: sum(kind.draws))[:MOST_LAWS]
+    return {kind: np.concatenate(grouped[kind]) for kind in kept}
+
+
+def measured_below(tree: Hierarchy, measured: np.ndarray) -> list[list[int]]:
+    """Find for every region the nearest measured regions below that together make it up; empty if there are none."""
+    below: list[list[int]] = [[] for _ in range(tree.n_regions)]
+    for region in range(tree.n_inner - 1, -1, -1):
+        parts = [[child] if measured[child] else below[child] for child in tree.children(region)]
+        if all(parts):
+            below[region] = [part for some in parts for part in some]
+    return below
+
+
+def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:
+    tree, totals = measurement.hierarchy, measurement.totals
+    grouped: defaultdict[Sum, list[int]] = defaultdict(list)
+    for region in np.flatnonzero(measured[: len(totals)]).tolist():
+        row, cumulates = measurement.values[region], measurement.view_of(region) is View.CUMULATIVE
+        if not cumulates and measurement.public is Totals.NOISY:
+            continue  # the noise of the totals was changed when they were made to add up
+        draws = [0] * tree.n_levels
+        draws[int(tree.level_of[region])] = 1 if cumulates else len(row)
+        known = int(row[-1]) if cumulates else int(row.sum())
+        grouped[Sum(tuple(draws))].append(known - int(totals[region]))
+    return {kind: np.array(values, np.int64) for kind, values in grouped.items()}

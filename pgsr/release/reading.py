@@ -1,0 +1,94 @@
+"""Read a published release from its folder, by the first steps of its check."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgsr.algorithms.m_h_levels import LevelMeasurement
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.histogram import CountOfCounts
+from pgsr.measurement import Measurement
+from pgsr.mechanism import Mechanism
+from pgsr.release.checking import _Folder
+from pgsr.release.errors import ReleaseError
+from pgsr.release.terms import Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A release as it was read from its folder.
+
+    Attributes:
+        terms: of the release.
+        secure: whether it claims to be private; False for a rehearsal.
+        measurement: the noisy values.
+        counts: what was released.
+    """
+
+    terms: Terms
+    secure: bool
+    measurement: Measurement
+    counts: CountOfCounts
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that made it."""
+        found = self.terms.mechanism(self.counts.hierarchy.n_levels)
+        assert isinstance(found, Mechanism), "all levels have the same sizes"
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedByLevel:
+    """A release with sizes per level as it was read from its folder; the attributes are those of `Published`."""
+
+    terms: Terms
+    secure: bool
+    measurement: LevelMeasurement
+    counts: CountsByLevel
+
+
+def read_release(folder: str | Path) -> Published:
+    """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
+
+    Raises:
+        ReleaseError: the folder is no release, or its files contradict its manifest; or it has sizes per level.
+
+    Example:
+        >>> read_release("no such folder")
+        Traceback (most recent call last):
+        pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
+    """
+    known = _read(folder)
+    if known["terms"].max_sizes is not None:
+        raise ReleaseError(
+            "the release has sizes per level, which only read_release_by_level reads; intervals want one max_size"
+        )
+    return Published(known["terms"], known["secure"], known["measurement"], known["counts"].counts())
+
+
+def read_release_by_level(folder: str | Path) -> PublishedByLevel:
+    """Read a release with sizes per level, as `read_release` reads the others.
+
+    Raises:
+        ReleaseError: the folder is no release, or its files contradict its manifest; or all levels have the same sizes.
+    """
+    known = _read(folder)
+    if known["terms"].max_sizes is None:
+        raise ReleaseError("the release has the same sizes on all levels; read it with read_release")
+    return PublishedByLevel(known["terms"], known["secure"], known["measurement"], known["counts"])
+
+
+def _read(folder: str | Path) -> dict[str, Any]:
+    found = _Folder(Path(folder), None, None)
+    for name, step in found.steps():
+        if name in _READING:
+            finding = found.find(name, step)
+            if not finding.passed:
+                raise ReleaseError(finding.sentence)
+    return found.known
+
+
+_READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
+            "consistency")  # fmt: skip
+"""The steps of `check` that reading takes."""

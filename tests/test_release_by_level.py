@@ -1,0 +1,250 @@
+"""Releases with sizes per level: made, read, checked, and their forgeries found."""
+
+import json
+import tempfile
+from functools import partial
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_tables import TABLES, config, left, release, write_tables
+from release_checks import assert_files_follow_from_noisy_values
+from typer.testing import CliRunner
+
+from pgsr import Hierarchy, PgsrError, Relation, Rho, Unit
+from pgsr.cli import app
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.isolation import run_isolated
+from pgsr.ledger import LedgerFile
+from pgsr.planning import stand_in_by_level
+from pgsr.release import (
+    ReleaseConfig,
+    Terms,
+    check,
+    epsilon_for,
+    finish,
+    forecast,
+    outline,
+    publish,
+    read_release,
+    read_release_by_level,
+)
+from pgsr.release.forecast import geometric_law
+from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
+from pgsr.synthesis.given_sizes import read_sizes
+
+SIZES = "{nation = 6, state = 3, county = 2}"
+
+
+def made(folder: Path, rehearse: bool = False, **keys: str) -> Path:
+    """A release of small confidential tables on three levels."""
+    write_tables(folder)
+    return release(config(folder, max_size=SIZES, **keys), rehearse)
+
+
+def test_a_release_is_made_checked_and_charged_once(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    report = check(folder)
+    assert report.passed, report
+    assert left(tmp_path) == 99
+    fields = json.loads((folder / "manifest.json").read_text())
+    assert [(level["name"], level["max_size"]) for level in fields["levels"]] == [
+        ("nation", 6),
+        ("state", 3),
+        ("county", 2),
+    ]
+    assert [level["sensitivity"] for level in fields["levels"]] == [2, 2, 2]
+    assert [level["noise_scale"] for level in fields["levels"]] == ["6", "6", "6"]
+    assert fields["certificate"]["objective"] == fields["certificate"]["bound"]
+
+
+def test_tables_name_the_last_class_of_every_level(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    counts = pd.read_csv(folder / "counts.csv")
+    last = counts[counts["size_class"].str.endswith("or more")].groupby("level")["size_class"].unique()
+    assert [list(names) for names in last] == [["6 or more"], ["3 or more"], ["2 or more"]]
+    read = read_release_by_level(folder)
+    assert read.counts.max_sizes == read.measurement.noisy.max_sizes == (6, 3, 2)
+    assert not any(part.any() for part in read.counts.missing())
+    assert read.counts.tables[0].sum() == 60
+
+
+def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -> None:
+    """A sentence names the key and the remedy; nothing is read."""
+    write_tables(tmp_path)
+    refused = {
+        "may only be merged": {"max_size": "{a = 3, b = 4, c = 2}"},
+        "write these names": {"level_names": '["us", "state", "county"]'},
+        "write mechanism": {"mechanism": "kuo"},
+        "write totals": {"totals": '"noisy"'},
+        "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
+        "leave the key out": {"intervals": '"9/10"'},
+        "one per level": {"max_size": "{nation = 6, county = 2}"},
+        "with one for every level": {"max_size": "{nation = 6, state = 0, county = 2}"},
+    }
+    for said, keys in refused.items():
+        given = {"max_size": SIZES, **keys}
+        with pytest.raises(PgsrError, match=said):
+            outline(config(tmp_path, **given))
+
+
+def test_names_of_sizes_are_those_of_the_columns_of_levels(tmp_path: Path) -> None:
+    homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
+    pd.DataFrame({"entity": [1], "group": [1]}).to_parquet(tmp_path / "entities.parquet")
+    homes.to_parquet(tmp_path / "groups.parquet")
+    tables = '[entities]\nfile = "entities.parquet"\n[groups]\nfile = "groups.parquet"\nregion = ["nation", "state"]\n'
+    assert config(tmp_path, max_size="{nation = 3, state = 3}", tables=tables).terms.max_sizes == (3, 3)
+    with pytest.raises(PgsrError, match="their columns are nation, state"):
+        config(tmp_path, max_size="{state = 3, nation = 3}", tables=tables)
+    named = {"max_size": "{US = 3, states = 3}", "level_names": '["US", "states"]'}
+    assert config(tmp_path, tables=tables, **named).terms.level_names == ("US", "states")
+
+
+def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Path) -> None:
+    write_tables(tmp_path, leaves=[("US", "GA"), ("US", "MI", "MI0")])
+    tables = TABLES + "pad_ragged = true\n"
+    with pytest.raises(PgsrError, match="give every branch the same depth"):
+        publish(config(tmp_path, max_size=SIZES, tables=tables))
+    assert left(tmp_path) == 100
+
+
+@pytest.mark.slow
+def test_files_follow_from_noisy_values() -> None:
+    """Nothing that is published depends on the data but through the noisy values."""
+    assert_files_follow_from_noisy_values(max_size=SIZES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_blocks", "sizes"), [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
+)
+def test_the_estimate_is_near_the_true_peak(n_blocks: int, sizes: tuple[int, ...]) -> None:
+    """The estimate is within 25 % of the peak, in a process of its own."""
+    outcome = run_isolated(partial(made_counts, n_blocks, sizes))
+    assert not outcome.error, outcome.error
+    estimate = level_peak_bytes(*outcome.value)
+    print(f"{n_blocks} x {sizes}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}")
+    assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
+
+
+def made_counts(n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    """Release made counts; their regions, cells, and cells that are not 0."""
+    n_states = max(2, n_blocks // 100)
+    tree = Hierarchy.from_paths([("US", f"s{i % n_states}", f"b{i}") for i in range(n_blocks)])
+    totals = np.random.default_rng(0).poisson(60, n_blocks).tolist()
+    truth = stand_in_by_level(tree, totals, geometric_law(2.6, sizes[0]), sizes)
+    filled = sum(int(np.count_nonzero(table)) for table in truth.tables)
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        write_tables(Path(name))
+        patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
+        release(config(Path(name), max_size=f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"))
+    return tree.n_regions, truth.n_cells, filled
+
+
+def test_numbers_beyond_64_bits_are_refused() -> None:
+    tree = Hierarchy.from_paths([("US", "GA")])
+    few, many = (CountsByLevel(tree, (np.array([[0, n]]), np.array([[0, n]]))) for n in (2**40, 2**50))
+    terms = Terms("made", (1, 1), "1", "m_h")
+    require_arithmetic(terms, few)
+    with pytest.raises(PgsrError, match="more than 64 bits; spend more epsilon"):
+        require_arithmetic(terms, many)
+
+
+def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path) -> None:
+    folder = made(tmp_path, rehearse=True)
+    assert check(folder).passed
+    assert left(tmp_path) == 100
+    assert not read_release_by_level(folder).secure
+
+
+def test_gaussian_noise_of_hidden_groups(tmp_path: Path) -> None:
+    """Another currency and unit: every level states its law, and the check composes them to the budget."""
+    write_tables(tmp_path)
+    budget = {"epsilon": None, "rho": '"1/10"', "unit": '"group"', "shares": '["1/5", "1/5", "3/5"]'}
+    LedgerFile.create(tmp_path / "ledger.jsonl", "made", Rho("1"), Relation.REPLACE, Unit.GROUP)
+    folder = release(config(tmp_path, max_size=SIZES, **budget))
+    report = check(folder)
+    assert report.passed, report
+    levels = json.loads((folder / "manifest.json").read_text())["levels"]
+    assert {level["noise"]["law"] for level in levels} == {"discrete_gaussian"}
+    assert levels[0]["noise"] != levels[2]["noise"]
+
+
+def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("pgsr.release.making.check", Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(PgsrError, match="--finish"):
+            publish(config(tmp_path, max_size=SIZES))
+    assert left(tmp_path) == 99
+    [hidden] = tmp_path.glob(".release.*")
+    finished = finish(hidden)
+    assert finished.report.passed
+    assert left(tmp_path) == 99
+    assert finished.counts().max_sizes == (6, 3, 2)
+
+
+def test_sizes_per_level_have_readers_of_their_own(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    with pytest.raises(PgsrError, match="only read_release_by_level reads"):
+        read_release(folder)
+    one_size = release(config(tmp_path, name="other"))
+    with pytest.raises(PgsrError, match=r"it with read_release$"):
+        read_release_by_level(one_size)
+
+
+def test_a_forecast_compares_splits_in_which_every_level_has_a_share(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    planned = config(tmp_path, max_size=SIZES)
+    found = forecast(planned, mean_size=2, replicates=2, progress=False)
+    assert found.choices[0].configured
+    assert {choice.mechanism for choice in found.choices} == {"m_h"}
+    assert len(found.choices) > 3
+    assert all(all(choice.shares) for choice in found.choices)
+    assert found.mean.shape == (len(found.choices), 3)
+    assert (found.mean > 0).all()
+    assert "GiB of memory" in found.effort
+    with pytest.raises(PgsrError, match="write one max_size"):
+        forecast(planned, mechanisms=["kuo"], progress=False)
+    assert left(tmp_path) == 100
+
+
+def test_the_errors_of_a_forecast_are_those_of_a_release(tmp_path: Path) -> None:
+    """The largest distance of a thousandth of the noise is far below that of all of it."""
+    write_tables(tmp_path)
+    little, much = (
+        forecast(config(tmp_path, name=name, max_size=SIZES, epsilon=epsilon), replicates=2, progress=False).mean[0]
+        for name, epsilon in (("little", '"1000"'), ("much", '"1"'))
+    )
+    assert (little < much / 10).all()
+
+
+def test_the_least_epsilon_for_an_error(tmp_path: Path) -> None:
+    write_tables(tmp_path, n_groups=400)
+    found = epsilon_for(config(tmp_path, max_size=SIZES), {"county": 20}, replicates=2, progress=False)
+    assert found.tried[found.epsilon][0][2] <= 20
+
+
+def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
+    with pytest.raises(PgsrError, match="takes one max_size for all levels"):
+        read_sizes(made(tmp_path))
+
+
+def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config(tmp_path, max_size=SIZES)
+    for command, said in (
+        (["validate", "release.toml"], "county 2 or more"),
+        (["plan", "release.toml", "--replicates", "2", "--mean-size", "2"], "GiB of memory"),
+        (["release", "release.toml"], "release"),
+        (["check", "release"], "proved optimal"),
+    ):
+        outcome = CliRunner().invoke(app, command, env={"COLUMNS": "300"})
+        assert outcome.exit_code == 0, outcome.output
+        assert said in outcome.output, outcome.output
+    outcome = CliRunner().invoke(app, ["intervals", "release"])
+    assert outcome.exit_code != 0
+    assert "intervals want one max_size" in f"{outcome.output} {outcome.exception}"

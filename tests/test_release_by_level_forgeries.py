@@ -1,0 +1,200 @@
+"""Forgeries of a release with sizes per level: found from the folder alone, or with the publisher's key."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forging import LEAVES, Forgery, Target, unsigned
+from made_tables import write_config, write_tables
+from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
+
+from pgsr import Seeded
+from pgsr.algorithms.m_h_levels import LevelMeasurement
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
+from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.readme import readme
+from pgsr.release.folder.summary import summary
+from pgsr.release.judging import certificate_of, replayed
+from pgsr.release.making import _write_text, package_text
+
+NOT_HERE = {"noisy counts called cumulative", "a number of the CSV file"}
+"""Changes of columns that stand elsewhere here."""
+
+
+def called_larger(values: np.ndarray) -> np.ndarray:
+    values[values == "2 or more"] = "3 or more"
+    return values
+
+
+def without_k(level: int, target: Target) -> None:
+    fields = target.fields
+    del fields["levels"][level]["max_size"]
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
+MORE: dict[str, Forgery] = {
+    "K of the nation": partial(in_manifest, ("levels", 0, "max_size"), 10),
+    "K of a level": partial(in_manifest, ("levels", 1, "max_size"), 5),
+    "K of the leaves": partial(in_manifest, ("levels", 2, "max_size"), 1),
+    "K of a level dropped": partial(without_k, 1),
+    "K of the first level dropped": partial(without_k, 0),
+    "the largest K": partial(in_manifest, ("max_size",), 8),
+    "the name of a class": partial(in_table, COUNTS, "size_class", called_larger),
+}
+SINGLE = {name: forge for name, forge in ALONE.items() if name not in NOT_HERE} | MORE
+
+
+def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> None:
+    """The released counts, changed, and all that follows from them written anew: tables, certificate, descriptions."""
+    terms, tree, totals, values = target.known()
+    measurement = terms.measured(tree, values, totals, True)
+    result = replayed(terms, measurement)
+    tables = [table.copy() for table in result.counts.tables]
+    change(tables)
+    counts = CountsByLevel(tree, tuple(tables))
+    table = released_tables.counts_table(counts, terms, manifest.facts(terms, True, "counts"))
+    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
+        released_tables.write_counts(target / name, table)
+    certificate = certificate_of(terms, measurement, counts, result)
+    fields = target.fields | manifest.answer_fields(measurement, result.status.name, certificate, counts)
+    _write_text(target / artefact.PACKAGE, package_text(target.folder, fields))
+    _write_text(target / artefact.README, readme(fields))
+    _write_text(target / artefact.SUMMARY, summary(fields, tree, counts))
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
+def moved(tables: list[np.ndarray]) -> None:
+    """Two groups of another class in a leaf and in all above it, so that sums and totals hold.
+
+    One might cost nothing. Costs of more grow quadratically, so two do not.
+    """
+    leaf, size = np.unravel_index(tables[2][:, :2].argmax(), (len(tables[2]), 2))
+    for table, place in zip(tables, (0, leaf // 3, leaf), strict=True):
+        table[place, size] -= 2
+        table[place, 1 - size] += 2
+
+
+def moved_within_a_tail(tables: list[np.ndarray]) -> None:
+    """Two groups of another size in the nation alone, where the states tell no sizes apart."""
+    size = 4 + int(tables[0][0, 4:].argmax())
+    tables[0][0, size] -= 2
+    tables[0][0, 4 if size > 4 else 5] += 2
+
+
+def longer_tail(tables: list[np.ndarray]) -> None:
+    """One group more in the last class of a leaf."""
+    tables[2][0, 2] += 1
+
+
+def longer_tail_above(tables: list[np.ndarray]) -> None:
+    """One group of a size that is a tail for the level below is moved to a size that is not."""
+    tables[0][0, int(tables[0][0, 5:].argmax()) + 5] -= 1
+    tables[0][0, 0] += 1
+
+
+def relabelled(stated: str, drawn: str, target: Target) -> None:
+    terms, *_ = target.known()
+    real = replace(terms, epsilon=Fraction(drawn))
+    measured = real.mechanism(3).measure(target.config.count(), Seeded("forger"))
+    said = replace(terms, epsilon=Fraction(stated))
+    target.remake(said.measured(measured.hierarchy, measured.noisy, measured.totals, True), said)
+
+
+def rehearsed(target: Target) -> None:
+    terms, *_ = target.known()
+    measured = terms.mechanism(3).measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
+    target.remake(replace(measured, secure=True), terms)
+
+
+def shares_swapped(target: Target) -> None:
+    terms, tree, totals, values = target.known()
+    other = replace(terms, shares=(Fraction(1, 300), Fraction(1, 300), Fraction(149, 150)))
+    target.remake(other.measured(tree, values, totals, True), other)
+
+
+def one_noisy_value(target: Target) -> None:
+    terms, tree, totals, values = target.known()
+    values.tables[2][0, 0] += 1
+    target.remake(terms.measured(tree, values, totals, True), terms)
+
+
+CONSISTENT: dict[str, tuple[Forgery, str | None]] = {
+    "groups in another class, sums kept": (partial(rewritten, change=moved), "replay"),
+    "groups of another size in a tail, sums kept": (partial(rewritten, change=moved_within_a_tail), "replay"),
+    "a tail that does not add up": (partial(rewritten, change=longer_tail), "consistency"),
+    "a tail that does not add up from above": (partial(rewritten, change=longer_tail_above), "consistency"),
+    "noise of epsilon 10 said to be of 1/10": (partial(relabelled, "1/10", "10"), "noise"),
+    "no noise said to be of 1": (partial(relabelled, "1", "1000000"), "noise"),
+    "noise of epsilon 1/10 said to be of 1": (partial(relabelled, "1", "1/10"), "noise"),
+    "a rehearsal said to be private": (rehearsed, "privacy claim"),
+    "shares of other levels": (shares_swapped, "noise"),
+    "one noisy value by one, and all that follows": (one_noisy_value, None),
+    "another version of Python": (versions_everywhere, None),
+}
+"""Everything that follows is written anew; which check finds it without the publisher's key."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReleaseConfig, Path]:
+    folder = tmp_path_factory.mktemp("made")
+    write_tables(folder, n_groups=400, leaves=LEAVES)
+    _, public = new_key(folder / "publisher")
+    keys = {"max_size": "{nation = 9, state = 4, county = 2}", "sign": '"publisher.key"'}
+    config = ReleaseConfig.read(write_config(folder, "m_h", **keys))
+    return publish(config).folder, config, public
+
+
+@pytest.fixture
+def target(made: tuple[Path, ReleaseConfig, Path], tmp_path: Path) -> Target:
+    shutil.copytree(made[0], tmp_path / "copy")
+    return Target(tmp_path / "copy", made[1])
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_change_is_found(target: Target, name: str) -> None:
+    SINGLE[name](target)
+    assert not check(target.folder).passed
+    try:
+        target.fix_digests()
+    except OSError:
+        return  # a file is gone
+    assert not check(target.folder).passed
+
+
+@pytest.mark.parametrize("name", CONSISTENT)
+def test_a_consistent_forgery_is_found(made: tuple[Path, ReleaseConfig, Path], target: Target, name: str) -> None:
+    forge, tells = CONSISTENT[name]
+    forge(target)
+    target.fix_digests()
+    assert not check(target.folder, key=made[2]).passed, "the publisher's signature was left in place"
+    unsigned(target)
+    report = check(target.folder)
+    failed = [finding.name for finding in report.findings if finding.outcome is Outcome.FAILED]
+    assert tells in failed if tells else report.passed, report
+
+
+def test_other_counts_that_cost_as_little_pass(tmp_path: Path, made: tuple[Path, ReleaseConfig, Path]) -> None:
+    """Where two optima are equally near, which one is released is the method's choice, and either is proved."""
+    del made
+    write_tables(tmp_path, n_groups=6, leaves=[("US", "GA"), ("US", "MI")])
+    config = ReleaseConfig.read(write_config(tmp_path, "m_h", max_size="{nation = 3, state = 1}"))
+    target = Target(publish(config).folder, config)
+    terms, tree, _, _ = target.known()
+    noisy = CountsByLevel(tree, (np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])))
+    target.remake(LevelMeasurement(noisy, terms.levels(2), 2, True, terms.data_set), terms)
+
+    def other(tables: list[np.ndarray]) -> None:
+        tables[1][:] = tables[1][::-1].copy()
+
+    rewritten(target, other)
+    target.fix_digests()
+    found = {finding.name: finding for finding in check(target.folder).findings}
+    assert found["certificate"].passed
+    assert found["replay"].passed
+    assert "equally near" in found["replay"].sentence, found["replay"]

@@ -1,0 +1,120 @@
+"""Counting and long tables with sizes per level, against folded counts."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgsr import CountOfCounts, Hierarchy
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import ArgumentError, CountError, TableError
+from pgsr.planning import stand_in_by_level, stand_in_of
+from pgsr.tables import (
+    Entities,
+    Groups,
+    Parents,
+    PrivateLog,
+    Quantities,
+    count_groups,
+    count_groups_by_level,
+    read_long,
+    read_long_by_level,
+    to_long,
+    to_long_by_level,
+)
+
+LEAVES = [("US", state, county) for state in ("GA", "MI", "WA") for county in ("a", "b")]
+
+
+def tables(seed: int, n_groups: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Entities and groups; the sizes of groups reach 12."""
+    generator = np.random.default_rng(seed)
+    place = generator.integers(0, len(LEAVES), n_groups)
+    columns = {name: [LEAVES[leaf][level] for leaf in place] for level, name in enumerate(("us", "state", "county"))}
+    size = generator.integers(0, 13, n_groups)
+    people = pd.DataFrame({"entity": range(size.sum()), "group": np.repeat(np.arange(n_groups), size)})
+    return people, pd.DataFrame({"group": range(n_groups), **columns})
+
+
+@pytest.mark.parametrize("max_sizes", [(12, 12, 12), (20, 9, 3), (9, 9, 1), (5, 1, 1)])
+def test_counts_equal_folded_ones(max_sizes: tuple[int, ...]) -> None:
+    """A size above K counts in the last class of a level, whatever the classes of the other levels are."""
+    people, homes = tables(sum(max_sizes))
+    groups = Groups(homes, region=("us", "state", "county"))
+    found = count_groups_by_level(Entities(people), groups, max_sizes=max_sizes)
+    whole = count_groups(Entities(people), groups, max_size=max(max_sizes))
+    expected = CountsByLevel.of(whole, max_sizes)
+    assert found.hierarchy.paths == whole.hierarchy.paths
+    for table, wanted in zip(found.tables, expected.tables, strict=True):
+        assert table.tolist() == wanted.tolist()
+    assert not any(part.any() for part in found.missing())
+
+
+def test_quantities_add_up_to_sizes_and_the_log_tells_what_was_clipped() -> None:
+    homes = pd.DataFrame({"group": [1, 2], "region": ["GA", "MI"]})
+    tuples = pd.DataFrame({"user": [1, 2, 3], "unit": [1, 1, 2], "region": ["GA", "GA", "MI"], "quantity": [3, 2, 1]})
+    regions = Parents(pd.DataFrame({"region": ["US", "GA", "MI"], "parent": [None, "US", "US"]}))
+    log = PrivateLog()
+    entities = Quantities(tuples, max_quantity=3)
+    found = count_groups_by_level(entities, Groups(homes), regions, max_sizes=(4, 2), log=log)
+    assert [table.tolist() for table in found.tables] == [[[0, 1, 0, 0, 1]], [[0, 0, 1], [0, 1, 0]]]
+    assert (log.entities, log.clipped_groups) == (3, 1)
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    people, homes = tables(0)
+    groups = Groups(homes, region=("us", "state", "county"))
+    with pytest.raises(CountError, match="merged from the root down"):
+        count_groups_by_level(Entities(people), groups, max_sizes=(5, 6, 7))
+    with pytest.raises(ArgumentError, match="2 largest sizes for 3 levels"):
+        count_groups_by_level(Entities(people), groups, max_sizes=(6, 5))
+
+
+def test_long_tables_read_back(tmp_path: Path) -> None:
+    people, homes = tables(3)
+    counts = count_groups_by_level(
+        Entities(people), Groups(homes, region=("us", "state", "county")), max_sizes=(30, 8, 2)
+    )
+    table = to_long_by_level(counts, level_names=("us", "state", "county"))
+    table.to_pandas().sample(frac=1, random_state=0).to_csv(tmp_path / "long.csv", index=False)
+    for given in (table, str(tmp_path / "long.csv")):
+        read = read_long_by_level(given)
+        assert read.max_sizes == (30, 8, 2), "classes without groups are kept, the last of a level too"
+        place = [read.hierarchy.index(path) for path in counts.hierarchy.paths]
+        for level, wanted in enumerate(counts.tables):
+            here = counts.hierarchy.level(level)
+            rows = np.array(place[here]) - here.start
+            assert read.tables[level][rows].tolist() == wanted.tolist()
+
+
+def test_a_long_table_is_read_by_its_own_reader() -> None:
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    by_level = to_long_by_level(CountsByLevel(tree, (np.array([[1, 2]]), np.array([[1, 2]]))))
+    with pytest.raises(TableError, match="it with read_long_by_level"):
+        read_long(by_level)
+    with pytest.raises(TableError, match=r"it with read_long$"):
+        read_long_by_level(to_long(CountOfCounts(tree, [[1, 2]])))
+    rows = by_level.to_pandas()
+    with pytest.raises(TableError, match="two rows"):
+        read_long_by_level(pd.concat([rows, rows.tail(1)]))
+    with pytest.raises(TableError, match="no rows of US"):
+        read_long_by_level(rows[rows["level"] == 1])
+
+
+def test_a_stand_in_by_level_has_the_law_of_the_folded_one() -> None:
+    """Means of every class over many draws, against the law; the noise of the mean is four standard errors at most."""
+    tree = Hierarchy.from_paths(LEAVES)
+    law, sizes, totals, draws = np.array([1, 4, 3, 1, 2, 1]) / 12, (5, 3, 1), [10, 20, 30, 0, 5, 40], 400
+    sums = [np.zeros((n, k + 1)) for n, k in zip((1, 3, 6), sizes, strict=True)]
+    for seed in range(draws):
+        made = stand_in_by_level(tree, totals, law.tolist(), sizes, seed)
+        assert not any(part.any() for part in made.missing())
+        sums = [total + table for total, table in zip(sums, made.tables, strict=True)]
+    groups = [tree.sum_up(np.array(totals))[tree.level(level)] for level in range(3)]
+    for total, k, n in zip(sums, sizes, groups, strict=True):
+        chance = np.append(law[:k], law[k:].sum())
+        spread = np.sqrt(n[:, None] * chance * (1 - chance) / draws)
+        assert (np.abs(total / draws - n[:, None] * chance) <= 4 * spread + 1e-9).all()
+    folded = CountsByLevel.of(stand_in_of(tree, totals, law.tolist()), sizes)
+    assert [t.sum() for t in folded.tables] == [t.sum() for t in made.tables]
