@@ -60,7 +60,7 @@ class Selection:
             if parts.size:
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
                 if level == tree.n_levels - 1:  # a leaf without a total has what is positive, and a way to the root
-                    kept |= (totals == UNKNOWN)[:, None] & (parts > 0)
+                    kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True
         return chosen
 
     def piece(self) -> "Piece":

@@ -19,14 +19,18 @@ from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
 from pgsr.measurement import Totals
-from pgsr.noise import NoiseStep, measure_by_level, require_by_level
+from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
 from pgsr.random import Source
 from pgsr.solving import Deadline
+from pgsr.views import View
 
 UPPER = "above"
 """The key of the tables of the levels above the parts."""
+
+KINDS = {View.COUNTS: "noisy", View.CUMULATIVE: "cumulative"}
+"""What the tables of noisy values are called."""
 
 
 class Tree(Protocol):
@@ -84,7 +88,8 @@ def measure(
     interrupted run goes on; under seeded noise a part that is tried again gets the same noise. To go on with an
     interrupted run, leave the ledger out: the first call has charged it.
 
-    Tables are called noisy-l for level l, and totals-l where the numbers of groups of its regions are public.
+    Tables are called noisy-l for counts of level l, cumulative-l for cumulative counts, and totals-l where the
+    numbers of groups of its regions are public.
 
     Args:
         totals_of: the level whose regions' numbers of groups are to be used as public ones, such as that of the states;
@@ -92,8 +97,8 @@ def measure(
 
     Raises:
         BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
-        ProblemError: the noise is not of counts, or it is to pay for totals; `totals_of` is a level above the parts, or
-            the noise says that the root's total alone is public.
+        ProblemError: the noise is of another view, or it is to pay for totals; `totals_of` is a level above the
+            parts, or the noise says that the root's total alone is public.
     """
     require_source(source)
     require_by_level(noise, truth.max_sizes)
@@ -107,14 +112,14 @@ def measure(
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring counts by level")
-    last = len(truth.max_sizes) - 1
+    kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
     if not partitions.has(UPPER, "total"):
         above = truth.above()
         shared = CountsByLevel(above.hierarchy.down_to(above.hierarchy.n_levels - 2), above.tables[:-1])
         noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
-        _write_new(partitions, UPPER, noisy, 0)
+        _write_new(partitions, UPPER, kind, noisy, 0)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
-    left = [key for key in truth.keys if not partitions.has(key, f"noisy-{last}")]
+    left = [key for key in truth.keys if not partitions.has(key, f"{kind}-{last}")]
     for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source, totals_of), left):
         pass
 
@@ -127,14 +132,14 @@ def _measure_part(
         of_regions = exact.tables[totals_of - first].sum(axis=1, keepdims=True, dtype=np.int64)
         partitions.write(key, f"totals-{totals_of}", of_regions)
     noisy = measure_by_level(noise, exact, source, truth.name, first, truth.max_sizes)
-    _write_new(partitions, key, noisy, first)
+    _write_new(partitions, key, KINDS[require_view(noise)], noisy, first)
 
 
-def _write_new(partitions: Partitions, key: str, noisy: CountsByLevel, first_level: int) -> None:
+def _write_new(partitions: Partitions, key: str, kind: str, noisy: CountsByLevel, first_level: int) -> None:
     """Write the tables that are not there: what a broken attempt wrote may have been seen, and secure noise differs."""
     for level, table in enumerate(noisy.tables, first_level):
-        if not partitions.has(key, f"noisy-{level}"):
-            partitions.write(key, f"noisy-{level}", table)
+        if not partitions.has(key, f"{kind}-{level}"):
+            partitions.write(key, f"{kind}-{level}", table)
 
 
 @dataclass(frozen=True)
