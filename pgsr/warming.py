@@ -101,6 +101,7 @@ def _solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
     from pgsr.algorithms.m_c_levels import LevelTwoStage
     from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
+    from pgsr.algorithms.posterior_levels import LevelPosterior
     from pgsr.counts_by_level import CountsByLevel
     from pgsr.hierarchy import Hierarchy
     from pgsr.laws import DoubleGeometric
@@ -113,7 +114,9 @@ def _solve_levels() -> None:
         LevelTreeProjection().solve(LevelProblem(noisy, total=9))
         cumulative = CountsByLevel(tree, (np.array([[9, 1, -1, 9]], kind), np.array([[4, 2], [-4, 7]], kind)))
         laws = (DoubleGeometric(Fraction(1)),) * 2
-        LevelTwoStage().apply(MeasurementByLevel(cumulative, View.CUMULATIVE, laws, 9, np.array([2, 7])))
+        measured = MeasurementByLevel(cumulative, View.CUMULATIVE, laws, 9, np.array([2, 7]))
+        LevelTwoStage().apply(measured)
+        LevelPosterior().apply(measured)
 
 
 def _read_a_table() -> None:

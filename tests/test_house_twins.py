@@ -44,6 +44,9 @@ TWINS = {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
     },
+    "algorithms.posterior_levels.kernel": {
+        "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
+    },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
     },

@@ -22,13 +22,14 @@ program once it has more than two levels, with or without sizes per level, and n
 from the root down, as in `pgsr.algorithms.tree_rounding`.
 
 Files: `problem`, `projection` (the method), `dual` and `kernel` (Newton's method), `integers`, `release` (together,
-then in integers), `two_stage`.
+then in integers), `two_stage`; `streaming` is for a hierarchy in parts.
 """
 
 from pgsr.algorithms.m_c_levels.integers import counts_near
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection, CumulativeLevelResult
 from pgsr.algorithms.m_c_levels.release import LevelRelease
+from pgsr.algorithms.m_c_levels.streaming import StreamedLevelRelease, StreamedReleaseResult
 from pgsr.algorithms.m_c_levels.two_stage import LevelTwoStage
 
 __all__ = [
@@ -37,5 +38,7 @@ __all__ = [
     "CumulativeLevelResult",
     "LevelRelease",
     "LevelTwoStage",
+    "StreamedLevelRelease",
+    "StreamedReleaseResult",
     "counts_near",
 ]

@@ -1,6 +1,5 @@
 """The two-stage release with other sizes on every level: every region alone in L1, then all together in L2."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,13 +55,12 @@ class LevelTwoStage:
         Raises:
             ProblemError: the measurement is not of cumulative counts, or has the root's total alone.
         """
+        return released(measurement, self.alone(measurement), self.projection)
+
+    def alone(self, measurement: MeasurementByLevel) -> list[np.ndarray]:
+        """Fit every region's cumulative counts alone (step 1); shape (regions of the level, K) per level."""
         require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
         if measurement.view is not View.CUMULATIVE:
             raise ProblemError(f"two-stage needs View.CUMULATIVE, this measurement is of {measurement.view!r}")
-        totals = measurement.totals_by_level()
-        return released(measurement, fits(measurement.values.tables, totals), self.projection)
-
-
-def fits(tables: Sequence[np.ndarray], totals: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Fit every region's cumulative counts alone (step 1), shape (regions of the level, K) per level."""
-    return tuple(isotonic_l1_middles(table[:, :-1], groups) for table, groups in zip(tables, totals, strict=True))
+        parts = zip(measurement.values.tables, measurement.totals_by_level(), strict=True)
+        return [isotonic_l1_middles(table[:, :-1], groups) for table, groups in parts]
