@@ -219,27 +219,6 @@ def test_equals_m_c_and_two_stage_where_all_levels_have_the_same_sizes():
     assert found.objective + last == pytest.approx(CumulativeProjection().solve(problem).certificate.objective)
 
 
-def test_a_root_that_is_given_is_kept():
-    """Its children then add up to it, as nearly as was asked for; the answer is that of a root of large weight."""
-    for seed in range(6):
-        problem = random_problem(seed, (3, 2), (6, 4, 2), "levels")
-        free = EXACT.solve(problem).tables[0][0]
-        root = np.minimum(np.maximum.accumulate(np.rint(free + 1)), problem.totals[0])
-        given = CumulativeLevelProblem(
-            problem.hierarchy, problem.targets, problem.totals, tuple(w[0, 0] for w in problem.w), root
-        )
-        found = EXACT.solve(given)
-        assert found.gap is None
-        assert np.allclose(problem.sums(0, found.tables[1])[0], root[:4], atol=1e-6)
-        heavy = CumulativeLevelProblem(
-            problem.hierarchy, (root[None], *problem.targets[1:]), problem.totals,
-            (1e6, *(w[0, 0] for w in problem.w[1:])),
-        )  # fmt: skip
-        near = CumulativeLevelProjection(1e-6).solve(heavy)
-        for a, b in zip(found.tables[1:], near.tables[1:], strict=True):
-            assert np.allclose(a, b, atol=1e-3)
-
-
 def test_integers_are_those_of_equal_sizes_and_add_up_elsewhere():
     generator = np.random.default_rng(48)
     for seed in range(40):
@@ -291,7 +270,6 @@ def test_what_cannot_be_done_is_told():
         ((tree, (y[0], np.zeros((2, 4))), totals, w), "sizes may only be merged"),
         ((tree, y, totals, (1.0, 0.0)), "a weight of level 1 is not positive"),
         ((tree, y, (totals[0], np.array([3, 4])), w), "do not add up"),
-        ((tree, y, totals, w, np.zeros(2)), "the root has 3 cells"),
     ):
         with pytest.raises(ProblemError, match=says):
             CumulativeLevelProblem(*changed)

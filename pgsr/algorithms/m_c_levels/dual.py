@@ -56,16 +56,11 @@ class LevelDual:
         self.parent[0] = np.zeros(1, np.int64)
         self.from_child = [tree.first_child[here.start : here.stop + 1] - here.stop for here in levels[:-1]]
         self.taken = [np.empty(table.shape) for table in problem.targets]
-        if problem.root is not None:
-            self.taken[0][0] = problem.root
         self.stop_of = [
             np.empty((0, 0) if free else table.shape, np.int32)
             for table, free in zip(problem.targets, self.free, strict=True)
         ]
-        self.fixed = problem.root is not None
-        self.w = list(problem.w)
-        if self.fixed:  # no price moves the root
-            self.w[0], self.free[0] = np.full((1, problem.n_cells[0]), np.inf), True
+        self.w = problem.w
 
         self.ridge = _RIDGE * max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
 
@@ -80,10 +75,6 @@ class LevelDual:
         problem, value = self.problem, 0.0
         for level, rows in enumerate(self.rows):
             own = self._own(prices, level)
-            if level == 0 and self.fixed:
-                off = self.taken[0] - problem.targets[0]
-                value += float((problem.w[0] * off**2).sum() + (own * self.taken[0][:, : self.k[0]]).sum())
-                continue
             cost = np.empty(len(rows))
             about = problem.targets[level], self.w[level], problem.totals[level], self.parent[level]
             given = self._above(prices, level), own, self.free[level]
@@ -207,4 +198,5 @@ def ascend(dual: LevelDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> 
 
 
 def _inner(a: Prices, b: Prices) -> float:
-    return sum(float(np.vdot(x, y)) for x, y in zip(a, b, strict=True))
+    """Compute the inner product; unlike `np.vdot`, `einsum` starts no threads, which wait long on a busy machine."""
+    return sum(float(np.einsum("ij,ij->", x, y)) for x, y in zip(a, b, strict=True))

@@ -22,7 +22,6 @@ class CumulativeLevelProblem:
         targets: y, one table per level, root first; float64, shape (regions of the level, K).
         totals: G, numbers of groups, which add up; int64, shape (regions of the level,) each.
         weights: w, positive, one per level: a number, or shape (K,), (1, K) or (regions of the level, K).
-        root: cumulative counts that the root has to have, shape (K of the root,); None if they are to be found.
 
     Raises:
         ProblemError: tables of wrong shapes, largest sizes that rise, weights that are not positive, or totals that do
@@ -33,7 +32,6 @@ class CumulativeLevelProblem:
     targets: tuple[np.ndarray, ...]
     totals: tuple[np.ndarray, ...]
     weights: tuple[np.ndarray | float, ...]
-    root: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         tree = self.hierarchy
@@ -50,8 +48,6 @@ class CumulativeLevelProblem:
                 raise ProblemError(f"a weight of level {level} is not positive; give every level a part of the budget")
             if level and (np.add.reduceat(groups, self._starts(level - 1)) != self.totals[level - 1]).any():
                 raise ProblemError(f"the totals of level {level} do not add up to those above; give consistent ones")
-        if self.root is not None and self.root.shape != self.targets[0].shape[1:]:
-            raise ProblemError(f"the root has {self.targets[0].shape[1]} cells; give its counts that many")
 
     @cached_property
     def w(self) -> tuple[np.ndarray, ...]:

@@ -19,26 +19,23 @@ class CumulativeLevelResult:
     """The answer to a `CumulativeLevelProblem`.
 
     Attributes:
-        tables: cumulative counts in real numbers that keep all conditions, per level, shape (regions of the level, K);
-            where the root was given, sums may be off by `missing`.
-        objective, bound: of the tables, and what no feasible point is below; None where the root was given.
+        tables: cumulative counts in real numbers that keep all conditions, per level, shape (regions of the level, K).
+        objective, bound: of the tables, and what no feasible point is below.
         missing: the largest number of groups by which what regions take at the last prices is off a sum.
         steps: of Newton's method.
         seconds: wall time without compilation.
     """
 
     tables: tuple[np.ndarray, ...]
-    objective: float | None
-    bound: float | None
+    objective: float
+    bound: float
     missing: float
     steps: int
     seconds: float
 
     @property
-    def gap(self) -> float | None:
-        """(objective - bound) / max(1, bound); None where the root was given."""
-        if self.objective is None or self.bound is None:
-            return None
+    def gap(self) -> float:
+        """(objective - bound) / max(1, bound)."""
         return (self.objective - self.bound) / max(1.0, self.bound)
 
 
@@ -79,10 +76,9 @@ class CumulativeLevelProjection:
         deadline, dual = Deadline(), LevelDual(problem)
         point, steps = ascend(dual, self.tolerance)
         tables = _consistent(problem, dual)
-        known = problem.root is None
-        value = problem.objective(tables) if known else None
-        bound = point.value if known else None
-        return CumulativeLevelResult(tables, value, bound, point.missing, steps, deadline.spent)
+        return CumulativeLevelResult(
+            tables, problem.objective(tables), point.value, point.missing, steps, deadline.spent
+        )
 
 
 def _consistent(problem: CumulativeLevelProblem, dual: LevelDual) -> tuple[np.ndarray, ...]:
@@ -90,9 +86,6 @@ def _consistent(problem: CumulativeLevelProblem, dual: LevelDual) -> tuple[np.nd
     tables = [dual.taken[-1]]
     for level in range(len(dual.taken) - 2, -1, -1):
         here, k = dual.taken[level], dual.k[level]
-        if level == 0 and problem.root is not None:
-            tables.insert(0, here)
-            break
         here[:, :k] = problem.sums(level, tables[0])
         np.minimum(here, problem.totals[level][:, None], out=here)
         if k:

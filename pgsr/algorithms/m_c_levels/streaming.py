@@ -72,7 +72,8 @@ class StreamedLevelRelease:
        below it are joined by precision, so that the part's root has the values that all of the part says, cell by cell.
     2. The levels above the parts are projected together with these values of the roots, weighed by their precision, and
        become integers.
-    3. Every part: its regions are projected together below a root that is given, and become integers.
+    3. Every part: its regions are projected together with a root whose own value is such that the answer's is the one
+       that was found above, and become integers that add up to the latter.
 
     Without order and signs this is the projection of the whole at once; with them the roots are found without the order
     of what is below them, which makes a small difference. Every part is read twice. Counts are written as counts-l.
@@ -207,7 +208,10 @@ def _release_part(stored: _Stored, pair: tuple[str, np.ndarray]) -> _Outcome:
     read = (stored.partitions.read(key, f"alone-{level}") for level in range(stored.first, stored.last + 1))
     alone = tuple(table[:, :-1] / PARTS for table in read)
     w = precisions(stored.laws)[stored.first :]
-    joint = stored.method.projection.solve(CumulativeLevelProblem(tree, alone, totals, w, root[:-1].astype(float)))
+    values, together = condensed(tree, alone, w)
+    # Of all values that the root could have had, these are the ones with which the part would have found this root.
+    towards = alone[0] + together / w[0] * (root[:-1] - values)
+    joint = stored.method.projection.solve(CumulativeLevelProblem(tree, (towards, *alone[1:]), totals, w))
     counts = counts_near(tree, joint.tables, totals, root[:-1])
     for level, table in enumerate(counts.tables, stored.first):
         stored.partitions.write(key, f"counts-{level}", table.astype(measurement.values.tables[0].dtype))

@@ -113,7 +113,8 @@ def measure(
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring counts by level")
     kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
-    if not partitions.has(UPPER, "total"):
+    names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
+    if not all(partitions.has(UPPER, name) for name in ("total", *names)):
         above = truth.above()
         shared = CountsByLevel(above.hierarchy.down_to(above.hierarchy.n_levels - 2), above.tables[:-1])
         noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
