@@ -113,6 +113,16 @@ def folded(table: np.ndarray, k: int) -> np.ndarray:
     return out
 
 
+def folded_real(table: np.ndarray, k: int) -> np.ndarray:
+    """Put all sizes of k or more into class k, in real numbers; shape (regions, k + 1).
+
+    Example:
+        >>> folded_real(np.array([[5.0, 4.0, 0.5, 2.0]]), 1)
+        array([[5. , 6.5]])
+    """
+    return np.append(table[:, :k], table[:, k:].sum(axis=1, keepdims=True), axis=1)
+
+
 def require_falling(max_sizes: Sequence[int]) -> None:
     """Raise unless largest sizes do not rise from the root down."""
     for level in range(1, len(max_sizes)):

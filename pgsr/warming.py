@@ -99,14 +99,24 @@ def _draw() -> None:
 
 def _solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
+    from pgsr.algorithms.m_c_levels import LevelTwoStage
     from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
+    from pgsr.algorithms.posterior_levels import LevelPosterior
     from pgsr.counts_by_level import CountsByLevel
     from pgsr.hierarchy import Hierarchy
+    from pgsr.laws import DoubleGeometric
+    from pgsr.measurement_by_level import MeasurementByLevel
+    from pgsr.views import View
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     for kind in (np.int64, np.int32):  # what arrays hold, and what files do
         noisy = CountsByLevel(tree, (np.array([[9, 1, -1, 5]], kind), np.array([[4, 2], [-4, 0]], kind)))
         LevelTreeProjection().solve(LevelProblem(noisy, total=9))
+        cumulative = CountsByLevel(tree, (np.array([[9, 1, -1, 9]], kind), np.array([[4, 2], [-4, 7]], kind)))
+        laws = (DoubleGeometric(Fraction(1)),) * 2
+        measured = MeasurementByLevel(cumulative, View.CUMULATIVE, laws, 9, np.array([2, 7]))
+        LevelTwoStage().apply(measured)
+        LevelPosterior().apply(measured)
 
 
 def _read_a_table() -> None:

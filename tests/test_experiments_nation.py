@@ -16,3 +16,7 @@ def test_a_small_nation_is_made_measured_and_released(tmp_path):
     result = nation._release(stored, folder, "here")
     assert result.startswith("proved optimal, ")
     assert result.endswith(" passes")
+    assert nation._measure_cumulative(stored, folder, "2", "here").startswith("epsilon 2")
+    result = nation._two_stage(stored, folder, "2", "here")
+    assert result.startswith("adds up, ")
+    assert result.endswith(" groups before integers")

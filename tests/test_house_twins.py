@@ -29,6 +29,10 @@ TWINS = {
         "l2_blocks": ("isotonic_l2_rows, which has a twin", "test_isotonic::test_runs_equal_the_rows"),
         "l2_blocks_within": ("all monotone vectors", "test_isotonic::test_bounds_of_cells_equal_brute_force"),
         "l1_smallest": ("all monotone vectors", "test_isotonic::test_l1_equals_brute_force"),
+        "l1_middle_rows": (
+            "isotonic_l1, which has a twin",
+            "test_isotonic::test_middles_of_rows_are_those_of_vectors",
+        ),
     },
     "algorithms.m_h_levels.selection_kernel": {
         "keep_large": ("a sort", "test_m_h_levels::test_rows_keep_what_is_above_their_threshold"),
@@ -40,6 +44,9 @@ TWINS = {
     "algorithms.posterior.chain_kernel": {
         "forward_backward": ("all vectors of counts; dictionaries", "test_posterior_chain::test_equals_brute_force"),
         "draw": ("all vectors of counts", "test_posterior_chain::test_draws_have_the_posterior_law"),
+    },
+    "algorithms.posterior_levels.kernel": {
+        "posterior_rows": ("Evidence.marginals", "test_posterior_levels::test_every_region_is_a_chain_of_its_own"),
     },
     "algorithms.tree_rounding.kernel": {
         "share": ("interpolation and sorting", "test_tree_rounding::test_equals_interpolation_and_sorting"),
@@ -61,6 +68,14 @@ TWINS = {
         "exchange": (
             "every run of every pair, tried out",
             "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
+        ),
+    },
+    "algorithms.m_c_levels.kernel": {
+        "fit": ("the min-max formula", "test_m_c_levels::test_value_and_gradient_are_those_of_the_definition"),
+        "product": ("differences of gradients", "test_m_c_levels::test_products_are_differences_of_gradients"),
+        **dict.fromkeys(
+            ("eliminate", "carry_up", "carry_down"),
+            ("a matrix", "test_m_c_levels::test_the_tree_diagonal_is_the_inverse_of_its_matrix"),
         ),
     },
     "algorithms.m_c.squares_kernel": {

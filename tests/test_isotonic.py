@@ -7,7 +7,7 @@ from instances import random_tree, random_truth, scale
 
 from pgsr import CountOfCounts, Estimate, Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, certify
 from pgsr.algorithms import Isotonic, Optimum, isotonic_l1, isotonic_l2
-from pgsr.algorithms.isotonic import isotonic_l2_runs, isotonic_within
+from pgsr.algorithms.isotonic import isotonic_l1_middles, isotonic_l2_runs, isotonic_within
 from pgsr.certificates import isotonic_is_optimal
 from pgsr.conditions import cells
 from pgsr.errors import ProblemError
@@ -211,3 +211,11 @@ def test_method_takes_bounds_of_cumulative_cells():
     assert "ties several together" in refused
     wrong = Isotonic().solve(problem.where(cells(region=("US", "GA"), size=2) >= 9))
     assert wrong.status is Status.INFEASIBLE
+
+
+def test_middles_of_rows_are_those_of_vectors():
+    generator = np.random.default_rng(44)
+    rows, upper = generator.integers(-5, 12, (200, 7)), generator.integers(0, 9, 200)
+    for row, most, middle in zip(rows, upper, isotonic_l1_middles(rows, upper), strict=True):
+        assert np.array_equal(middle, isotonic_l1(row, 0, int(most), Optimum.MIDPOINT))
+    assert isotonic_l1_middles(rows[:, :0], upper).shape == (200, 0)

@@ -50,6 +50,26 @@ def test_equals_the_whole(tmp_path, name):
     assert answer.tables[0].sum() == 60_000
 
 
+@pytest.mark.parametrize("totals_of", [3, 7])
+def test_equals_the_whole_with_public_totals(tmp_path, totals_of):
+    """Of the states, which stand at the top of the parts, and of the blocks."""
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
+    measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=totals_of)
+    streamed = StreamedLevelTreeProjection(HERE).solve(data, folder)
+    assert streamed.optimal, streamed
+    whole = joined(data, folder, "noisy")
+    tree, totals = whole.hierarchy, np.full(whole.hierarchy.n_regions, -1)
+    totals[tree.level(totals_of)] = np.concatenate([folder.read(key, f"totals-{totals_of}")[:, 0] for key in data.keys])
+    exact = data.part("Ohio").tables[totals_of - 3].sum(axis=1)
+    assert np.array_equal(folder.read("Ohio", f"totals-{totals_of}")[:, 0], exact)
+    result = LevelTreeProjection().solve(LevelProblem(whole, totals=totals))
+    assert result.optimal
+    assert streamed.objective == result.certificate.objective
+    answer = joined(data, folder, "counts")
+    assert not any(part.any() for part in answer.missing())
+    assert np.array_equal(answer.tables[totals_of].sum(axis=1), totals[tree.level(totals_of)])
+
+
 def joined(data: CensusBlocks, folder: ParquetFolder, kind: str) -> CountsByLevel:
     """All parts as one hierarchy in memory."""
     first = data.upper.n_levels - 1
@@ -205,7 +225,11 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp
 
 
 def test_what_cannot_be_done_is_told(tmp_path):
-    folder = measured(tmp_path, SIZES["one drop"])[1]
+    data, folder = measured(tmp_path, SIZES["one drop"])
+    with pytest.raises(ProblemError, match="give a level from 3, that of the parts, to 7, the last"):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=1)
+    with pytest.raises(ProblemError, match="root's total alone is public"):
+        measure(data, folder, Geometric(View.COUNTS, 4, totals="root"), Seeded("s"), HERE, totals_of=3)
     other = CensusBlocks(blocks=3_200, groups=60_000, max_sizes=(40,) * 7 + (5,))
     with pytest.raises(ProblemError, match="measure into an empty folder"):
         StreamedLevelTreeProjection(HERE).solve(other, folder)

@@ -8,19 +8,23 @@ import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.accounting import Rho
+from pgsr.accounting.spending import Ledger
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.neighbours import Relation, Unit
-from pgsr.noise import Noise, measure_by_level, require_by_level
+from pgsr.noise import Noise, measure_by_level, measured_by_level, require_by_level
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 
 def test_sensitivity_by_enumeration():
-    """Of all data sets of three groups in two regions, and all entities: no level changes by more than 2, some do."""
-    worst = np.zeros(2, int)
+    """Of all data sets of three groups in two regions, and all entities: no level changes by more, some by as much.
+
+    By 2 in counts, by 1 in cumulative counts.
+    """
+    worst, worst_sums = np.zeros((2, 2), int)
     for sizes in itertools.product(range(5), repeat=3):
         for regions in itertools.product(range(2), repeat=3):
             before = counts(sizes, regions)
@@ -30,9 +34,12 @@ def test_sensitivity_by_enumeration():
                 after = counts(joined, regions)
                 changes = [int(np.abs(a - b).sum()) for a, b in zip(after.tables, before.tables, strict=True)]
                 worst = np.maximum(worst, changes)
+                sums = [np.cumsum(a - b, axis=1) for a, b in zip(after.tables, before.tables, strict=True)]
+                worst_sums = np.maximum(worst_sums, [int(np.abs(part).sum()) for part in sums])
                 if sizes[group] >= 2:  # two or more are one class in GA and MI
                     assert changes[1] == 0
     assert worst.tolist() == [View.COUNTS.sensitivity] * 2
+    assert worst_sums.tolist() == [View.CUMULATIVE.sensitivity] * 2
 
 
 def counts(sizes, regions) -> CountsByLevel:
@@ -51,6 +58,25 @@ def test_noise_is_that_of_the_law_and_of_its_stream():
             expected, Seeded("k").stream(StreamId("data", "counts", level, ("US",)))
         )
         assert np.array_equal(noisy.tables[level], expected)
+
+
+def test_cumulative_counts_have_the_noise_of_their_view_and_what_is_public():
+    truth = counts((1, 2, 4), (0, 0, 1))
+    for totals, public in (("regions", [2, 1]), ("root", None)):
+        noise = Geometric(View.CUMULATIVE, 2, totals=totals)
+        ledger = Ledger(2)
+        found = measured_by_level(noise, truth, Seeded("k"), "data", ledger)
+        for level in (0, 1):
+            expected = np.cumsum(truth.tables[level], axis=1)
+            DoubleGeometric(Fraction(1)).add_to(
+                expected, Seeded("k").stream(StreamId("data", "cumulative", level, ("US",)))
+            )
+            assert np.array_equal(found.values.tables[level], expected)
+        assert found.laws == (DoubleGeometric(Fraction(1)),) * 2
+        assert found.total == 3
+        assert (found.totals if public is None else found.totals.tolist()) == public
+        with pytest.raises(BudgetError):
+            measured_by_level(noise, truth, Seeded("k"), "data", ledger)
 
 
 def test_a_part_has_the_noise_of_its_level_and_place():
@@ -75,8 +101,8 @@ def test_narrow_tables_hold_the_same_noise():
 def test_what_cannot_be_measured_is_told():
     with pytest.raises(BudgetError, match="share of 0"):
         measure_by_level(Geometric(View.COUNTS, 1, shares=(1, 0)), counts((1,), (0,)), Seeded("k"), "data")
-    with pytest.raises(ProblemError, match=r"not of View\.CUMULATIVE"):
-        measure_by_level(Geometric(View.CUMULATIVE, 1), counts((1,), (0,)), Seeded("k"), "data")
+    with pytest.raises(ProblemError, match=r"not of View\.RANKED"):
+        measure_by_level(Geometric(View.RANKED, 1), counts((1,), (0,)), Seeded("k"), "data")
     with pytest.raises(ProblemError, match="totals by level are public"):
         measure_by_level(Geometric(View.COUNTS, 1, totals="noisy"), counts((1,), (0,)), Seeded("k"), "data")
 

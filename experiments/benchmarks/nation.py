@@ -13,6 +13,7 @@ import pandas as pd
 from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
+from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelTwoStage, StreamedLevelRelease
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
@@ -20,7 +21,7 @@ from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import run_isolated
-from pgsr.noise import measure_by_level
+from pgsr.noise import measure_by_level, measured_by_level
 from pgsr.partitions import Engine, ParquetFolder
 
 BLOCKS = (60_000, 600_000, 6_000_000)
@@ -34,6 +35,7 @@ class Step:
         blocks: leaves of the hierarchy.
         step: what was done.
         seconds: by the clock.
+        processor: seconds of all threads, which other work on the machine hardly changes.
         peak_mb: most memory of the process.
         result: in words.
     """
@@ -41,6 +43,7 @@ class Step:
     blocks: int
     step: str
     seconds: float
+    processor: float
     peak_mb: float
     result: str
 
@@ -98,9 +101,9 @@ def main(console: Console, out: Path, blocks: Sequence[int], epsilon: str, place
     frame = pd.DataFrame([asdict(step) for step in steps])
     print_frame(console, frame, f"sizes per level, epsilon {epsilon}, {place}")
     if len(blocks) > 1:
-        seconds = [sum(step.seconds for step in steps if step.blocks == n and step.step != "make") for n in blocks]
-        grows = exponent(blocks, seconds)
-        console.print(f"time of noise and release grows like blocks^{grows:.2f}", highlight=False)
+        for name in ("release", "two-stage"):
+            seconds = [step.seconds for step in steps if step.step == name]
+            console.print(f"time of {name} grows like blocks^{exponent(blocks, seconds):.2f}", highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     (out / "nation.json").write_text(json.dumps([asdict(step) for step in steps], indent=1), encoding="utf-8")
 
@@ -112,22 +115,26 @@ def run(blocks: int, epsilon: str, place: str, folder: ParquetFolder, console: C
         "make": nation.make,
         "measure": partial(_measure, nation, folder, epsilon, place),
         "release": partial(_release, nation, folder, place),
+        "measure cumulative": partial(_measure_cumulative, nation, folder, epsilon, place),
+        "two-stage": partial(_two_stage, nation, folder, epsilon, place),
     }
     steps = []
     for name, task in tasks.items():
         outcome = run_isolated(partial(_timed, task), _warm_up)
-        seconds, result = outcome.value or (float("nan"), outcome.error)
-        steps.append(Step(blocks, name, round(seconds, 1), round(outcome.peak_bytes / 1e6), result))
-        console.print(f"{blocks:>9,} blocks: {name} {seconds:.1f} s, {result}", highlight=False)
+        seconds, processor, result = outcome.value or (float("nan"), float("nan"), outcome.error)
+        rounded = round(seconds, 1), round(processor, 1), round(outcome.peak_bytes / 1e6)
+        steps.append(Step(blocks, name, *rounded, result))
+        times = f"{seconds:.1f} s, {processor:.1f} s of processors"
+        console.print(f"{blocks:>9,} blocks: {name} {times}, {result}", highlight=False)
     return steps
 
 
-def _timed(task: Callable[[], str]) -> tuple[float, str]:
-    from time import perf_counter
+def _timed(task: Callable[[], str]) -> tuple[float, float, str]:
+    from time import perf_counter, process_time
 
-    start = perf_counter()
+    start, used = perf_counter(), process_time()
     result = task()
-    return perf_counter() - start, result
+    return perf_counter() - start, process_time() - used, result
 
 
 def _warm_up() -> None:
@@ -135,14 +142,30 @@ def _warm_up() -> None:
     import numpy as np
 
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    tables = np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [3, 8]], np.int32)
-    noisy = measure_by_level(Geometric(View.COUNTS, 1), CountsByLevel(tree, tables), Seeded("toy"), "toy")
+    truth = CountsByLevel(tree, (np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [5, 6]], np.int32)))
+    noisy = measure_by_level(Geometric(View.COUNTS, 1), truth, Seeded("toy"), "toy")
     LevelTreeProjection().solve(LevelProblem(noisy, total=9))
+    LevelTwoStage().apply(measured_by_level(Geometric(View.CUMULATIVE, 1), truth, Seeded("toy"), "toy"))
 
 
 def _measure(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
     measure(nation, folder, Geometric(View.COUNTS, epsilon), Seeded("bench"), Engine.named(place))
     return f"epsilon {epsilon}"
+
+
+def _measure_cumulative(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    last = len(nation.max_sizes) - 1
+    noise = Geometric(View.CUMULATIVE, epsilon)
+    measure(nation, folder, noise, Seeded("bench"), Engine.named(place), totals_of=last)
+    return f"epsilon {epsilon}, with every block's number of groups"
+
+
+def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    method = LevelTwoStage(CumulativeLevelProjection(tolerance=1))
+    noise = Geometric(View.CUMULATIVE, epsilon)
+    result = StreamedLevelRelease(method, Engine.named(place)).release(nation, folder, noise)
+    kept = "adds up" if not any(result.violations.values()) else f"does NOT add up, violations {result.violations}"
+    return f"{kept}, {result.n_cells:,} cells, off by {result.missing:.2g} groups before integers"
 
 
 def _release(nation: StoredNation, folder: ParquetFolder, place: str) -> str:

@@ -5,6 +5,8 @@
 | `m_h`                         | M_H with the root's total: `TreeProjection`, and block by block of sizes     |
 | `m_h_regions`                 | M_H with every region's total, with or without numbers of entities           |
 | `m_c`                         | M_c: squares and absolute values, relaxed; squares in integers               |
+| `m_h_levels`, `m_c_levels`    | M_H, and M_c and two-stage, where every level has sizes of its own           |
+| `posterior_levels`            | the posterior, where every level has sizes of its own                        |
 | `isotonic`                    | every region's nearest non-decreasing vector                                 |
 | `matching`                    | regions alone, then matched and merged from the root down                    |
 | `cost_tables`                 | M_H by the published dynamic program                                         |

@@ -1,14 +1,16 @@
-"""The noise step for counts with sizes per level."""
+"""The noise step for counts and cumulative counts with sizes per level."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from pgsr.accounting.spending import Ledger
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.laws import Law
 from pgsr.measurement import Totals
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise.step import NoiseStep
 from pgsr.random import Source, StreamId
 from pgsr.views import View
@@ -24,11 +26,12 @@ def measure_by_level(
     first_level: int = 0,
     max_sizes: Sequence[int] | None = None,
 ) -> CountsByLevel:
-    """Add noise to counts with sizes per level, or to the part of them below one region.
+    """Add noise to counts with sizes per level, or to their cumulative counts; or to the part of them below one region.
 
-    Counts of a level are those of a data set whose largest size is that level's, so sensitivities are known: no more
-    than with all sizes. Noise is keyed by data set, view, level and the path of the root of what is measured: a part
-    that is measured again under the same seed gets the same noise. Nothing is charged.
+    Which of the two, the noise says: `View.COUNTS` or `View.CUMULATIVE`. The values of a level are those of a data set
+    whose largest size is that level's, so sensitivities are known: no more than with all sizes. Noise is keyed by data
+    set, view, level and the path of the root of what is measured: a part that is measured again under the same seed
+    gets the same noise. Nothing is charged.
 
     Args:
         noise: how much, such as `Geometric(View.COUNTS, 1)`; one share per level of the whole hierarchy.
@@ -38,7 +41,7 @@ def measure_by_level(
 
     Raises:
         BudgetError: the shares do not fit the levels, or a level would get nothing.
-        ProblemError: the noise is not of counts, or it is to pay for totals.
+        ProblemError: the noise is of another view, or it is to pay for totals.
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
@@ -52,23 +55,67 @@ def measure_by_level(
     """
     require_source(source)
     laws = require_by_level(noise, truth.max_sizes if max_sizes is None else max_sizes)
-    tables = []
+    view, tables = require_view(noise), []
     for level, table in enumerate(truth.tables, first_level):
-        stream = source.stream(StreamId(name, View.COUNTS.value, level, truth.hierarchy.paths[0]))
+        stream = source.stream(StreamId(name, view.value, level, truth.hierarchy.paths[0]))
         noisy = np.empty_like(table).reshape(-1)
+        exact = table if view is View.COUNTS else np.cumsum(table, axis=1, dtype=table.dtype)
         for start in range(0, table.size, _BLOCK):
-            block = table.reshape(-1)[start : start + _BLOCK].astype(np.int64)
+            block = exact.reshape(-1)[start : start + _BLOCK].astype(np.int64)
             laws[level].add_to(block, stream)
             noisy[start : start + _BLOCK] = _narrow(block, table.dtype)
         tables.append(noisy.reshape(table.shape))
     return CountsByLevel(truth.hierarchy, tuple(tables))
 
 
+def measured_by_level(
+    noise: NoiseStep, truth: CountsByLevel, source: Source, name: str, ledger: Ledger | None = None
+) -> MeasurementByLevel:
+    """Measure counts or cumulative counts with sizes per level, and state what is public of them.
+
+    The noise says what: its view, its amount on every level, and whether the numbers of groups of all regions are
+    public (totals="regions") or the root's alone. The ledger is charged before anything is drawn.
+
+    Args:
+        name: of the data set, by which noise is keyed.
+
+    Raises:
+        BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
+        ProblemError: the noise is of another view, or it is to pay for totals.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+        >>> noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded("demo"), "demo")
+        >>> [table.tolist() for table in noisy.values.tables], noisy.totals.tolist()
+        ([[[3, 4, 4, 5]], [[-2, 2, 3], [0, 1, 1]]], [3, 3])
+    """
+    require_source(source)
+    laws = require_by_level(noise, truth.max_sizes)
+    if ledger is not None:
+        require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
+        ledger.charge(noise.cost, "measuring by level")
+    values, public = measure_by_level(noise, truth, source, name), Totals.parse(noise.totals)
+    totals = truth.tables[-1].sum(axis=1, dtype=np.int64) if public is Totals.REGIONS else None
+    total = int(truth.tables[0].sum(dtype=np.int64))
+    return MeasurementByLevel(values, require_view(noise), tuple(laws), total, totals)
+
+
+def require_view(noise: NoiseStep) -> View:
+    """Give the view that all levels are measured in, or raise where it has no sizes per level."""
+    if noise.view is View.COUNTS or noise.view is View.CUMULATIVE:
+        return noise.view
+    raise ProblemError(
+        f"sizes per level are those of counts and cumulative counts, not of {noise.view!r}; give View.COUNTS or "
+        "View.CUMULATIVE"
+    )
+
+
 def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
     """Find the law of the noise of every level, or raise what `measure_by_level` would raise."""
     require_kind(noise, NoiseStep, "noise", "give Geometric(View.COUNTS, epsilon)")
-    if noise.view is not View.COUNTS:
-        raise ProblemError(f"sizes per level are those of counts, not of {noise.view!r}; give View.COUNTS")
+    view = require_view(noise)
     if noise.totals is Totals.NOISY:
         raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
     levels = noise.levels(len(max_sizes), max(max_sizes))
@@ -76,7 +123,7 @@ def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
     for level, max_size in zip(levels, max_sizes, strict=True):
         if level is None:
             raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
-        laws.append(level.law(noise.sensitivity(View.COUNTS, max_size)))
+        laws.append(level.law(noise.sensitivity(view, max_size)))
     return laws
 
 

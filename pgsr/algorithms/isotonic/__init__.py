@@ -43,6 +43,7 @@ from pgsr.algorithms.isotonic.method import Isotonic
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
     isotonic_l1,
+    isotonic_l1_middles,
     isotonic_l2,
     isotonic_l2_means,
     isotonic_l2_runs,
@@ -54,6 +55,7 @@ __all__ = [
     "IsotonicFit",
     "Optimum",
     "isotonic_l1",
+    "isotonic_l1_middles",
     "isotonic_l2",
     "isotonic_l2_means",
     "isotonic_l2_runs",

@@ -119,6 +119,31 @@ def l1_smallest(y, out):
 
 
 @compiled
+def l1_middle_rows(start, stop, rows, most, out):
+    """out[r] = the middle of the smallest and the largest L1 isotonic regression of rows[r] within 0..most[r].
+
+    For `pgsr.parallel.share`.
+    """
+    n = rows.shape[1]
+    y, least, negated, largest = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
+    for r in range(start, stop):
+        for s in range(n):
+            y[s] = rows[r, s]
+            negated[n - 1 - s] = -y[s]
+        l1_smallest(y, least)
+        l1_smallest(negated, largest)
+        for s in range(n):
+            low = min(max(least[s], 0), most[r])
+            high = min(max(-largest[n - 1 - s], 0), most[r])
+            out[r, s] = 0.5 * (low + high)
+
+
+@compiled
 def _sink(heap, size, value):
     """Replace the top by a smaller value."""
     hole = 0

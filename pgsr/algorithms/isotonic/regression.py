@@ -59,6 +59,30 @@ def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimu
     return np.clip(out, lower, upper)
 
 
+def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Compute, row by row, the middle of the smallest and the largest L1 isotonic regression within 0..upper.
+
+    Args:
+        rows: y, int64 or int32, shape (n, cells).
+        upper: per row, int64, shape (n,).
+
+    Returns:
+        float64, shape (n, cells): whole and half numbers.
+
+    Example:
+        >>> isotonic_l1_middles(np.array([[3, 1, 2, 5, 4]]), np.array([9]))
+        array([[1.5, 1.5, 2. , 4.5, 4.5]])
+
+    Shown by `tests/test_isotonic.py::test_middles_of_rows_are_those_of_vectors`.
+    """
+    from pgsr.algorithms.isotonic.kernel import l1_middle_rows
+
+    out = np.empty(rows.shape)
+    if rows.size:
+        share(l1_middle_rows, range(len(rows)), rows.shape[1], np.ascontiguousarray(rows, np.int64), upper, out)
+    return out
+
+
 def isotonic_within(
     y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: int = 2, optimum: Optimum = Optimum.SMALLEST
 ) -> np.ndarray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
 from pgsr.blocks import row_blocks
 from pgsr.counts_by_level import CountsByLevel
 
@@ -18,7 +18,9 @@ class LevelPrices:
             (K of the root + 1,).
         inner: by level with children, of what region r holds less than its children; shape (regions of the level, K of
             the level below + 1) each.
-        leaves: of the leaves' totals, 0 where none are public; shape (leaves,).
+        leaves: where the cells of leaves start: of the total of the smallest region around a leaf whose total is
+            public, the same for all leaves for which this is the same region, and 0 where there is none; shape
+            (leaves,).
     """
 
     top: np.ndarray
@@ -53,9 +55,18 @@ def certified(problem: LevelProblem, x: CountsByLevel, prices: LevelPrices) -> L
     """
     objective, holds = judged(problem, x, prices)
     alike = bool((prices.top == prices.top[0]).all()) and (problem.total is not None or prices.top[0] == 0)
-    stated = problem.totals is not None or not prices.leaves.any()
+    stated = prices_of_sources(problem, prices)
     violated = violations(problem, x)
     return LevelCertificate(objective, violated, holds and alike and stated and not any(violated.values()))
+
+
+def prices_of_sources(problem: LevelProblem, prices: LevelPrices) -> bool:
+    """Say whether leaves have the price of their public total: one per total, and 0 where none is public."""
+    source = problem.sources.of_leaf
+    stated = source != UNKNOWN
+    price = np.zeros(problem.hierarchy.n_regions, prices.leaves.dtype)
+    price[source[stated]] = prices.leaves[stated]
+    return bool((prices.leaves == np.where(stated, price[source], 0)).all())
 
 
 def judged(
@@ -92,7 +103,11 @@ def violations(problem: LevelProblem, x: CountsByLevel) -> dict[str, int]:
     if problem.total is not None:
         totals += int(int(x.tables[0].sum()) != problem.total)
     if problem.totals is not None:
-        totals += int((x.tables[-1].sum(axis=1) != problem.totals).sum())
+        for level, table in enumerate(x.tables):
+            known = problem.known[problem.hierarchy.level(level)]
+            stated = known != UNKNOWN
+            if stated.any():
+                totals += int((table.sum(axis=1, dtype=np.int64)[stated] != known[stated]).sum())
     return {
         "sign": sum(int((table < 0).sum()) for table in x.tables),
         "consistency": sum(int(np.count_nonzero(part)) for part in x.missing()),

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
+from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, prices_of_sources, violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.selection import Arcs, Selection
 from pgsr.counts_by_level import CountsByLevel
@@ -97,7 +97,7 @@ def improve(parts: Parts, question: Question) -> Reply:
     counts = piece.counts(question.flows)
     del piece, selection
     objective, proved = judged(problem, counts, prices)
-    proved = proved and (problem.totals is not None or not prices.leaves.any())
+    proved = proved and prices_of_sources(problem, prices)
     parts.write(question.key, counts, prices)
     outcome = Outcome(objective, proved, violations(problem, counts), counts.tables[0][0], counts.n_cells)
     return Reply(question.kept, outcome=outcome)

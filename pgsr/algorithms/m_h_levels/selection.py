@@ -3,7 +3,8 @@
 Cells are arcs and sums are vertices. An inner region whose children have sizes 0..k has a vertex for every size s < k,
 which says that its count is its children's, and one for all its sizes from k on, which says it of the tail. The cell of
 region r and size s is an arc from the vertex of r that it counts for to the vertex of r's parent. Above the root lies
-the root's total, if there is one, and below each leaf the leaf's; where there is none, the ground.
+the root's total, if there is one, and below each leaf the smallest public total around it; where there is none, the
+ground.
 
 Most cells of a region with many sizes are 0 in any answer. They are left out until their price says otherwise.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices
-from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.parallel import share
 
@@ -55,11 +56,11 @@ class Selection:
                 starts = tree.first_child[tree.level(level)] - tree.level(level).stop
                 totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
             else:
-                totals = problem.totals
-            if totals is None:
-                kept[:] = (parts > 0) | (parts == parts.max(axis=1, keepdims=True))  # every leaf has a way to the root
-            elif parts.size:
+                totals = problem.known[tree.leaves]
+            if parts.size:
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
+                if level == tree.n_levels - 1:  # a leaf without a total has what is positive, and a way to the root
+                    kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True
         return chosen
 
     def piece(self) -> "Piece":
@@ -72,12 +73,10 @@ class Selection:
             number[here] = np.arange(n, n + n_here, dtype=np.int32)
             numbers.append(number)
             n += n_here
-        n_leaves = len(problem.noisy.tables[-1])
-        leaves, supply = np.full(n_leaves, GROUND, np.int32), np.zeros(n, np.int64)
-        if problem.totals is not None:
-            leaves = np.arange(n, n + n_leaves, dtype=np.int32)
-            supply = np.concatenate([supply, problem.totals.astype(np.int64)])
-            n += n_leaves
+        own, leaves = np.unique(problem.sources.of_leaf, return_inverse=True)
+        n_grounded = int(np.count_nonzero(own == UNKNOWN))  # 0 or 1
+        leaves = np.where(leaves < n_grounded, GROUND, leaves - n_grounded + n).astype(np.int32)
+        supply = np.concatenate([np.zeros(n, np.int64), problem.sources.supply[own[n_grounded:]]])
         arcs, places = [], []
         for level in range(tree.n_levels):
             here, table = tree.level(level), problem.noisy.tables[level]
@@ -90,9 +89,11 @@ class Selection:
                 end = ABOVE - column
             else:
                 end = numbers[level - 1][(tree.parent[here] - tree.level(level - 1).start)[row], column]
-            w = problem.w[here].astype(np.int32)[row]
-            arcs.append(Arcs(start, end, table[row, column], w, column < first_part(problem, level)))
-            places.append((row, column))
+            for part in _same_start(start) if level == tree.n_levels - 1 else [slice(None)]:
+                r, c = row[part], column[part]
+                w = problem.w[here].astype(np.int32)[r]
+                arcs.append(Arcs(start[part], end[part], table[r, c], w, c < first_part(problem, level)))
+                places.append((r, c))
         return Piece(self, arcs, supply, tuple(numbers), leaves, tuple(places))
 
     def _sums(self) -> list[np.ndarray]:
@@ -132,12 +133,12 @@ class Piece:
     """The arcs of a selection, and where they and its vertices are in the problem.
 
     Attributes:
-        arcs: one part per level, each sorted by start.
+        arcs: one part per level, each sorted by start; of leaves those from the ground apart from those of totals.
         supply: of the vertices; shape (vertices,).
         numbers: of the vertices of inner regions, -1 where one is left out; per level with children, shape (regions of
             the level, K of the level below + 1).
         leaves: the vertices at which the cells of leaves start, shape (leaves,).
-        places: row and column of every arc in the table of its level, per level.
+        places: row and column of every arc in the table of its level, per part of the arcs.
     """
 
     selection: Selection
@@ -151,8 +152,8 @@ class Piece:
         """Put the flows of the arcs of every level into their cells; cells that were left out hold 0."""
         noisy = self.selection.problem.noisy
         tables = [np.zeros(table.shape, table.dtype) for table in noisy.tables]
-        for table, (row, column), flow in zip(tables, self.places, flows, strict=False):
-            table[row, column] = flow
+        for part, ((row, column), flow) in enumerate(zip(self.places, flows, strict=False)):
+            tables[min(part, len(tables) - 1)][row, column] = flow
         return CountsByLevel(noisy.hierarchy, tuple(tables))
 
     def start(self, prices: LevelPrices) -> np.ndarray:
@@ -161,8 +162,8 @@ class Piece:
         for number, price in zip(self.numbers, prices.inner, strict=True):
             there = number >= 0
             out[number[there]] = price[there]
-        if self.selection.problem.totals is not None:
-            out[self.leaves] = prices.leaves
+        stated = self.leaves != GROUND
+        out[self.leaves[stated]] = prices.leaves[stated]
         return out
 
     def offer(self, price: np.ndarray, top: np.ndarray, slack: int) -> tuple[LevelPrices, int]:
@@ -187,7 +188,8 @@ class Piece:
                 own[known] = price[self.numbers[level][known]]
                 inner.append(own)
             else:
-                own = np.zeros((len(table), 1), price.dtype) if problem.totals is None else price[self.leaves][:, None]
+                own = np.zeros((len(table), 1), price.dtype)
+                own[self.leaves != GROUND, 0] = price[self.leaves[self.leaves != GROUND]]
                 known = np.ones(own.shape, bool)
             added = np.zeros(len(table), np.int64)
             fixed = parent, above, table, problem.w[here].copy(), slack, own, known, first_part(problem, level)
@@ -195,6 +197,16 @@ class Piece:
             n_added += int(added.sum())
             above = own
         return LevelPrices(top, tuple(inner), own[:, 0]), n_added
+
+
+def _same_start(start: np.ndarray) -> list[np.ndarray | slice]:
+    """Take the arcs of leaves apart: those from the ground, and the others in the order of their start."""
+    grounded = start == GROUND
+    if grounded.all():
+        return [slice(None)]
+    rest = np.flatnonzero(~grounded)
+    rest = rest[np.argsort(start[rest], kind="stable")]
+    return [rest] if len(rest) == len(start) else [np.flatnonzero(grounded), rest]
 
 
 def first_part(problem: LevelProblem, level: int) -> int:

@@ -11,21 +11,26 @@ from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
 from pgsr.algorithms.m_h_levels.joined import Upper
 from pgsr.algorithms.m_h_levels.parts import Outcome
-from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import Solved, solve_parts
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
-from pgsr.noise import NoiseStep, measure_by_level, require_by_level
+from pgsr.measurement import Totals
+from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
 from pgsr.random import Source
 from pgsr.solving import Deadline
+from pgsr.views import View
 
 UPPER = "above"
 """The key of the tables of the levels above the parts."""
+
+KINDS = {View.COUNTS: "noisy", View.CUMULATIVE: "cumulative"}
+"""What the tables of noisy values are called."""
 
 
 class Tree(Protocol):
@@ -75,47 +80,67 @@ def measure(
     source: Source,
     engine: Mapper | None = None,
     ledger: Ledger | None = None,
+    totals_of: int | None = None,
 ) -> None:
-    """Measure all levels with noise, part by part, and write the noisy counts.
+    """Measure all levels with noise, part by part, and write the noisy counts and the public totals.
 
     The ledger is charged once, before anything else. Parts that have been written are left alone, so that an
     interrupted run goes on; under seeded noise a part that is tried again gets the same noise. To go on with an
     interrupted run, leave the ledger out: the first call has charged it.
 
-    Tables are called noisy-l for level l.
+    Tables are called noisy-l for counts of level l, cumulative-l for cumulative counts, and totals-l where the
+    numbers of groups of its regions are public.
+
+    Args:
+        totals_of: the level whose regions' numbers of groups are to be used as public ones, such as that of the states;
+            of the last level they say those of all. If None the root's alone is used.
 
     Raises:
         BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
-        ProblemError: the noise is not of counts, or it is to pay for totals.
+        ProblemError: the noise is of another view, or it is to pay for totals; `totals_of` is a level above the
+            parts, or the noise says that the root's total alone is public.
     """
     require_source(source)
     require_by_level(noise, truth.max_sizes)
+    if totals_of is not None and noise.totals is Totals.ROOT:
+        raise ProblemError("the noise says that the root's total alone is public; give it totals='regions'")
+    if totals_of is not None and not truth.upper.n_levels - 1 <= totals_of < len(truth.max_sizes):
+        raise ProblemError(
+            f"totals_of={totals_of}; give a level from {truth.upper.n_levels - 1}, that of the parts, to "
+            f"{len(truth.max_sizes) - 1}, the last"
+        )
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring counts by level")
-    last = len(truth.max_sizes) - 1
-    if not partitions.has(UPPER, "total"):
+    kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
+    names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
+    if not all(partitions.has(UPPER, name) for name in ("total", *names)):
         above = truth.above()
         shared = CountsByLevel(above.hierarchy.down_to(above.hierarchy.n_levels - 2), above.tables[:-1])
         noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
-        _write_new(partitions, UPPER, noisy, 0)
+        _write_new(partitions, UPPER, kind, noisy, 0)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
-    left = [key for key in truth.keys if not partitions.has(key, f"noisy-{last}")]
-    for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source), left):
+    left = [key for key in truth.keys if not partitions.has(key, f"{kind}-{last}")]
+    for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source, totals_of), left):
         pass
 
 
-def _measure_part(truth: Truth, partitions: Partitions, noise: NoiseStep, source: Source, key: str) -> None:
-    first = truth.upper.n_levels - 1
-    noisy = measure_by_level(noise, truth.part(key), source, truth.name, first, truth.max_sizes)
-    _write_new(partitions, key, noisy, first)
+def _measure_part(
+    truth: Truth, partitions: Partitions, noise: NoiseStep, source: Source, totals_of: int | None, key: str
+) -> None:
+    first, exact = truth.upper.n_levels - 1, truth.part(key)
+    if totals_of is not None:
+        of_regions = exact.tables[totals_of - first].sum(axis=1, keepdims=True, dtype=np.int64)
+        partitions.write(key, f"totals-{totals_of}", of_regions)
+    noisy = measure_by_level(noise, exact, source, truth.name, first, truth.max_sizes)
+    _write_new(partitions, key, KINDS[require_view(noise)], noisy, first)
 
 
-def _write_new(partitions: Partitions, key: str, noisy: CountsByLevel, first_level: int) -> None:
+def _write_new(partitions: Partitions, key: str, kind: str, noisy: CountsByLevel, first_level: int) -> None:
     """Write the tables that are not there: what a broken attempt wrote may have been seen, and secure noise differs."""
     for level, table in enumerate(noisy.tables, first_level):
-        if not partitions.has(key, f"noisy-{level}"):
-            partitions.write(key, f"noisy-{level}", table)
+        if not partitions.has(key, f"{kind}-{level}"):
+            partitions.write(key, f"{kind}-{level}", table)
 
 
 @dataclass(frozen=True)
@@ -163,13 +188,13 @@ class StreamedLevelTreeProjection:
 
     def solve(self, tree: Tree, partitions: Partitions) -> StreamedLevelResult:
         """Solve what `measure` wrote, and write the answer."""
-        deadline, upper = Deadline(), tree.upper
-        total = int(partitions.read(UPPER, "total")[0, 0])
+        deadline, upper, stored = Deadline(), tree.upper, _Stored(tree, partitions)
+        total = None if stored.levels_known() else int(partitions.read(UPPER, "total")[0, 0])
         first = upper.n_levels - 1
         noisy = [partitions.read(UPPER, f"noisy-{level}") for level in range(first)]
         roots = np.zeros((len(tree.keys), tree.max_sizes[first] + 1), np.int64)
         problem = LevelProblem(CountsByLevel(upper, (*noisy, roots)), total=total)
-        above, stored = Upper.of(problem), _Stored(tree, partitions)
+        above = Upper.of(problem)
         solved = solve_parts(stored, list(tree.keys), above, total, noisy[0].shape[1], self.engine)
         summary = _judge_upper(above, solved)
         for level, table in enumerate(summary.counts.tables[:-1]):
@@ -206,7 +231,16 @@ class _Stored:
                     "measure into an empty folder"
                 )
             tables.append(table)
-        return LevelProblem(CountsByLevel(tree, tuple(tables)))
+        totals = None
+        for level in self.levels_known():
+            totals = np.full(tree.n_regions, UNKNOWN, np.int64) if totals is None else totals
+            totals[tree.level(level - first)] = self.partitions.read(key, f"totals-{level}")[:, 0]
+        return LevelProblem(CountsByLevel(tree, tuple(tables)), totals=totals)
+
+    def levels_known(self) -> list[int]:
+        """List the levels whose regions' numbers of groups were written."""
+        levels = range(self.tree.upper.n_levels - 1, len(self.tree.max_sizes))
+        return [level for level in levels if self.partitions.has(self.tree.keys[-1], f"totals-{level}")]
 
     def write(self, key: str, counts: CountsByLevel, prices: LevelPrices) -> None:
         del prices

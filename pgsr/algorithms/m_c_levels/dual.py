@@ -1,0 +1,202 @@
+"""The dual of the joint problem in the prices of consistency, and Newton's method on it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
+from pgsr.parallel import share
+from pgsr.solving import NO_LIMIT, Deadline
+
+_STEPS = 100
+_CG_STEPS = 120
+_RESIDUAL = 0.1
+_ARMIJO = 1e-4
+_HALVINGS = 40
+_RIDGE = 1e-6
+"""What is added to the diagonal in a step, relative to the largest rate: where everything that a price moves is at its
+bounds the dual is flat, and a step would be infinitely long."""
+
+Prices = list[np.ndarray]
+"""One table per level with children, shape (regions of the level, K of the level below)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Prices, the dual's value there, and its gradient: what regions take less what their children take."""
+
+    prices: Prices
+    value: float
+    gradient: Prices
+
+    @property
+    def missing(self) -> float:
+        """The largest number of groups by which a sum is off."""
+        return max((float(np.abs(part).max(initial=0)) for part in self.gradient), default=0.0)
+
+
+class LevelDual:
+    """The dual of a `CumulativeLevelProblem`; the docstring of the room derives it.
+
+    Attributes:
+        taken: what regions take at the last prices that `at` was called with, per level.
+    """
+
+    def __init__(self, problem: CumulativeLevelProblem) -> None:
+        tree, n_levels = problem.hierarchy, problem.hierarchy.n_levels
+        self.problem = problem
+        self.k = (*problem.n_cells[1:], 0)
+        """The number of cells that the regions of a level share with their children."""
+        self.free = [k == n for k, n in zip(self.k, problem.n_cells, strict=True)]
+        self.free[-1] = False
+        levels = [tree.level(level) for level in range(n_levels)]
+        self.rows = [range(here.stop - here.start) for here in levels]
+        starts = [0, *(here.start for here in levels)]
+        self.parent = [tree.parent[here] - starts[level] for level, here in enumerate(levels)]
+        self.parent[0] = np.zeros(1, np.int64)
+        self.from_child = [tree.first_child[here.start : here.stop + 1] - here.stop for here in levels[:-1]]
+        self.taken = [np.empty(table.shape) for table in problem.targets]
+        self.stop_of = [
+            np.empty((0, 0) if free else table.shape, np.int32)
+            for table, free in zip(problem.targets, self.free, strict=True)
+        ]
+        self.w = problem.w
+
+        self.ridge = _RIDGE * max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
+
+    def start(self) -> Prices:
+        """Prices of 0."""
+        return [np.zeros((len(self.rows[level]), k)) for level, k in enumerate(self.k[:-1])]
+
+    def at(self, prices: Prices) -> Point:
+        """Evaluate the dual at these prices."""
+        from pgsr.algorithms.m_c_levels import kernel
+
+        problem, value = self.problem, 0.0
+        for level, rows in enumerate(self.rows):
+            own = self._own(prices, level)
+            cost = np.empty(len(rows))
+            about = problem.targets[level], self.w[level], problem.totals[level], self.parent[level]
+            given = self._above(prices, level), own, self.free[level]
+            filled = self.taken[level], self.stop_of[level], cost
+            share(kernel.fit, rows, problem.n_cells[level], *about, *given, *filled)
+            value += float(cost.sum())
+        gradient = [
+            self.taken[level][:, :k] - problem.sums(level, self.taken[level + 1]) for level, k in enumerate(self.k[:-1])
+        ]
+        return Point(prices, value, gradient)
+
+    def better(self, point: Point) -> Point | None:
+        """Find the next point of Newton's method; None if rounding leaves no ascent."""
+        direction = self._direction(point.gradient)
+        slope = _inner(point.gradient, direction)
+        if not slope > 0.0:
+            return None
+        step = 1.0
+        for _ in range(_HALVINGS):
+            trial = self.at([p + step * d for p, d in zip(point.prices, direction, strict=True)])
+            end = _inner(trial.gradient, direction)
+            # The dual is concave, so it rose by step * end at least.
+            if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
+                return trial
+            step *= min(max(slope / (slope - end), 0.1), 0.7)
+        return None
+
+    def product(self, prices: Prices) -> Prices:
+        """Multiply minus the Hessian at the last point by prices."""
+        from pgsr.algorithms.m_c_levels import kernel
+
+        found = []
+        for level, k in enumerate(self.k[:-1]):
+            out = np.empty((len(self.rows[level]), k))
+            here = self.w[level], self.parent[level], self._above(prices, level), prices[level]
+            below = self.w[level + 1], self._own(prices, level + 1), self.free[level + 1], self.stop_of[level + 1]
+            cells = self.problem.n_cells[level + 1] * len(self.rows[level + 1]) // len(self.rows[level])
+            blocks = self.free[level], self.stop_of[level], self.from_child[level]
+            share(kernel.product, self.rows[level], cells, *here, *blocks, *below, self.ridge, out)
+            found.append(out)
+        return found
+
+    def _direction(self, gradient: Prices) -> Prices:
+        """Compute an approximate Newton direction by preconditioned conjugate gradients."""
+        inverse = _TreeDiagonal(self)
+        x, rest = [np.zeros(part.shape) for part in gradient], [part.copy() for part in gradient]
+        z = inverse.times(rest)
+        direction, norm = [part.copy() for part in z], _inner(rest, z)
+        first = norm
+        for _ in range(_CG_STEPS):
+            if not norm > _RESIDUAL**2 * first:
+                break
+            product = self.product(direction)
+            curvature = _inner(direction, product)
+            if not curvature > 0.0:
+                break
+            step = norm / curvature
+            for level in range(len(x)):
+                x[level] += step * direction[level]
+                rest[level] -= step * product[level]
+            z = inverse.times(rest)
+            before, norm = norm, _inner(rest, z)
+            for level in range(len(x)):
+                direction[level] *= norm / before
+                direction[level] += z[level]
+        return x
+
+    def _above(self, prices: Prices, level: int) -> np.ndarray:
+        return prices[level - 1] if level else np.zeros((1, self.problem.n_cells[0]))
+
+    def _own(self, prices: Prices, level: int) -> np.ndarray:
+        return prices[level] if level < len(prices) else np.empty((len(self.rows[level]), 0))
+
+
+class _TreeDiagonal:
+    """The inverse of minus the Hessian with every block's averaging replaced by its diagonal: a tree per size."""
+
+    def __init__(self, dual: LevelDual) -> None:
+        from pgsr.algorithms.m_c_levels import kernel
+
+        self.dual = dual
+        n = len(dual.k) - 1
+        self.edge: Prices = [np.empty((len(dual.rows[level]), dual.k[level])) for level in range(n)]
+        self.pivot: Prices = [np.empty(edge.shape) for edge in self.edge]
+        for level in range(n - 1, -1, -1):
+            here = dual.w[level], dual.free[level], dual.stop_of[level], dual.from_child[level]
+            below = dual.w[level + 1], dual.free[level + 1], dual.stop_of[level + 1]
+            inner = self.pivot[level + 1] if level + 1 < n else np.empty((len(dual.rows[level + 1]), 0))
+            cells = dual.k[level] * len(dual.rows[level + 1]) // len(dual.rows[level])
+            filled = dual.ridge, self.edge[level], self.pivot[level]
+            share(kernel.eliminate, dual.rows[level], cells, *here, *below, inner, *filled)
+
+    def times(self, rest: Prices) -> Prices:
+        """Multiply prices by the inverse."""
+        from pgsr.algorithms.m_c_levels import kernel
+
+        z, rows = [part.copy() for part in rest], self.dual.rows
+        for level in range(len(z) - 2, -1, -1):
+            below = self.edge[level + 1], self.pivot[level + 1], z[level + 1]
+            cells = below[0].shape[1] * len(rows[level + 1]) // len(rows[level])
+            share(kernel.carry_up, rows[level], cells, self.dual.from_child[level], *below, z[level])
+        for level, part in enumerate(z):
+            above = z[level - 1] if level else np.zeros((1, part.shape[1]))
+            about = self.dual.parent[level], above, self.edge[level], self.pivot[level]
+            share(kernel.carry_down, rows[level], part.shape[1], *about, part)
+        return z
+
+
+def ascend(dual: LevelDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> tuple[Point, int]:
+    """Ascend from prices of 0 until no sum is off by more than `tolerance` groups; also give the number of steps."""
+    point = dual.at(dual.start())
+    for step in range(_STEPS):
+        if point.missing <= tolerance:
+            return point, step
+        deadline.check(f"sums are off by {point.missing:.2g} groups")
+        further = dual.better(point)
+        if further is None:
+            return dual.at(point.prices), step
+        point = further
+    return point, _STEPS
+
+
+def _inner(a: Prices, b: Prices) -> float:
+    """Compute the inner product; unlike `np.vdot`, `einsum` starts no threads, which wait long on a busy machine."""
+    return sum(float(np.einsum("ij,ij->", x, y)) for x, y in zip(a, b, strict=True))

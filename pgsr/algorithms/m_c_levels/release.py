@@ -1,0 +1,55 @@
+"""The way from values of every region alone to a release with sizes per level: together, then in integers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.m_c_levels.integers import counts_near
+from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
+from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection, CumulativeLevelResult
+from pgsr.algorithms.m_h_levels.certificate import violations
+from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.laws import Law
+from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.solving import Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRelease:
+    """Counts with sizes per level that may be released.
+
+    Attributes:
+        counts: integers.
+        violations: number of violated conditions by kind, recomputed from the counts; all are 0.
+        joint: the joint projection, before integers.
+        seconds: wall time without compilation, of the projection and the integers.
+    """
+
+    counts: CountsByLevel
+    violations: dict[str, int]
+    joint: CumulativeLevelResult
+    seconds: float
+
+
+def released(
+    measurement: MeasurementByLevel, alone: Sequence[np.ndarray], projection: CumulativeLevelProjection
+) -> LevelRelease:
+    """Make a release of cumulative counts that were found for every region alone; shape (regions of the level, K) each.
+
+    Raises:
+        ProblemError: the measurement has the root's total alone.
+    """
+    deadline, tree, totals = Deadline(), measurement.hierarchy, measurement.totals_by_level()
+    problem = CumulativeLevelProblem(tree, tuple(alone), totals, precisions(measurement.laws))
+    joint = projection.solve(problem)
+    counts = counts_near(tree, joint.tables, totals)
+    violated = violations(LevelProblem(measurement.values, totals=measurement.totals), counts)
+    return LevelRelease(counts, violated, joint, deadline.spent)
+
+
+def precisions(laws: Sequence[Law]) -> tuple[float, ...]:
+    """Compute the weights of the levels, 1 / variance relative to that of the least noise."""
+    variances = [float(law.variance_bound) for law in laws]
+    return tuple(min(variances) / variance for variance in variances)

@@ -1,0 +1,93 @@
+"""Two-stage and posterior of a nation in parts, against the whole in memory."""
+
+import numpy as np
+import pytest
+from test_m_c_levels import EXACT, TREES, random_problem
+from test_m_h_levels_streaming import HERE, joined, nation
+
+from pgsr import Geometric, Seeded, View
+from pgsr.algorithms.m_c_levels import (
+    CumulativeLevelProblem,
+    CumulativeLevelProjection,
+    LevelTwoStage,
+    StreamedLevelRelease,
+)
+from pgsr.algorithms.m_c_levels.streaming import condensed
+from pgsr.algorithms.m_h_levels import measure
+from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.errors import ProblemError
+from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.noise import require_by_level
+from pgsr.partitions import Engine, ParquetFolder
+
+NOISE = Geometric(View.CUMULATIVE, 4)
+SIZES = (12, 12, 12, 12, 8, 5, 5, 2)
+ROUGH = CumulativeLevelProjection(1)
+
+
+def measured(path, engine=HERE):
+    data, folder = nation(SIZES), ParquetFolder(str(path))
+    measure(data, folder, NOISE, Seeded("s"), engine, totals_of=7)
+    return data, folder
+
+
+def test_equals_the_whole_where_order_does_not_matter():
+    """Values far apart and far from 0: the root is the condensed one, and what is below it that of the whole."""
+    for seed, (fan, n_cells) in enumerate(TREES):
+        noise = random_problem(seed, fan, n_cells, "levels")
+        y, totals = [], [1000 * np.maximum(1, groups) for groups in noise.totals]
+        totals = [np.array(groups) for groups in totals]
+        for level in range(len(totals) - 2, -1, -1):
+            totals[level] = noise.sums(level, totals[level + 1])
+        for groups, table in zip(totals, noise.targets, strict=True):
+            part = np.arange(1, table.shape[1] + 1) / (n_cells[0] + 1)
+            y.append(groups[:, None] * part + np.clip(table, -9, 9))
+        w = tuple(float(part) for part in noise.weights)
+        whole = EXACT.solve(CumulativeLevelProblem(noise.hierarchy, tuple(y), tuple(totals), w))
+        values, weights = condensed(noise.hierarchy, y, w)
+        assert np.allclose(whole.tables[0][0], values)
+        assert (weights >= w[0]).all()
+        root = values + np.arange(len(values)) / 9  # as if the levels above had said so
+        towards = y[0] + weights / w[0] * (root - values)
+        given = EXACT.solve(CumulativeLevelProblem(noise.hierarchy, (towards, *y[1:]), tuple(totals), w))
+        heavy = EXACT.solve(CumulativeLevelProblem(noise.hierarchy, (root[None], *y[1:]), tuple(totals), (1e7, *w[1:])))
+        assert np.allclose(given.tables[0], root)
+        for a, b in zip(given.tables, heavy.tables, strict=True):
+            assert np.allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", [LevelTwoStage(ROUGH), LevelPosterior(1, projection=ROUGH)])
+def test_a_nation_in_parts_adds_up_and_is_near_the_whole(tmp_path, method):
+    data, folder = measured(tmp_path)
+    found = StreamedLevelRelease(method, HERE).release(data, folder, NOISE)
+    assert not any(found.violations.values())
+    answer, values = joined(data, folder, "counts"), joined(data, folder, "cumulative")
+    assert found.n_cells == answer.n_cells
+    assert not any(part.any() for part in answer.missing())
+    totals = np.concatenate([folder.read(key, "totals-7")[:, 0] for key in data.keys])
+    assert np.array_equal(answer.tables[-1].sum(axis=1), totals)
+    laws = tuple(require_by_level(NOISE, SIZES))
+    whole = method.apply(MeasurementByLevel(values, View.CUMULATIVE, laws, 60_000, totals)).counts
+    below = [data.part(key).tables for key in data.keys]
+    truth = [*data.above().tables[:-1], *(np.concatenate(part) for part in zip(*below, strict=True))]
+    for a, b, exact in zip(answer.tables, whole.tables, truth, strict=True):
+        off, off_whole = (np.abs(np.cumsum(part - exact, axis=1)).sum() for part in (a, b))
+        assert off < 1.1 * off_whole + 20 * len(a) ** 0.5
+
+
+def test_threads_give_the_same_integers(tmp_path):
+    data, folder = measured(tmp_path / "here")
+    StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, NOISE)
+    other = measured(tmp_path / "threads", Engine())[1]
+    StreamedLevelRelease(LevelTwoStage(ROUGH), Engine()).release(data, other, NOISE)
+    for level in range(3, 8):
+        assert np.array_equal(folder.read("Ohio", f"counts-{level}"), other.read("Ohio", f"counts-{level}"))
+
+
+def test_what_cannot_be_done_is_told(tmp_path):
+    data, folder = measured(tmp_path)
+    with pytest.raises(ProblemError, match="measure into an empty folder"):
+        StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(nation((*SIZES[:7], 1)), folder, NOISE)
+    (tmp_path / f"state={data.keys[-1]}" / "totals-7.parquet").unlink()
+    with pytest.raises(ProblemError, match="totals_of=7, the last level"):
+        StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, NOISE)

@@ -1,0 +1,140 @@
+"""The posterior with other sizes on every level: against the posterior of equal sizes, single chains, and the truth."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Noise, Seeded, View
+from pgsr.accounting import Rho
+from pgsr.algorithms import PooledPrior, Posterior
+from pgsr.algorithms.m_c_levels import LevelTwoStage
+from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
+from pgsr.algorithms.posterior.evidence import BORDER, Evidence
+from pgsr.algorithms.posterior.prior import smoothed, window_sums
+from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.algorithms.posterior_levels.prior import LevelPrior
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.errors import MethodError, ProblemError
+from pgsr.laws import DoubleGeometric
+from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.noise import measured_by_level
+
+TREE = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
+
+
+@pytest.mark.parametrize("view", [View.CUMULATIVE, View.COUNTS])
+@pytest.mark.parametrize("noise", [Geometric, Noise])
+def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view, noise):
+    truth = CountOfCounts(TREE, np.random.default_rng(51).integers(0, 30, (3, 40)))
+    step = Geometric(view, 3, shares=("1/6", "1/3", "1/2")) if noise is Geometric else Noise(view, Rho("1/2"))
+    rows = step.measure(truth, Seeded("s"))
+    tables = tuple(rows.matrix[TREE.level(level)] for level in range(3))
+    laws = tuple(rows.law(start) for start in TREE.level_start[:-1].tolist())
+    totals = rows.region_totals[TREE.leaves]
+    same = MeasurementByLevel(CountsByLevel(TREE, tables), view, laws, rows.root_total, totals)
+    expected = Posterior().marginals(rows)
+    assert np.allclose(np.concatenate(LevelPosterior().means(same)), expected.mean, atol=1e-6)
+
+
+def test_every_region_is_a_chain_of_its_own():
+    """After one round: the chain of the region alone, with the prior means that `LevelPrior` gives."""
+    truth = CountsByLevel.of(CountOfCounts(TREE, np.random.default_rng(52).integers(0, 20, (3, 12))), (11, 6, 2))
+    noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded("s"), "data")
+    totals = noisy.totals_by_level()
+    means = LevelPosterior(rounds=1).means(noisy)
+    evidence = [
+        [
+            Evidence(View.CUMULATIVE, y.astype(np.int64), len(y) - 1, law, int(total), int(total), len(y))
+            for y, total in zip(table, groups, strict=True)
+        ]
+        for table, groups, law in zip(noisy.values.tables, totals, noisy.laws, strict=True)
+    ]
+    pilots = [np.array([about.pilot() for about in level], float) for level in evidence]
+    precision = [2 / float(law.variance_bound) for law in noisy.laws]
+    prior, seen = LevelPrior(PooledPrior(), TREE, totals, precision), 0
+    for level, rows, mu in prior.means(pilots):
+        for row in range(rows.start, rows.stop):
+            about = evidence[level][row]
+            shape = PooledPrior().shapes(about.n_sizes)
+            half = np.full(about.n_sizes, float(about.half_width()))
+            alone = about.marginals(pilots[level][row], half, mu[row - rows.start], shape, BORDER)
+            assert np.allclose(alone.mean, means[level][row], atol=1e-9)
+            seen += 1
+    assert seen == TREE.n_regions
+
+
+def test_priors_are_those_of_the_definition():
+    """Region by region: shapes upwards with the tail as large as both say, then shared by children in their sizes."""
+    generator, rule = np.random.default_rng(53), PooledPrior()
+    counts = [generator.random((n, k + 1)) * 9 for n, k in ((1, 20), (2, 11), (3, 4))]
+    totals = [np.array([90]), np.array([50, 40]), np.array([20, 30, 40])]
+    precision = [0.5, 0.2, 0.9]
+    prior = LevelPrior(rule, TREE, totals, precision)
+    found = list(prior.means([np.cumsum(table, axis=1) for table in counts]))
+    assert [(level, rows.start, rows.stop) for level, rows, _ in found] == [(0, 0, 1), (1, 0, 2), (2, 0, 3)]
+
+    def joined(own, children, p, q):
+        k = children.shape[0] - 1
+        together = (p * own[:k] + q * children[:k]) / (p + q)
+        tail = (p * own[k:].sum() + q * children[k]) / (p + q)
+        return np.append(together, tail * own[k:] / own[k:].sum())
+
+    children = {0: counts[2][:2], 1: counts[2][2:]}
+    q = {row: 1 / sum(1 / 0.9 for _ in part) for row, part in children.items()}
+    shapes = [joined(counts[1][row], children[row].sum(axis=0), 0.2, q[row]) for row in (0, 1)]
+    q_root = 1 / sum(1 / (0.2 + q[row]) for row in (0, 1))
+    root = joined(counts[0][0], sum(shapes), 0.5, q_root)
+    assert np.allclose(found[0][2][0], np.maximum(smoothed(root[None], rule.root_width)[0], 1e-9))
+    for level, row, parent, family in ((1, 1, root, [0, 1]), (2, 1, shapes[0], [0, 1]), (2, 2, shapes[1], [2])):
+        k = counts[level].shape[1] - 1
+        shape = smoothed(parent[None], rule.shape_width)[0]
+        shape = np.append(shape[:k], shape[k:].sum())
+        shape /= shape.sum()
+        mu = {}
+        for sibling in family:
+            expected = totals[level][sibling] * shape
+            own = window_sums(counts[level][sibling][None], rule.own_width)[0]
+            mu[sibling] = expected * (20 + own) / (20 + window_sums(expected[None], rule.own_width)[0])
+        scale = shape * totals[level][family].sum() / sum(mu.values())
+        assert np.allclose(found[level][2][row], mu[row] * scale)
+
+
+def test_large_families_come_in_parts(monkeypatch):
+    truth = CensusBlocks(blocks=3_200, groups=100_000, max_sizes=(20,) * 6 + (20, 7)).part("Delaware")
+    noisy = measured_by_level(Geometric(View.CUMULATIVE, 4), truth, Seeded("s"), "data")
+    whole = LevelPosterior().means(noisy)
+    monkeypatch.setattr("pgsr.algorithms.posterior_levels.prior.CELLS_AT_ONCE", 8)
+    for a, b in zip(LevelPosterior().means(noisy), whole, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_a_release_adds_up_and_is_nearer_to_the_truth_than_m_h():
+    """Of a state with its blocks, at every level: earth mover's distances, means of three seeds."""
+    truth = CensusBlocks(blocks=20_000, groups=1_000_000, max_sizes=(200,) * 7 + (7,)).part("Delaware")
+    errors = {"posterior": [], "two-stage": [], "M_H": []}
+    for seed in range(3):
+        noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded(f"s{seed}"), "data")
+        release = LevelPosterior().apply(noisy)
+        assert not any(release.violations.values())
+        assert not any(part.any() for part in release.counts.missing())
+        assert np.array_equal(release.counts.tables[-1].sum(axis=1), truth.tables[-1].sum(axis=1))
+        counts = measured_by_level(Geometric(View.COUNTS, 2), truth, Seeded(f"s{seed}"), "data")
+        m_h = LevelTreeProjection().solve(LevelProblem(counts.values, totals=counts.totals)).counts
+        two_stage = LevelTwoStage().apply(noisy).counts
+        for name, found in (("posterior", release.counts), ("two-stage", two_stage), ("M_H", m_h)):
+            off = [a - b for a, b in zip(found.tables, truth.tables, strict=True)]
+            errors[name].append([np.abs(np.cumsum(part, axis=1)).sum() / len(part) for part in off])
+    means = {name: np.mean(found, axis=0) for name, found in errors.items()}
+    assert (means["posterior"] < means["M_H"]).all()
+    assert (means["two-stage"] < means["M_H"]).all()
+
+
+def test_what_cannot_be_done_is_told():
+    values = CountsByLevel(TREE, tuple(np.ones((n, 3), int) for n in (1, 2, 3)))
+    alone = MeasurementByLevel(values, View.COUNTS, (DoubleGeometric(Fraction(1)),) * 3, 9)
+    with pytest.raises(ProblemError, match="only the root's total is public here"):
+        LevelPosterior().apply(alone)
+    with pytest.raises(MethodError, match="whole number from 1 up"):
+        LevelPosterior(rounds=0)
