@@ -12,6 +12,7 @@ import pytest
 from instances import scale
 from mpmath import iv, mp, mpf
 from pytest import MonkeyPatch  # noqa: PT013
+from rejection_noise import Coins, discrete_gaussian
 from scipy import stats
 from test_laws_double_geometric import REJECT, WORD_BITS, Script
 
@@ -29,7 +30,6 @@ from pgsr.laws.gaussian_sums import GaussianSizes
 from pgsr.laws.inversion import Table, decide, table_of, thresholds
 from pgsr.laws.strips import Strips
 from pgsr.random import ByteStream, StreamId
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 
 PARAMETERS = ["1/100", "1/7", "1/2", "1", "5/2", "63/4", "100", "12345/7", "1000000"]
 """sigma^2 of laws that are drawn from one table."""
@@ -439,7 +439,7 @@ def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
 
 @pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
 def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
-    """The sampler of the synthesis room, which tosses coins and knows no table, is an independent twin."""
+    """A sampler that tosses coins and knows no table is an independent twin."""
     law, coins, n = DiscreteGaussian(Fraction(sigma_squared)), Coins(stream("coins")), scale(5_000, 400_000)
     twin = np.array([discrete_gaussian(law.sigma_squared, coins) for _ in range(n)])
     ours = next(draws_in_parts(law, "twin", n))

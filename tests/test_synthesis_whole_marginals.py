@@ -183,23 +183,14 @@ def test_charged_before_drawn() -> None:
 
 def test_fits_are_blind_but_for_noisy_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Selected alike and with the same noisy counts, populations of the same public groups are fitted alike."""
-    found, measure = [], MarginalCurator.measure
+    found = []
     for shift in range(3):
         rng = np.random.default_rng(shift)
         persons = np.column_stack([rng.integers(0, len(a), TRUTH.n_persons) for a in PLAIN.individual])
         truth = Population(PLAIN, TRUTH.groups, persons, TRUTH.group_of, TRUTH.role_of)
-        exact: list[int] = []
-
-        def noted(self: MarginalCurator, number: int, rho: Fraction, exact: list[int] = exact) -> Any:
-            exact[:] = [int(c) for c in self._counts[number]][::-1]
-            return measure(self, number, rho)
-
         with monkeypatch.context() as patch:
             patch.setattr(marginal_curator, "exponential_mechanism", lambda scores, rate, stream: len(scores) // 3)
-            patch.setattr(
-                marginal_curator, "discrete_gaussian", lambda variance, coins, exact=exact: 7 * len(exact) - exact.pop()
-            )
-            patch.setattr(MarginalCurator, "measure", noted)
+            patch.setattr(marginal_curator, "with_noise", lambda counts, law, stream: 7 * np.arange(len(counts), 0, -1))
             one = fitted(truth)
         told = [(str(m.marginal), m.rho, m.noisy.tolist()) for m in one.transcript.measured]
         history = [(r.rho, r.loss) for r in one.history]

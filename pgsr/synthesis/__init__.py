@@ -46,7 +46,7 @@ from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
@@ -87,6 +87,7 @@ __all__ = [
     "Misfit",
     "Mixture",
     "Neighbours",
+    "NoiseScale",
     "Output",
     "PersonsAlone",
     "Population",

@@ -8,11 +8,12 @@ from math import lcm
 import numpy as np
 
 from pgsr.enclosure import root_below
+from pgsr.neighbours import Unit
 from pgsr.random import Source, StreamId
 from pgsr.synthesis.answers import counts
 from pgsr.synthesis.checks import SynthesisError
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.noise import noise_of, with_noise
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import RhoLedger
@@ -72,12 +73,13 @@ class MarginalCurator:
         source: Source,
         *,
         neighbours: Neighbours,
+        unit: Unit = Unit.ENTITY,
         ledger: RhoLedger,
         name: str,
     ) -> None:
         self.candidates = candidates
         self._source, self._ledger, self._name = source, ledger, name
-        self.sensitivities = [marginal_sensitivity(population.domain, m, neighbours) for m in candidates]
+        self.sensitivities = [marginal_sensitivity(population.domain, m, neighbours, unit) for m in candidates]
         if any(s.squared == 0 for s in self.sensitivities):
             raise SynthesisError("a candidate marginal is public; leave it out of those to be measured")
         workload = Workload(population.domain, candidates)
@@ -125,16 +127,14 @@ class MarginalCurator:
         """Measure all counts of a candidate with discrete Gaussian noise, for `rho`.
 
         Raises:
-            BudgetError: the ledger is exhausted; nothing is drawn then.
+            BudgetError: the ledger is exhausted, or noise would be too wide; nothing is drawn then.
         """
-        ordinal = self._drawn["measurement"]
+        variance = variance_of(self.sensitivities[number].squared, rho)
+        law, ordinal = noise_of(variance), self._drawn["measurement"]
         self._ledger.charge(rho, f"measurement {ordinal}")
         self._drawn["measurement"] += 1
-        variance = variance_of(self.sensitivities[number].squared, rho)
         stream = self._source.stream(StreamId(self._name, "measurement of a marginal", ordinal, ()))
-        coins = Coins(stream)
-        noisy = np.array([int(c) + discrete_gaussian(variance, coins) for c in self._counts[number]], np.int64)
-        return MeasuredMarginal(self.candidates[number], rho, variance, noisy)
+        return MeasuredMarginal(self.candidates[number], rho, variance, with_noise(self._counts[number], law, stream))
 
     def _score(self, number: int, estimates: np.ndarray, deviation: float) -> int:
         scale = 1 << self._bits

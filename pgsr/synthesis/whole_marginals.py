@@ -16,6 +16,7 @@ from tqdm import tqdm
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
+from pgsr.neighbours import Unit
 from pgsr.random import Source
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
@@ -23,7 +24,7 @@ from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.filling_fit import FillingFit
 from pgsr.synthesis.impossible import Impossible
 from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
-from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity, require_unit
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
@@ -139,6 +140,7 @@ class WholeMarginals:
         *,
         source: Source,
         neighbours: Neighbours = Neighbours.REPLACE,
+        unit: Unit = Unit.ENTITY,
         seed: int = 0,
         ledger: RhoLedger | None = None,
         name: str = "population",
@@ -151,6 +153,7 @@ class WholeMarginals:
             budget: its rounds and alpha are not used.
             source: of noise: Secure() for publishing, Seeded(key) for research.
             neighbours: what privacy protects.
+            unit: whose values it hides: a person's, or, under REPLACE, `Unit.GROUP`: those of all members of a group.
             seed: of the first logits; public.
             ledger: of all that is done with this data set.
             name: of the data set; keys the noise of a seeded source.
@@ -168,6 +171,8 @@ class WholeMarginals:
         require_source(source)
         require_whole(least=0, seed=seed)
         neighbours = chosen(Neighbours, neighbours, "neighbours")
+        require_kind(unit, Unit, "unit", "give Unit.ENTITY or Unit.GROUP")
+        require_unit(unit, neighbours)
         if not population.n_persons:
             raise SynthesisError("a population without persons has nothing to fit")
         ledger = RhoLedger(budget.rho) if ledger is None else ledger
@@ -176,7 +181,7 @@ class WholeMarginals:
         model = FillingFit(households, self.impossible, self.components, seed, self.threads)
         single, candidates = self.marginals(domain, neighbours)
         curator = MarginalCurator(
-            population, (*single, *candidates), source, neighbours=neighbours, ledger=ledger, name=name
+            population, (*single, *candidates), source, neighbours=neighbours, unit=unit, ledger=ledger, name=name
         )
         del population
         history: list[MarginalRound] = []
@@ -190,7 +195,7 @@ class WholeMarginals:
             measured = self._measurements(curator, model, len(single), budget.rho, history, bar)
             model.fit(measured, self.final_steps, self.learning_rate, bar.update)
             bar.total = bar.n
-        privacy = Privacy.of(budget, neighbours, source)
+        privacy = Privacy.of(budget, neighbours, source, unit)
         transcript = MarginalTranscript(households, tuple(measured), tuple(len(r.measured) for r in history), privacy)
         return FittedMarginals(model.distribution(), transcript, tuple(history))
 
