@@ -38,9 +38,10 @@ from pgsr.synthesis.linked_tables import TableError, read_population, to_tables,
 from pgsr.synthesis.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
+from pgsr.synthesis.markov_tree import MarkovTree, Rows
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM, Output, Update
-from pgsr.synthesis.optional import TorchMissingError
+from pgsr.synthesis.optional import MbiMissingError, TorchMissingError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
@@ -82,6 +83,8 @@ __all__ = [
     "MarginalRound",
     "MarginalSensitivity",
     "MarginalTranscript",
+    "MarkovTree",
+    "MbiMissingError",
     "Measured",
     "MeasuredMarginal",
     "Misfit",
@@ -99,6 +102,7 @@ __all__ = [
     "RhoLedger",
     "Role",
     "Round",
+    "Rows",
     "SynthesisError",
     "TableError",
     "TorchMissingError",

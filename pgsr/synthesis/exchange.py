@@ -20,7 +20,7 @@ from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Workload
 
-SWEEPS = 6
+SWEEPS = 3
 """How often every attribute of every member gets a proposal."""
 
 LARGEST = 20_000

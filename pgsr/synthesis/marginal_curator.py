@@ -1,5 +1,6 @@
 """The only holder of the true counts of whole marginals. It selects and measures, and charges before it draws."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -24,7 +25,7 @@ _LARGEST_SCORE = 2**61
 _MOST_BITS = 8
 
 GROUPS_WEIGH = 2
-"""How many persons a group stands for when errors of both are compared."""
+"""How many persons a group stands for when errors of both are compared, and when rho is shared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +137,27 @@ class MarginalCurator:
         stream = self._source.stream(StreamId(self._name, "measurement of a marginal", ordinal, ()))
         return MeasuredMarginal(self.candidates[number], rho, variance, with_noise(self._counts[number], law, stream))
 
+    def measure_all(self, numbers: Sequence[int], rho: Fraction) -> list[MeasuredMarginal]:
+        """Measure several candidates for `rho` together, those of groups for `GROUPS_WEIGH` times as much as others.
+
+        Raises:
+            BudgetError: as `measure`.
+        """
+        weights = [self._weight(number) for number in numbers]
+        return [
+            self.measure(number, rho * weight / sum(weights)) for number, weight in zip(numbers, weights, strict=True)
+        ]
+
+    def _weight(self, number: int) -> int:
+        return GROUPS_WEIGH if self.candidates[number].level is Level.GROUP else 1
+
     def _score(self, number: int, estimates: np.ndarray, deviation: float) -> int:
         scale = 1 << self._bits
         rounded = np.rint(np.clip(estimates, 0, self._most) * scale).astype(np.int64)
         distance = int(np.abs(self._counts[number] * scale - rounded).sum())
         noise = min(deviation * (2 / np.pi) ** 0.5, self._most) * len(estimates)
-        weight = GROUPS_WEIGH if self.candidates[number].level is Level.GROUP else 1
-        return weight * (distance - round(noise * scale)) * (self._common // self.sensitivities[number].absolute)
+        weight = self._weight(number) * (self._common // self.sensitivities[number].absolute)
+        return weight * (distance - round(noise * scale))
 
 
 def variance_of(squared: int, rho: Fraction) -> Fraction:

@@ -23,9 +23,10 @@ from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.filling_fit import FillingFit
 from pgsr.synthesis.impossible import Impossible
-from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
+from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal, variance_of
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity, require_unit
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
+from pgsr.synthesis.noise import noise_of
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Workload
@@ -238,45 +239,47 @@ class WholeMarginals:
         """Measure and fit, round by round, until rho is spent."""
         n_candidates = len(curator.candidates) - n_single
         first = exact(self.first, "first") if n_candidates else Fraction(1)
-        measured = [curator.measure(number, first * rho / n_single) for number in range(n_single)]
-        model.start_from(measured)
-        history.append(MarginalRound(curator.candidates[:n_single], first * rho / n_single, float("nan")))
-        loss = model.fit(measured, 2 * self.steps, 2 * self.learning_rate, bar.update)
-        history[0] = MarginalRound(history[0].measured, history[0].rho, loss)
+        share = exact(self.selection, "selection")
         left, batch = (1 - first) * rho, min(self.batch, n_candidates)
         each = left / (self.rounds * batch) if batch else Fraction(0)
+        least = min(first * rho / n_single, *([(1 - share) * each] if batch else [])) / GROUPS_WEIGH
+        noise_of(variance_of(max(s.squared for s in curator.sensitivities), least))  # refuses before any charge
+        measured = curator.measure_all(range(n_single), first * rho)
+        model.start_from(measured)
+        loss = model.fit(measured, 2 * self.steps, 2 * self.learning_rate, bar.update)
+        history.append(MarginalRound(curator.candidates[:n_single], first * rho / n_single, loss))
         before = model.expected(curator.candidates) if batch else []
         for _ in count():
             if not left:
                 return measured
             if left < 2 * batch * each:
                 each = left / batch
-            newest = self._round(curator, before, batch, each, n_single)
+            numbers = self._selected(curator, before, batch, each, n_single)
+            newest = curator.measure_all(numbers, batch * (1 - share) * each)
             left -= batch * each
-            measured += newest.values()
+            measured += newest
             loss = model.fit(measured, self.steps, self.learning_rate, bar.update)
-            history.append(MarginalRound(tuple(m.marginal for m in newest.values()), each, loss))
+            history.append(MarginalRound(tuple(m.marginal for m in newest), each, loss))
             after = model.expected(curator.candidates)
-            changed = sum(float(np.abs(after[number] - before[number]).sum()) for number in newest)
-            noise = sum(sqrt(2 * float(m.variance) / pi) * len(m.noisy) for m in newest.values())
+            changed = sum(float(np.abs(after[number] - before[number]).sum()) for number in numbers)
+            noise = sum(sqrt(2 * float(m.variance) / pi) * len(m.noisy) for m in newest)
             if changed < noise:
                 each *= GROWTH
             before = after
         raise AssertionError("rounds end when rho is spent")
 
-    def _round(
+    def _selected(
         self, curator: MarginalCurator, estimates: list[np.ndarray], batch: int, rho: Fraction, n_single: int
-    ) -> dict[int, MeasuredMarginal]:
-        """Select marginals one after the other, and measure each; nobody learns of the order but by the ledger."""
+    ) -> list[int]:
+        """Select the marginals of a round one after the other; each costs its share of rho."""
         share = exact(self.selection, "selection")
         squared = np.array([s.squared for s in curator.sensitivities])
         deviations = np.sqrt(squared / (2 * float((1 - share) * rho)))
-        newest: dict[int, MeasuredMarginal] = {}
+        found: list[int] = []
         for _ in range(batch):
-            taken = frozenset([*range(n_single), *newest])
-            number = curator.select(estimates, deviations, share * rho, taken)
-            newest[number] = curator.measure(number, (1 - share) * rho)
-        return newest
+            taken = frozenset([*range(n_single), *found])
+            found.append(curator.select(estimates, deviations, share * rho, taken))
+        return found
 
 
 def replay(
