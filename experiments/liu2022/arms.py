@@ -88,6 +88,9 @@ MULTIPLICATIVE = Competitor(
     note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
     "as HPD-Fixed",
 )
+CONVERGED = Competitor(
+    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
+)
 MARGINALS = Competitor(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
 )

@@ -9,6 +9,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022.arms import (
+    CONVERGED,
     HPD_FIXED,
     HPD_GEN,
     MARGINALS,
@@ -21,7 +22,7 @@ from pgsr.experiments.liu2022.arms import (
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
-from pgsr.synthesis import MWEM, Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
+from pgsr.synthesis import Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +32,6 @@ WHOLE = Competitor(
     label="whole marginals",
     method=lambda k: WholeMarginals(components=min(k, 100)),
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
-)
-CONVERGED = Competitor(
-    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
 )
 OWN_NOISE = Competitor(
     label="HPD-Gen, own noise",
