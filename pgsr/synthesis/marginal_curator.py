@@ -94,6 +94,7 @@ class MarginalCurator:
             raise SynthesisError(
                 f"scores of {population.n_groups:,} groups overflow; lower k, or merge values of attributes"
             )
+        self.n_groups = population.n_groups
         self._most = population.n_groups * population.domain.max_size
         self._drawn = {"selection": 0, "measurement": 0}
 

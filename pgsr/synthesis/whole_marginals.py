@@ -34,6 +34,9 @@ from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
 
+FEWEST_ROUNDS = 4
+"""How many rounds the rho is for at least when they start, however wide the noise."""
+
 GROWTH = 2
 """How many times as much is spent on each marginal after a round that changed less than its noise would."""
 
@@ -69,7 +72,8 @@ class WholeMarginals:
     A tenth of rho measures all marginals of one attribute, each with an equal part; they start the model too. The rest
     goes to marginals of 2 to k attributes, at the levels of groups, of persons and (with roles) of relations: in every
     round, `batch` of them are selected by the exponential mechanism and measured, and the model is fitted to all that
-    was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement; when a round
+    was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement, or with more
+    where noise would be wider than a share `noise` of all groups; when a round
     changed the answers it measured by less than the expected noise, the next ones spend twice as much on each. The
     last round spends what is left, so rho is spent exactly.
 
@@ -79,6 +83,7 @@ class WholeMarginals:
         components: K.
         k: most attributes of a marginal.
         rounds: most rounds; they are fewer where more is spent on each.
+        noise: widest standard deviation of the first rounds' noise, as a share of the number of groups.
         batch: marginals per round.
         first: share of rho for the marginals of one attribute.
         selection: share of selections in the rho of the rounds.
@@ -113,6 +118,7 @@ class WholeMarginals:
     k: int = 3
     rounds: int = 20
     batch: int = 10
+    noise: Number = "1/100"
     first: Number = "1/10"
     selection: Number = "1/10"
     steps: int = 30
@@ -126,7 +132,7 @@ class WholeMarginals:
         object.__setattr__(self, "impossible", tuple(self.impossible))
         names = ("components", "k", "rounds", "batch", "steps", "final_steps", "threads", "largest")
         require_whole(**{name: getattr(self, name) for name in names})
-        for name in ("first", "selection"):
+        for name in ("noise", "first", "selection"):
             if exact(getattr(self, name), name) >= 1:
                 raise BudgetError(f"{name}={getattr(self, name)} leaves nothing for the rest; keep it below 1")
         if not isinstance(self.learning_rate, int | float) or not 0 < self.learning_rate < float("inf"):
@@ -241,7 +247,7 @@ class WholeMarginals:
         first = exact(self.first, "first") if n_candidates else Fraction(1)
         share = exact(self.selection, "selection")
         left, batch = (1 - first) * rho, min(self.batch, n_candidates)
-        each = left / (self.rounds * batch) if batch else Fraction(0)
+        each = self._first_each(left, batch, curator) if batch else Fraction(0)
         least = min(first * rho / n_single, *([(1 - share) * each] if batch else [])) / GROUPS_WEIGH
         noise_of(variance_of(max(s.squared for s in curator.sensitivities), least))  # refuses before any charge
         measured = curator.measure_all(range(n_single), first * rho)
@@ -267,6 +273,16 @@ class WholeMarginals:
                 each *= GROWTH
             before = after
         raise AssertionError("rounds end when rho is spent")
+
+    def _first_each(self, left: Fraction, batch: int, curator: MarginalCurator) -> Fraction:
+        """Compute the rho for a selection with its measurement in the first round.
+
+        It is such that `rounds` rounds would spend what is left, or more, where measurements would be noisier than
+        `noise`; then there are `FEWEST_ROUNDS` rounds at least.
+        """
+        squared = min(s.squared for s in curator.sensitivities)
+        wanted = squared / (2 * (exact(self.noise) * curator.n_groups) ** 2) / (1 - exact(self.selection))
+        return max(left / (self.rounds * batch), min(wanted, left / (FEWEST_ROUNDS * batch)))
 
     def _selected(
         self, curator: MarginalCurator, estimates: list[np.ndarray], batch: int, rho: Fraction, n_single: int
