@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASKED = ("Q_G + Q_I",)
-ARMS = (MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
+ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS, CONVERGED)
 
 NOT_MEASURED = "free logits change only what was measured, and a network all tables together, so that HPD-Gen is nearer "
 NOT_MEASURED += "on queries that were not measured, which hold the largest error"

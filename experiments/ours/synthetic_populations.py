@@ -82,11 +82,11 @@ EXPERIMENT = Experiment(
             (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
         ),
         Profile.QUICK: Scale(
-            (NHTS_REDUCED, NHTS),
+            (NHTS_REDUCED,),
             (Fraction(1, 10), Fraction(1)),
-            replicates=3,
-            time_limit=300,
-            grid=query_grid(ASKED, 100, 100),
+            replicates=5,
+            time_limit=120,
+            grid=query_grid(ASKED, 50, 30),
         ),
         Profile.PAPER: Scale(
             (NHTS_REDUCED, NHTS), EPSILONS, replicates=5, time_limit=3_600, grid=query_grid(ASKED, 1_000, 300)

@@ -20,8 +20,8 @@ from pgsr.synthesis.torch_runs import quiet_torch
 
 Tensor = Any
 
-NOISE_ALONE = 1.0
-"""The loss of the truth itself, whose counts differ from the noisy ones by noise alone."""
+NOISE_ALONE = 0.8
+"""The loss at which a fit ends. That of the truth itself is about 1; a fit follows some of the noise."""
 
 SETTLING = 10
 """Which part of the steps a fit takes to end once its loss is that of noise alone."""
@@ -34,9 +34,8 @@ class FillingFit:
     """The logits of a mixture that fills groups, and the steps that fit them to noisy counts.
 
     Logits start from N(0, 1). What is minimised is the mean over all cells of (expected - noisy count)^2 / variance, by
-    Adam, whose learning rate falls to zero along a cosine within each fit. Where the mean falls below 1, as it is for
-    the truth itself, further steps would fit the noise: the rate then falls within a tenth of the steps, and the fit
-    ends.
+    Adam, whose learning rate falls to zero along a cosine within each fit. Where the mean falls below that
+    of noise alone, further steps would fit the noise: the rate falls within a tenth of the steps, and the fit ends.
 
     Args:
         households: public.

@@ -69,7 +69,7 @@ class FittedMarginals:
 class WholeMarginals:
     """A method that measures whole marginals, those first that the model answers worst for the noise they would have.
 
-    A tenth of rho measures all marginals of one attribute, each with an equal part; they start the model too. The rest
+    A fifth of rho measures all marginals of one attribute; they start the model too. The rest
     goes to marginals of 2 to k attributes, at the levels of groups, of persons and (with roles) of relations: in every
     round, `batch` of them are selected by the exponential mechanism and measured, and the model is fitted to all that
     was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement, or with more
@@ -87,8 +87,8 @@ class WholeMarginals:
         batch: marginals per round.
         first: share of rho for the marginals of one attribute.
         selection: share of selections in the rho of the rounds.
-        steps: of descent per round; the first fit takes twice as many.
-        final_steps: of the last fit.
+        steps: of descent per round, at most; the first fit takes up to twice as many.
+        final_steps: of the last fit, at most.
         learning_rate: of Adam at the start of a round's fit; the first fit takes twice as much.
         threads: of torch.
         largest: most cells of a marginal that is measured.
@@ -117,12 +117,12 @@ class WholeMarginals:
     components: int = 100
     k: int = 3
     rounds: int = 20
-    batch: int = 10
+    batch: int = 3
     noise: Number = "1/100"
-    first: Number = "1/10"
+    first: Number = "1/5"
     selection: Number = "1/10"
-    steps: int = 30
-    final_steps: int = 250
+    steps: int = 60
+    final_steps: int = 500
     learning_rate: float = 0.05
     threads: int = 1
     largest: int = 20_000
