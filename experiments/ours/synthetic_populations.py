@@ -83,9 +83,9 @@ EXPERIMENT = Experiment(
         ),
         Profile.QUICK: Scale(
             (NHTS_REDUCED,),
-            (Fraction(1, 10), Fraction(1)),
+            (Fraction(1),),
             replicates=5,
-            time_limit=120,
+            time_limit=300,
             grid=query_grid(ASKED, 50, 30),
         ),
         Profile.PAPER: Scale(
