@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 ASKED = ("Q_G + Q_I",)
 ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS, CONVERGED)
 
-NOT_MEASURED = "free logits change only what was measured, and a network all tables together, so that HPD-Gen is nearer "
-NOT_MEASURED += "on queries that were not measured, which hold the largest error"
+NOT_MEASURED = "free logits change only what was measured, a network all tables together, so that HPD-Gen is nearer "
+NOT_MEASURED += "on queries that were not measured, one of which has the largest error"
 ONE_PASS = "one pass per round takes steps of an eighth of an error at most, and lags behind its own measurements; the "
 ONE_PASS += "verdict with 30 passes shows what is left of it"
 """Reasons for what is reversed on NHTS; docs/synthesis.md has the figures."""

@@ -128,7 +128,7 @@ class MarkovTree:
         if pairs:
             chosen_ones = _tree(curator, measured, n_rows, rho / 3)
             measured += curator.measure_all(chosen_ones, rho / 3)
-            edges = [candidates[number] for number in chosen_ones]
+            edges = [pairs[number - len(columns)] for number in chosen_ones]
         rows = _drawn(domain, measured, edges, n_rows, self.iterations, rng)
         if by_person:
             return _together(population.domain, rows, shares, rng)
@@ -149,11 +149,11 @@ def table_of_households(population: Population) -> Population:
     """
     domain, n = population.domain, population.n_groups
     slots = [
-        Attribute(f"{a.name} of member {slot + 1}", range(len(a) + 1))
+        Attribute(f"{a.name} of member {slot + 1}", tuple(range(len(a) + 1)))
         for slot in range(domain.max_size)
         for a in domain.individual
     ]
-    size = Attribute("number of members", domain.sizes)
+    size = Attribute("number of members", tuple(domain.sizes))
     row = Domain.plain((), (*domain.group, size, *slots), max_size=1)
     lengths = np.array([len(a) for a in domain.individual])
     members = np.tile(lengths, (n, domain.max_size, 1))
