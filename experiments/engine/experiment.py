@@ -52,8 +52,8 @@ class Profile(StrEnum):
     """The amount of an experiment that runs.
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
-    and numbers of replicates of the paper. REDUCED: up to two hours, decides the claims of an experiment whose paper's
-    sizes take days; others need none.
+    and numbers of replicates of the paper. REDUCED: up to two hours, decides the claims of an experiment whose profile
+    PAPER takes a night or days; others need none.
     """
 
     SMOKE = "smoke"
