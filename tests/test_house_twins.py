@@ -209,6 +209,10 @@ TWINS = {
     "synthesis.balanced_kernel": {
         "draw_values": ("dictionaries", "test_synthesis_balanced_draws::test_values_equal_dictionaries"),
         "draw_members": ("dictionaries", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
+        "inverted": ("a loop in Python", "test_synthesis_balanced_draws::test_members_equal_dictionaries"),
+    },
+    "synthesis.exchange_kernel": {
+        "sweep": ("all tables counted anew", "test_synthesis_exchange::test_moves_equal_counting_anew"),
     },
     "tables.csv_records_kernel": {
         "scan_records": ("Python's csv module", "test_tables_csv_files::test_csv_rows_are_those_of_pythons_csv_module"),

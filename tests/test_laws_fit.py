@@ -9,13 +9,13 @@ import pytest
 from instances import scale
 from law_fits import chi_square_p, draws_in_parts, histogram, kolmogorov_smirnov_p
 from pytest import MonkeyPatch  # noqa: PT013
+from rejection_noise import Coins, discrete_gaussian
 from scipy import stats
 from test_laws_double_geometric import REJECT, WORD_BITS
 
 from pgsr import Seeded
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
 from pgsr.random import ByteStream, StreamId
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 
 LAWS = [DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600", "25000001/2")]
 LAWS += [DoubleGeometric(Fraction(v)) for v in ("1", "20/3", "1000")]
@@ -83,7 +83,7 @@ def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
 
 @pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
 def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
-    """The sampler of the synthesis room, which tosses coins and knows no table, is an independent twin."""
+    """A sampler that tosses coins and knows no table is an independent twin."""
     law, n = DiscreteGaussian(Fraction(sigma_squared)), scale(5_000, 400_000)
     coins = Coins(Seeded("coins").stream(StreamId("gaussian", "counts", 0, ())))
     twin = np.array([discrete_gaussian(law.sigma_squared, coins) for _ in range(n)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_synthesis_filled_households import CASES, random_model
 
-from pgsr.synthesis import FilledHouseholds, Neighbours, Population
+from pgsr.synthesis import FilledHouseholds, Neighbours, Population, exchange
 from pgsr.synthesis import balanced_draws as draws
 from pgsr.synthesis.balanced_kernel import draw_values
 
@@ -64,6 +64,7 @@ def test_members_equal_dictionaries(case: int, monkeypatch: pytest.MonkeyPatch) 
         return members(model, kinds, component, numbers, order, generator(7))
 
     monkeypatch.setattr(draws, "_members", noted)
+    monkeypatch.setattr(exchange, "SWEEPS", 0)
     monkeypatch.setattr(draws, "GROUPS_AT_ONCE", 5)  # in several parts, over which differences are kept
     found = model.sample(12, seed=1)
     assert found.persons.tolist() == one_by_one(model, **told)

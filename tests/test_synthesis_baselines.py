@@ -11,12 +11,12 @@ import pytest
 from instances import scale
 
 from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError
+from pgsr.laws import DiscreteGaussian
 from pgsr.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, SynthesisError, Universe, Workload
 from pgsr.synthesis.adaptive import fit
 from pgsr.synthesis.answers import answers
 from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone, table_of_persons
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.noisy_histograms import Histogram, nearest_shares, noisy_shares, of_groups, of_persons, of_sizes
@@ -290,10 +290,11 @@ def test_noise_is_that_of_the_stream_and_is_paid_for() -> None:
     assert ledger.left == 0
     assert [amount for amount, _ in ledger.spent] == [rho / 2] * 2
     for histogram, shares in zip(histograms, found, strict=True):
-        coins = Coins(source.stream(StreamId("set", "histogram", 0, (histogram.name,))))
+        stream = source.stream(StreamId("set", "histogram", 0, (histogram.name,)))
         variance = Fraction(histogram.squared_sensitivity) / rho
-        noisy = np.array([int(c) + discrete_gaussian(variance, coins) for c in histogram.counts], float)
-        np.testing.assert_array_equal(shares, nearest_shares(noisy))
+        noisy = histogram.counts.copy()
+        DiscreteGaussian(variance).add_to(noisy, stream)
+        np.testing.assert_array_equal(shares, nearest_shares(noisy.astype(float)))
         assert shares.sum() == pytest.approx(1)
     with pytest.raises(BudgetError, match="2 histograms would spend"):
         noisy_shares(histograms, rho, source, ledger, "set")

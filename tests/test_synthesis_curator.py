@@ -13,13 +13,18 @@ from synthesis_fits import BUDGET, DOMAIN, WORKLOAD, Memory, Untouchable, fitted
 
 from pgsr import PgsrError, Seeded
 from pgsr.errors import ArgumentError, BudgetError
+from pgsr.laws import DiscreteGaussian
 from pgsr.random import ByteStream, StreamId
 from pgsr.synthesis import (
+    MWEM,
     AdaptiveBudget,
     Curator,
+    HPDFixed,
+    HPDGen,
     Level,
     Measured,
     Neighbours,
+    NoiseScale,
     Population,
     RhoLedger,
     SynthesisError,
@@ -29,7 +34,7 @@ from pgsr.synthesis import (
     curator,
     sensitivity,
 )
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
+from pgsr.synthesis.noise import noise_of, with_noise
 
 pytestmark = pytest.mark.usefixtures("precise")
 
@@ -45,7 +50,12 @@ def scores_of(
 
 def variance_of(truth: Population, query: int, monkeypatch: Any, **options: Any) -> Fraction:
     caught: list[Fraction] = []
-    monkeypatch.setattr(curator, "discrete_gaussian", lambda variance, _: caught.append(variance) or 0)
+
+    def noted(exact: np.ndarray, law: DiscreteGaussian, _: object) -> np.ndarray:
+        caught.append(law.sigma_squared)
+        return exact
+
+    monkeypatch.setattr(curator, "with_noise", noted)
     Curator(truth, WORKLOAD, BUDGET, Seeded(1), **options).measure(query)
     return caught[0]
 
@@ -64,20 +74,22 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
     assert np.abs(found - expected.astype(float)).max() < 1e-4 * float(alpha_eps0)
 
 
+@pytest.mark.parametrize("noise", NoiseScale)
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_neighbours_are_told_apart_no_better_than_charged(
-    neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
+    neighbours: Neighbours, noise: NoiseScale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare all neighbours by replacement or removal.
 
     The log-probabilities of a selection move within 2 sqrt(2 rho), and a measurement's change^2 / (2 variance) is at
-    most its rho.
+    most its rho. With noise of their own scale, queries of groups and of persons both use up their rho.
     """
-    rng, reached, spread = np.random.default_rng(75), Fraction(0), Fraction(0)
+    rng, spread = np.random.default_rng(75), Fraction(0)
+    levels, reached = WORKLOAD.levels(), dict.fromkeys(("group", "individual"), Fraction(0))
     for seed in range(scale(2, 40)):
         truth = population(seed, n_groups=3)
         estimates = rng.random(WORKLOAD.n_queries)
-        options = {"neighbours": neighbours, "n_persons": 6}
+        options = {"neighbours": neighbours, "n_persons": 6, "noise": noise}
         scores, rate = scores_of(truth, estimates, monkeypatch, **options)
         variances = [variance_of(truth, q, monkeypatch, **options) for q in range(WORKLOAD.n_queries)]
         others = [replaced(truth, i, (s, a)) for i in range(truth.n_persons) for s in range(2) for a in range(3)]
@@ -89,12 +101,13 @@ def test_neighbours_are_told_apart_no_better_than_charged(
             assert cost <= BUDGET.selection
             spread = max(spread, cost / BUDGET.selection)
             changes = counts(other, WORKLOAD) - counts(truth, WORKLOAD)
-            for change, variance in zip(changes, variances, strict=True):
+            for change, variance, level in zip(changes, variances, levels, strict=True):
                 cost = int(change) ** 2 / (2 * variance)
                 assert cost <= BUDGET.measurement
-                reached = max(reached, cost / BUDGET.measurement)
+                reached[level] = max(reached[level], cost / BUDGET.measurement)
     if neighbours is Neighbours.REPLACE:
-        assert reached == 1
+        assert reached["group"] == 1
+        assert (reached["individual"] == 1) is (noise is NoiseScale.OWN)
         assert spread > 0.999
 
 
@@ -114,11 +127,43 @@ def test_a_measurement_is_the_count_plus_its_noise() -> None:
         delta = Fraction(1, truth.n_groups)
         variance = (of * delta) ** 2 / ((1 - Fraction(2, 3)) ** 2 * BUDGET.eps0_squared)
         identity = StreamId("population", "measurement", 0, (WORKLOAD.describe(query),))
-        noisy = int(own[query]) + discrete_gaussian(variance, Coins(source.stream(identity)))
+        [noisy] = with_noise(own[[query]], DiscreteGaussian(variance), source.stream(identity))
         measured = Curator(truth, WORKLOAD, BUDGET, source).measure(query)
         assert measured == Measured(query, min(max(noisy / of, 0.0), 1.0))
         clipped += not 0 <= noisy <= of
     assert clipped
+
+
+@pytest.mark.parametrize("method", [MWEM, HPDFixed, HPDGen])
+def test_methods_say_what_their_noise_is_made_for(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of their own scale, measurements of persons have as much noise in counts as those of groups."""
+    deviations: dict[str, set[Fraction]] = {}
+
+    def noted(exact: np.ndarray, law: DiscreteGaussian, _: object) -> np.ndarray:
+        found.add(law.sigma_squared)
+        return exact
+
+    monkeypatch.setattr(curator, "with_noise", noted)
+    for scale_ in NoiseScale:
+        found = deviations[scale_] = set()
+        settings = {} if method is MWEM else {"components": 2, "steps": 1}
+        fitted(family=method(noise=str(scale_), **settings))
+    assert deviations["own"] == {1 / (2 * BUDGET.measurement)}
+    truth = population()
+    common = (Fraction(truth.n_persons, truth.n_groups) ** 2) / (2 * BUDGET.measurement)
+    assert common in deviations["common"]
+    assert deviations["common"] <= {common, 1 / (2 * BUDGET.measurement)}
+    with pytest.raises(SynthesisError, match="noise"):
+        method(noise="loud")
+
+
+def test_noise_too_wide_is_refused_before_any_charge() -> None:
+    ledger = RhoLedger(1)
+    with pytest.raises(BudgetError, match="raise epsilon"):
+        Curator(population(), WORKLOAD, AdaptiveBudget("1e-6", "1e-9", rounds=3), Untouchable(), ledger=ledger)
+    assert not ledger.spent
+    with pytest.raises(BudgetError, match="not positive"):
+        noise_of(Fraction(0))
 
 
 def test_every_query_is_selected_once() -> None:

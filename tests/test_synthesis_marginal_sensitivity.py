@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from test_synthesis_sensitivity import HOUSEHOLD, PLAIN, answer, groups, marginals, with_one_more, without
 
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relation, Workload
+from pgsr.neighbours import Unit
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Relation, SynthesisError, Workload
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
 
 SMALL = [d for d in (*PLAIN, *HOUSEHOLD) if len(groups(d)) <= 140]
@@ -93,3 +94,48 @@ def test_household_attributes_alone_are_public() -> None:
         assert marginal_sensitivity(domain, Marginal(Level.GROUP, (0,)), neighbours).squared == 0
     of_size = Marginal(Level.GROUP, (0, 1))
     assert [marginal_sensitivity(domain, of_size, n).squared > 0 for n in Neighbours] == [False, True, True]
+
+
+def replaced_groups(domain: Domain, workload: Workload) -> np.ndarray:
+    """List every change where all members of one group are exchanged for as many others that the domain allows."""
+    value = {group: answer(domain, group, workload, pairs=False) for group in groups(domain)}
+    found = [value[b] - value[a] for a in value for b in value if len(a) == len(b)]
+    return np.unique(np.array(found), axis=0)
+
+
+@pytest.mark.parametrize("domain", SMALL, ids=lambda d: f"{len(d.roles)}-{len(d.individual)}-{d.max_size}")
+def test_no_replaced_group_changes_more(domain: Domain) -> None:
+    workload = Workload(domain, tuple(marginals(domain)))
+    found = replaced_groups(domain, workload)
+    for number, marginal in enumerate(workload.marginals):
+        cells = found[:, workload.starts[number] : workload.starts[number + 1]]
+        squared, absolute = int((cells**2).sum(1).max()), int(np.abs(cells).sum(1).max())
+        claimed = marginal_sensitivity(domain, marginal, Neighbours.REPLACE, Unit.GROUP)
+        assert squared <= claimed.squared, (marginal, squared, claimed)
+        assert absolute <= claimed.absolute, (marginal, absolute, claimed)
+        if marginal.level is not Level.RELATION and len(domain.roles) == 1:
+            assert (squared, absolute) == (claimed.squared, claimed.absolute), marginal
+
+
+@pytest.mark.parametrize("values", [2, 3, 5, 9])
+def test_the_table_of_replaced_groups_is_attained(values: int) -> None:
+    domain = Domain.plain([], [Attribute("kind", tuple(range(values)))], 3)
+    for level, expected in ((Level.GROUP, (min(6, values),) * 2), (Level.INDIVIDUAL, (18, 6))):
+        marginal = Marginal(level, (), (0,))
+        found = replaced_groups(domain, Workload(domain, (marginal,)))
+        claimed = marginal_sensitivity(domain, marginal, Neighbours.REPLACE, Unit.GROUP)
+        assert (claimed.squared, claimed.absolute) == expected
+        assert (int((found**2).sum(1).max()), int(np.abs(found).sum(1).max())) == expected
+    spouses = Marginal(Level.RELATION, (), (0,), Relation.SPOUSE, (0,))
+    couples = Domain.household([], [Attribute("bit", (0, 1))], 1)
+    found = marginal_sensitivity(couples, spouses, Neighbours.REPLACE, Unit.GROUP)
+    assert (found.squared, found.absolute) == (8, 4)
+
+
+def test_units_that_cannot_be_hidden() -> None:
+    domain, marginal = SMALL[0], Marginal(Level.INDIVIDUAL, (), (0,))
+    for neighbours in (Neighbours.ADD_REMOVE, Neighbours.MOVE):
+        with pytest.raises(SynthesisError, match="which households there are"):
+            marginal_sensitivity(domain, marginal, neighbours, Unit.GROUP)
+    with pytest.raises(SynthesisError, match="one household"):
+        marginal_sensitivity(domain, marginal, Neighbours.REPLACE, Unit.entity_in_groups(2))

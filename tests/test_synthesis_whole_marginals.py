@@ -30,7 +30,7 @@ from pgsr.synthesis import (
     marginal_curator,
 )
 from pgsr.synthesis.filling_fit import FillingFit
-from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator
+from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
 from pgsr.synthesis.whole_marginals import replay
 
@@ -38,6 +38,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
 BUDGET = AdaptiveBudget(1, "1e-6", rounds=1)
+LEVELS = (Level.GROUP, Level.INDIVIDUAL)
 SMALL = WholeMarginals(components=8, rounds=4, batch=3, steps=8, final_steps=20)
 TRUTH = random_population(PLAIN, 400, 3)
 
@@ -59,10 +60,41 @@ def test_rho_is_spent_exactly(neighbours: Neighbours) -> None:
         for m in measured:
             squared = marginal_sensitivity(PLAIN, m.marginal, neighbours).squared
             assert m.variance == Fraction(squared) / (2 * m.rho)
-        assert sum(m.rho for m in measured[:n_single]) == budget.rho / 10
-        assert sum(m.rho for m in measured[n_single:]) == budget.rho * 9 / 10 * 9 / 10  # a tenth goes to selections
+        assert sum(m.rho for m in measured[:n_single]) == budget.rho / 5
+        assert sum(m.rho for m in measured[n_single:]) == budget.rho * 4 / 5 * 9 / 10  # a tenth goes to selections
+        of_groups, of_persons = ({m.rho for m in measured[:n_single] if m.marginal.level is level} for level in LEVELS)
+        assert {GROUPS_WEIGH * rho for rho in of_persons} == of_groups
         assert [len(r.measured) for r in found.history] == list(found.transcript.rounds)
         assert len(found.history) <= 1 + SMALL.rounds
+
+
+def test_first_rounds_leave_something_to_see() -> None:
+    """They start with rho for all `rounds`, unless noise would be wider than allowed; but for 4 rounds in any case."""
+    left, batch = BUDGET.rho * 4 / 5, SMALL.batch
+    for noise, first in (("1/2", left / 8), ("1/1000000", left / 4)):
+        method = WholeMarginals(components=4, rounds=8, batch=batch, noise=noise, steps=2, final_steps=2)
+        assert fitted(method=method).history[1].rho == first / batch
+    method = WholeMarginals(components=4, rounds=10**6, batch=batch, noise="1/10", steps=2, final_steps=2)
+    rho = fitted(method=method, budget=AdaptiveBudget(8, "1e-6", rounds=1)).history[1].rho
+    assert Fraction(2) / (2 * rho * 9 / 10) == (TRUTH.n_groups * Fraction(1, 10)) ** 2
+
+
+def test_noise_too_wide_is_refused_before_any_charge() -> None:
+    ledger = RhoLedger(1)
+    with pytest.raises(BudgetError, match="raise epsilon"):
+        fitted(source=fits.Untouchable(), budget=AdaptiveBudget("1e-5", "1e-9", rounds=1), ledger=ledger)
+    assert not ledger.spent
+
+
+@pytest.mark.parametrize(("variance", "steps"), [(Fraction(1), 60), (Fraction(10**9), 6)])
+def test_a_fit_ends_where_noise_alone_is_left(variance: Fraction, steps: int) -> None:
+    """Without a misfit a tenth of the steps is taken, in which the rate falls."""
+    model = FillingFit(PublicHouseholds.of(TRUTH, Neighbours.REPLACE), (), 4, 0)
+    marginal = Marginal(Level.INDIVIDUAL, (), (0,))
+    noisy = np.array([TRUTH.n_persons, 0])
+    told: list[None] = []
+    model.fit([MeasuredMarginal(marginal, Fraction(1), variance, noisy)], 60, 0.001, lambda: told.append(None))
+    assert len(told) == steps
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -183,23 +215,14 @@ def test_charged_before_drawn() -> None:
 
 def test_fits_are_blind_but_for_noisy_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Selected alike and with the same noisy counts, populations of the same public groups are fitted alike."""
-    found, measure = [], MarginalCurator.measure
+    found = []
     for shift in range(3):
         rng = np.random.default_rng(shift)
         persons = np.column_stack([rng.integers(0, len(a), TRUTH.n_persons) for a in PLAIN.individual])
         truth = Population(PLAIN, TRUTH.groups, persons, TRUTH.group_of, TRUTH.role_of)
-        exact: list[int] = []
-
-        def noted(self: MarginalCurator, number: int, rho: Fraction, exact: list[int] = exact) -> Any:
-            exact[:] = [int(c) for c in self._counts[number]][::-1]
-            return measure(self, number, rho)
-
         with monkeypatch.context() as patch:
             patch.setattr(marginal_curator, "exponential_mechanism", lambda scores, rate, stream: len(scores) // 3)
-            patch.setattr(
-                marginal_curator, "discrete_gaussian", lambda variance, coins, exact=exact: 7 * len(exact) - exact.pop()
-            )
-            patch.setattr(MarginalCurator, "measure", noted)
+            patch.setattr(marginal_curator, "with_noise", lambda counts, law, stream: 7 * np.arange(len(counts), 0, -1))
             one = fitted(truth)
         told = [(str(m.marginal), m.rho, m.noisy.tolist()) for m in one.transcript.measured]
         history = [(r.rho, r.loss) for r in one.history]

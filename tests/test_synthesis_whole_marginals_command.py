@@ -10,7 +10,7 @@ from test_synthesis_command import CONFIG, invoke, place, tables
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.accounting import Rho
 from pgsr.ledger import LedgerFile
-from pgsr.neighbours import Relation
+from pgsr.neighbours import Relation, Unit
 from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import sums_text
 from pgsr.synthesis import FilledHouseholds, SynthesisError
@@ -70,6 +70,24 @@ def test_public_facts_come_out_exactly(place):
     of_homes, of_people = (listed[listed["table"] == name]["column"].tolist() for name in ("households", "persons"))
     assert of_homes == list(homes)
     assert of_people == list(people)
+
+
+def test_households_as_units(place: Path) -> None:
+    """All members of a household are hidden: the noise, the ledger, the transcript, its check and the report say so."""
+    text = ('unit = "group"\n' + REPLACED).replace("replace.jsonl", "groups.jsonl")
+    LedgerFile.create(place / "groups.jsonl", "made", Rho(1), Relation.REPLACE, Unit.GROUP)
+    assert invoke(configured(place, text)).exit_code == 0
+    told = json.loads((place / "synthetic" / "transcript.json").read_text())
+    assert told["unit"] == told["charged"]["unit"] == "group"
+    assert "all members of one group" in told["privacy_claim"]
+    of_persons = {m["squared_sensitivity"] for m in told["measured"] if m["level"] == "individual"}
+    assert of_persons == {2 * 3**2}
+    assert check_synthesis(place / "synthetic").passed
+    assert "independent" not in (place / "synthetic" / "report.html").read_text()
+    told["unit"] = "entity"
+    (place / "synthetic" / "transcript.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    (place / "synthetic" / "SHA256SUMS").write_text(sums_text(place / "synthetic", FILES))
+    assert not check_synthesis(place / "synthetic").passed
 
 
 @pytest.mark.parametrize("text", [NO_RULES, MOVED])
@@ -148,6 +166,9 @@ def test_refusals(place) -> None:
         ("n_persons = 600\n" + NO_RULES, "'n_persons' means nothing"),
         ('method = "mwem"\n' + NO_RULES, "the key 'rounds' is missing"),
         ('method = "mwem"\nrounds = 3\nn_persons = 600\n' + NO_RULES + RULES, "mwem knows no impossible combinations"),
+        ('unit = "group"\n' + NO_RULES, "which households there are"),
+        ('unit = "entity in 2 groups"\n' + REPLACED, "lives in one household"),
+        ('unit = "group"\nmethod = "mwem"\nrounds = 3\n' + REPLACED, "mwem' hides persons alone"),
         (NO_RULES + "[[impossible]]\nincome = [1]\n", "names income"),
         (NO_RULES + "[[impossible]]\nsex = 'male'\n", "write an array"),
         (NO_RULES + "[[implied]]\nwhen = {sex = ['male']}\n", "two keys"),

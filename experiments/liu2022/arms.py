@@ -23,6 +23,8 @@ from pgsr.synthesis import (
     HPDGen,
     IndependentMarginals,
     Level,
+    MarkovTree,
+    MbiMissingError,
     PersonsAlone,
     Population,
     TorchMissingError,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
     from pgsr.experiments.engine.release_record import Record
 
-Method = Family | IndependentMarginals | PersonsAlone | WholeMarginals
+Method = Family | IndependentMarginals | MarkovTree | PersonsAlone | WholeMarginals
 
 QUERIES: Mapping[str, tuple[Level, ...]] = {
     "Q_G + Q_I": (Level.GROUP, Level.INDIVIDUAL),
@@ -85,6 +87,9 @@ MULTIPLICATIVE = Competitor(
     method=lambda _: MWEM(),
     note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
     "as HPD-Fixed",
+)
+CONVERGED = Competitor(
+    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
 )
 MARGINALS = Competitor(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
@@ -143,7 +148,7 @@ def synthesis_record(trial: "Trial") -> "Record":
     start = perf_counter()
     try:
         found = fitted(trial, workload, budget)
-    except TorchMissingError as error:
+    except (TorchMissingError, MbiMissingError) as error:
         return {"status": "NOT_INSTALLED", "reason": str(error)}
     except MemoryNeededError as error:
         return {"status": "TOO_LARGE", "reason": str(error)}
@@ -165,11 +170,11 @@ OF = {Level.GROUP: "of_groups", Level.INDIVIDUAL: "of_persons", Level.RELATION: 
 """The parts of column names by the level of a query."""
 
 
-def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution:
+def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distribution | Population:
     """Fit the trial's method to its population with its noise.
 
     Raises:
-        TorchMissingError: torch is needed, and absent.
+        TorchMissingError, MbiMissingError: torch, or mbi, is needed and absent.
         MemoryNeededError: the universe, or the table of persons, is too large.
     """
     arm, population = trial.arm, trial.truth
@@ -180,6 +185,8 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
         return method.fit(population, budget, source=trial.source, seed=seed).distribution
     if isinstance(method, IndependentMarginals):
         return method.fit(population, budget, source=trial.source)
+    if isinstance(method, MarkovTree):
+        return method.fit(population, budget, source=trial.source, seed=seed)
     if isinstance(method, PersonsAlone):
         cells = prod(len(a) for a in (*population.domain.group, *population.domain.individual))
         if cells > LARGEST_TABLE:

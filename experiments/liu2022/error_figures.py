@@ -9,7 +9,7 @@ from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.engine.verdicts import Finding, Verdict, compared
 from pgsr.experiments.liu2022.arms import PAPERS_COMPONENTS, PAPERS_ROUNDS
 
 if TYPE_CHECKING:
@@ -63,11 +63,25 @@ def error_figure(frame: "pd.DataFrame", metric: str, arms: tuple[Arm, ...], titl
 
 
 def smaller_than(
-    found: LevelErrors, claim: str, this: Arm, other: Arm, declared: Cause = Cause.CLAIM, **wanted: object
+    found: LevelErrors,
+    claim: str,
+    this: Arm,
+    other: Arm,
+    declared: Cause = Cause.CLAIM,
+    *,
+    reversed_by: str = "",
+    **wanted: object,
 ) -> Iterator[Verdict]:
-    """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
+    """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one.
+
+    Args:
+        reversed_by: what is known of the reason where the claim fails; the words of such a verdict end with it.
+    """
     for ours, theirs, where in _pairs(found, this, other, **wanted):
-        yield Verdict(claim, where, compared(theirs.less(ours)), _words(ours, theirs), cause_of(ours, declared))
+        judged, words = compared(theirs.less(ours)), _words(ours, theirs)
+        if reversed_by and judged.finding is Finding.FAILS:
+            words += f"; reversed: {reversed_by}"
+        yield Verdict(claim, where, judged, words, cause_of(ours, declared))
 
 
 def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:

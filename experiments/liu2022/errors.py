@@ -11,6 +11,7 @@ from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, separated
 from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.liu2022.arms import (
+    CONVERGED,
     HPD_FIXED,
     HPD_GEN,
     MARGINALS,
@@ -37,7 +38,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASKED = ("Q_G + Q_I",)
-ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
+ARMS = (MULTIPLICATIVE, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS, CONVERGED)
+
+NOT_MEASURED = "free logits change only what was measured, a network all tables together, so that HPD-Gen is nearer "
+NOT_MEASURED += "on queries that were not measured, one of which has the largest error"
+ONE_PASS = "one pass per round takes steps of an eighth of an error at most, and lags behind its own measurements; the "
+ONE_PASS += "verdict with 30 passes shows what is left of it"
+"""Reasons for what is reversed on NHTS; docs/synthesis.md has the figures."""
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
@@ -49,8 +56,9 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
     """Judge the claims on figure 2, and whether HPD-Fixed beats the simpler baselines."""
     found = errors_of(frame, LARGEST)
     return [
-        *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN),
-        *smaller_than(found, liu.CLAIMS["figure 2b"], MULTIPLICATIVE, HPD_GEN),
+        *smaller_than(found, liu.CLAIMS["figure 2a"], HPD_FIXED, HPD_GEN, reversed_by=NOT_MEASURED),
+        *smaller_than(found, liu.CLAIMS["figure 2b"], MULTIPLICATIVE, HPD_GEN, reversed_by=ONE_PASS),
+        *smaller_than(found, f"{liu.CLAIMS['figure 2b']}, with 30 passes", CONVERGED, HPD_GEN, Cause.READING),
         *_small_is_worse(found),
         *_beats_baselines(found, "largest error"),
     ]

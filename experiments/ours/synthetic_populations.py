@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022.arms import (
+    CONVERGED,
     HPD_FIXED,
     HPD_GEN,
     MARGINALS,
@@ -20,7 +22,7 @@ from pgsr.experiments.liu2022.arms import (
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
-from pgsr.synthesis import MWEM, WholeMarginals
+from pgsr.synthesis import Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +33,21 @@ WHOLE = Competitor(
     method=lambda k: WholeMarginals(components=min(k, 100)),
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
 )
-CONVERGED = Competitor(
-    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
+OWN_NOISE = Competitor(
+    label="HPD-Gen, own noise",
+    method=lambda k: HPDGen(components=k, noise=NoiseScale.OWN, device=Device.CPU),
+    note="as HPD-Gen, but queries of persons get the noise of their own sensitivity; not in the paper",
 )
-ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, MARGINALS, PERSONS)
+TREES = tuple(
+    Competitor(
+        label=f"Markov tree, {rows} as rows",
+        method=lambda _, rows=rows: MarkovTree(rows=rows),
+        note="MST of McKenna and others 2021 on one table, fitted by mbi; there where mbi is installed",
+    )
+    for rows in Rows
+    if find_spec("mbi")
+)
+ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES)
 ASKED = ("Q_G + Q_I",)
 EPSILONS = (
     Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(2),
@@ -69,11 +82,11 @@ EXPERIMENT = Experiment(
             (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
         ),
         Profile.QUICK: Scale(
-            (NHTS_REDUCED, NHTS),
-            (Fraction(1, 10), Fraction(1)),
-            replicates=3,
+            (NHTS_REDUCED,),
+            (Fraction(1),),
+            replicates=5,
             time_limit=300,
-            grid=query_grid(ASKED, 100, 100),
+            grid=query_grid(ASKED, 50, 30),
         ),
         Profile.PAPER: Scale(
             (NHTS_REDUCED, NHTS), EPSILONS, replicates=5, time_limit=3_600, grid=query_grid(ASKED, 1_000, 300)

@@ -38,15 +38,16 @@ from pgsr.synthesis.linked_tables import TableError, read_population, to_tables,
 from pgsr.synthesis.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
+from pgsr.synthesis.markov_tree import MarkovTree, Rows
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM, Output, Update
-from pgsr.synthesis.optional import TorchMissingError
+from pgsr.synthesis.optional import MbiMissingError, TorchMissingError
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sensitivity import Neighbours, sensitivities, sensitivity
+from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
@@ -82,11 +83,14 @@ __all__ = [
     "MarginalRound",
     "MarginalSensitivity",
     "MarginalTranscript",
+    "MarkovTree",
+    "MbiMissingError",
     "Measured",
     "MeasuredMarginal",
     "Misfit",
     "Mixture",
     "Neighbours",
+    "NoiseScale",
     "Output",
     "PersonsAlone",
     "Population",
@@ -98,6 +102,7 @@ __all__ = [
     "RhoLedger",
     "Role",
     "Round",
+    "Rows",
     "SynthesisError",
     "TableError",
     "TorchMissingError",

@@ -23,7 +23,7 @@ from pgsr.synthesis.domain import Domain
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
-from pgsr.synthesis.sensitivity import Neighbours
+from pgsr.synthesis.sensitivity import Neighbours, NoiseScale
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 
 __all__ = [
@@ -72,7 +72,10 @@ class Estimator(Protocol):
 
 
 class Family(Protocol):
-    """A method with its settings: HPDFixed, HPDGen or MWEM."""
+    """A method with its settings: HPDFixed, HPDGen or MWEM.
+
+    An attribute `noise` says what the noise of measurements is made for; without it, `NoiseScale.COMMON`.
+    """
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> Estimator:
         """Make the model before the first measurement. The seed is public and has nothing to do with noise."""
@@ -156,7 +159,15 @@ def fit(
         raise ArgumentError(f"family is {family!r}; give a method with its settings, such as MWEM()")
     require_whole(least=0, seed=seed)
     curator = Curator(
-        population, workload, budget, source, neighbours=neighbours, n_persons=n_persons, ledger=ledger, name=name
+        population,
+        workload,
+        budget,
+        source,
+        neighbours=neighbours,
+        n_persons=n_persons,
+        ledger=ledger,
+        name=name,
+        noise=getattr(family, "noise", NoiseScale.COMMON),
     )
     del population
     estimator = family.start(workload, curator.n_groups, curator.n_persons, seed)

@@ -15,8 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgsr.synthesis.domain import Domain
+from pgsr.synthesis.exchange import exchange
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
+from pgsr.synthesis.queries import Workload
 
 CANDIDATES = 4
 """How many values the model proposes for each draw; more hold tables nearer, and follow the model less."""
@@ -42,6 +44,7 @@ class Filled(Protocol):
     def slot_tables(self) -> Any: ...
     @property
     def way_table(self) -> Any: ...
+    def expected(self, workload: Workload, kind_of: np.ndarray) -> np.ndarray: ...
 
 
 def spread(numbers: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -90,7 +93,8 @@ def fill(model: Filled, kind_of: np.ndarray, seed: int) -> Population:
         pairs = _pairs(len(of_contexts))
         uniforms = rng.random((len(order), CANDIDATES))
         draw_values(contexts, of_contexts, pairs, chances, row_of, order, uniforms, way)
-    return _members(model, kinds, component, filling.ways[way], order, rng)
+    drawn = _members(model, kinds, component, filling.ways[way], order, rng)
+    return exchange(model, kind_of, component, drawn, rng)
 
 
 def _members(

@@ -35,7 +35,7 @@ def draw_values(contexts, lengths, pairs, chances, row_of, order, uniforms, out)
             cells[p] = starts[p] + contexts[entry, a] * lengths[b] + contexts[entry, b]
         best, lowest = -1, np.inf
         for c in range(uniforms.shape[1]):
-            value = _inverted(chance, uniforms[turn, c])
+            value = inverted(chance, uniforms[turn, c])
             if value == best:
                 continue
             total = 0.0
@@ -116,7 +116,7 @@ def _best(chance, cells, fresh, of_persons, of_groups, uniforms):
     """Take the candidate whose cells have fallen behind most, and bring all differences up to date."""
     best, lowest = -1, np.inf
     for u in uniforms:
-        value = _inverted(chance, u)
+        value = inverted(chance, u)
         if value == best:
             continue
         total = 0.0
@@ -139,7 +139,7 @@ def _best(chance, cells, fresh, of_persons, of_groups, uniforms):
 
 
 @inlined
-def _inverted(chance, u):
+def inverted(chance, u):
     """Find the value at which the chances added up exceed u times their sum; never one of chance 0."""
     total = 0.0
     for value in range(len(chance)):

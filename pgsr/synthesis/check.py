@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.accounting.zcdp import Conversion
+from pgsr.neighbours import Unit
 from pgsr.release.checking import _Folder, _SkippedError
 from pgsr.release.findings import Report
 from pgsr.synthesis import archive, marginal_fields, whole_marginals
@@ -144,7 +145,7 @@ class _Synthesis(_Folder):
             raise SynthesisError(f"{files.MODEL} holds other public facts than the relation {neighbours} leaves")
         secure = fields["charged"] is not None
         transcript = marginal_fields.read_back(fields, model.households, method, budget, secure)
-        _require(fields, marginal_fields.derived_fields(transcript, neighbours))
+        _require(fields, marginal_fields.derived_fields(transcript, neighbours, Unit.parse(fields["unit"])))
         self.known["transcript"] = transcript
         paid = "all of it was charged, it says" if secure else "nothing was charged"
         return (

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pgsr.neighbours import Unit
 from pgsr.release.configuration.declared import require
 from pgsr.release.configuration.sections import Section
 from pgsr.release.configuration.table_sections import read_source
@@ -19,6 +20,7 @@ from pgsr.synthesis.hpd import HPDFixed, HPDGen
 from pgsr.synthesis.impossible import Impossible, blocks_of, implied
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.linked_tables import load, read_population
+from pgsr.synthesis.marginal_sensitivity import require_unit
 from pgsr.synthesis.mwem import MWEM
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Workload
@@ -55,6 +57,7 @@ class SynthesisConfig:
         k: attributes per query, or of a marginal at most.
         impossible: combinations that no person has.
         neighbours: what is protected.
+        unit: whether it is a person, or a whole household with its members.
         n_persons: public number of persons; needed where one may be added or removed, but by whole-marginals, which
             uses none. Otherwise the true number is published if it is None.
         groups: households to sample; as many as there are (a public number) if None.
@@ -76,6 +79,7 @@ class SynthesisConfig:
     k: int
     impossible: tuple[Impossible, ...]
     neighbours: Neighbours
+    unit: Unit
     n_persons: int | None
     groups: int | None
     seed: int
@@ -129,6 +133,7 @@ class SynthesisConfig:
             k=top.number("k", 3),
             impossible=_impossible(top, domain, method),
             neighbours=top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE),
+            unit=Unit.parse(top.text("unit", "entity")),
             n_persons=top.number("n_persons", None),
             groups=top.number("groups", None),
             seed=top.number("seed", 0),
@@ -138,11 +143,17 @@ class SynthesisConfig:
         for section in (homes, people, top):
             section.done()
         if config.method is SynthesisMethod.WHOLE_MARGINALS:
+            require_unit(config.unit, config.neighbours)
             if config.n_persons is not None:
                 raise ConfigError(
                     "the key 'n_persons' means nothing to method = 'whole-marginals', which measures sizes where they "
                     "are not public; leave it out"
                 )
+        elif config.unit != Unit.ENTITY:
+            raise ConfigError(
+                f"method = '{config.method}' hides persons alone; leave the key 'unit' out, or take method = "
+                "'whole-marginals'"
+            )
         elif config.n_persons is None and config.neighbours is Neighbours.ADD_REMOVE:
             raise ConfigError(
                 "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
@@ -284,6 +295,8 @@ delta = "1e-10"                  # below 1 / (number of persons)^2, say
 # neighbours = "add_remove"      # one person more or less, as `pgsr release` has it; or "move"; or "replace" (other
 #                                # values of one person): then the sizes of households are public, too, and come out
 #                                # exactly
+# unit = "entity"                # a person; with neighbours = "replace" also "group", all members of a household, at
+#                                # the price of noise that grows with the largest size
 # groups = 10000                 # households to sample; as many as there are if left out
 # seed = 0                       # of the method, not of the noise
 output = "synthetic"             # a folder that does not exist yet

@@ -11,12 +11,12 @@ from pgsr.checks import require_kind, require_source
 from pgsr.random import Source, StreamId
 from pgsr.synthesis.answers import counts
 from pgsr.synthesis.checks import SynthesisError, chosen
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
+from pgsr.synthesis.noise import noise_of, with_noise
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.selection import exponential_mechanism
-from pgsr.synthesis.sensitivity import Neighbours, sensitivity
+from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
 from pgsr.synthesis.transcript import Measured, Privacy
 
 _LARGEST_SCORE = 2**61
@@ -28,7 +28,9 @@ class Curator:
 
     Delta is the largest change of an answer between neighbours. A round selects query q, of those not yet measured,
     with probability proportional to exp(alpha eps0 |q(D) - estimate_q| / Delta), and measures it with discrete Gaussian
-    noise of variance (N Delta / ((1 - alpha) eps0))^2 on its count, N its public denominator.
+    noise of variance (N Delta / ((1 - alpha) eps0))^2 on its count, N its public denominator. With `NoiseScale.OWN`
+    the count's own largest change takes the place of N Delta. Selection compares shares of groups with shares of
+    persons, so its score changes by Delta in any case.
 
     Scores are integers: answers and estimates are multiples of 1 / (lcm(N_G, N_I) 2^b). Rounding the estimates, which
     are public, costs nothing; alpha eps0 is rounded down.
@@ -37,6 +39,7 @@ class Curator:
         population: read here and forgotten; only counts are kept.
         budget: pays for `budget.rounds` rounds.
         source: of noise.
+        noise: what the noise of a measurement is made for.
         n_persons: public denominator N_I. Needed when neighbours differ in it; otherwise the true number is public.
         ledger: charged for every operation; by default one of exactly `budget.rho`.
         name: keys the noise of a seeded source.
@@ -44,7 +47,7 @@ class Curator:
     Raises:
         ArgumentError: an argument is of the wrong kind.
         SynthesisError: more rounds than queries, no public N_I, or N_G and N_I so large that scores overflow.
-        BudgetError: the ledger has less than `budget.rho` left.
+        BudgetError: the ledger has less than `budget.rho` left, or noise would be too wide.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Curator:
         n_persons: int | None = None,
         ledger: RhoLedger | None = None,
         name: str = "population",
+        noise: NoiseScale = NoiseScale.COMMON,
     ) -> None:
         require_kind(population, Population, "the population", "give Population(domain, groups, persons, ...)")
         require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
@@ -85,6 +89,11 @@ class Curator:
         of_groups = workload.levels() == Level.GROUP.value
         self._of = np.where(of_groups, self.n_groups, self.n_persons)
         self._grid = _grid(self.n_groups, self.n_persons, workload.domain.max_size)
+        # Noise is made for a change of the count: its own one, or that of a share by Delta.
+        own = chosen(NoiseScale, noise, "noise") is NoiseScale.OWN
+        self._scale, unit = (sensitivities(workload, neighbours), 1) if own else (self._of, self._delta)
+        squared = {int(n): (int(n) * unit) ** 2 for n in np.unique(self._scale)}
+        self._laws = {n: noise_of(change / (2 * budget.measurement)) for n, change in squared.items()}
         self._counts = counts(population, workload)
         self._scaled = self._counts * (self._grid // self._of)
         self._open = np.ones(workload.n_queries, bool)
@@ -125,11 +134,10 @@ class Curator:
         self._ledger.charge(self._budget.measurement, f"measurement of {words}")
         self._open[query] = False
         of = int(self._of[query])
-        variance = (of * self._delta) ** 2 / (2 * self._budget.measurement)
         # Different queries may have one description (values 1 and "1"), so its number keeps their noise apart.
         stream = self._source.stream(StreamId(self._name, "measurement", self._described[words], (words,)))
         self._described[words] += 1
-        noisy = int(self._counts[query]) + discrete_gaussian(variance, Coins(stream))
+        [noisy] = with_noise(self._counts[[query]], self._laws[int(self._scale[query])], stream).tolist()
         return Measured(query, float(Fraction(min(max(noisy, 0), of), of)))
 
 

@@ -97,18 +97,31 @@ class FilledHouseholds:
         """
         if workload.domain != self.domain:
             raise SynthesisError("the model and the workload have different domains; make both from one Domain")
-        sets = sorted({tuple(g for g in m.group if g != self.domain.count) for m in workload.marginals} | {()})
-        weights = self.weights(sets)
-        found = self.filling.answers(workload.marginals, self.slot_tables, self.way_table, weights, AT_ONCE)
-        by_way = self.filling._by_ways(weights[()], self.way_table)[0].sum(-1)
-        persons = float(by_way @ self.filling.ways.sum(1))
+        shares = self.households.numbers / self.households.n_groups
+        found, persons = self._per_group(workload, shares), self._persons(shares)
         shares = [x if m.level is Level.GROUP else x / persons for x, m in zip(found, workload.marginals, strict=True)]
         return np.concatenate(shares).clip(0, 1)  # sums of floats may lie a rounding error outside
 
-    def weights(self, sets: Sequence[Given]) -> dict[Given, np.ndarray]:
-        """Compute the share of groups by cell of each set of group attributes, size and component."""
+    def expected(self, workload: Workload, kind_of: np.ndarray) -> np.ndarray:
+        """Compute the expected counts of all queries among groups of these kinds, which are rows of their table."""
+        numbers = np.bincount(kind_of, minlength=len(self.households.numbers))
+        return np.concatenate(self._per_group(workload, numbers))
+
+    def _per_group(self, workload: Workload, numbers: np.ndarray) -> list[np.ndarray]:
+        """Compute expected counts per marginal, where so many groups are of every kind."""
+        sets = sorted({tuple(g for g in m.group if g != self.domain.count) for m in workload.marginals} | {()})
+        weights = self._weights(sets, numbers)
+        return self.filling.answers(workload.marginals, self.slot_tables, self.way_table, weights, AT_ONCE)
+
+    def _persons(self, numbers: np.ndarray) -> float:
+        """Compute the expected number of persons, where so many groups are of every kind."""
+        by_way = self.filling._by_ways(self._weights([()], numbers)[()], self.way_table)[0].sum(-1)
+        return float(by_way @ self.filling.ways.sum(1))
+
+    def _weights(self, sets: Sequence[Given], numbers: np.ndarray) -> dict[Given, np.ndarray]:
+        """Compute the expected number of groups by cell of each set of group attributes, size and component."""
         matrix, starts = cells_matrix(self.households, sets)
-        share = self.components * (self.households.numbers / self.households.n_groups)[:, None]
+        share = self.components * numbers[:, None]
         table = np.asarray(matrix.T.astype(np.float64) @ share)
         sizes = len(self.domain.sizes) if self.households.with_sizes else 1
         return {

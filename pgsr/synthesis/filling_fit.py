@@ -20,6 +20,12 @@ from pgsr.synthesis.torch_runs import quiet_torch
 
 Tensor = Any
 
+NOISE_ALONE = 0.8
+"""The loss at which a fit ends. That of the truth itself is about 1; a fit follows some of the noise."""
+
+SETTLING = 10
+"""Which part of the steps a fit takes to end once its loss is that of noise alone."""
+
 FLOOR = 1e-4
 """The smallest share that a logit starts from."""
 
@@ -28,7 +34,8 @@ class FillingFit:
     """The logits of a mixture that fills groups, and the steps that fit them to noisy counts.
 
     Logits start from N(0, 1). What is minimised is the mean over all cells of (expected - noisy count)^2 / variance, by
-    Adam, whose learning rate falls to zero along a cosine within each fit.
+    Adam, whose learning rate falls to zero along a cosine within each fit. Where the mean falls below that
+    of noise alone, further steps would fit the noise: the rate falls within a tenth of the steps, and the fit ends.
 
     Args:
         households: public.
@@ -79,6 +86,7 @@ class FillingFit:
         """Take steps towards all that was measured; return the loss of the last one, about 1 where noise alone is left.
 
         Args:
+            steps: at most.
             rate: the learning rate of the first step.
             told: is called after every step.
         """
@@ -91,15 +99,18 @@ class FillingFit:
             for logits in self._logits:
                 logits.requires_grad_()
             adam = module.optim.Adam(self._logits, lr=rate, betas=(0.9, 0.99))
-            loss = 0.0
-            for step in range(steps):
-                adam.param_groups[0]["lr"] = rate * (1 + cos(pi * step / steps)) / 2
+            loss, progress, pace = 0.0, 0.0, 1 / steps
+            while progress < 1 - pace / 2:
+                adam.param_groups[0]["lr"] = rate * (1 + cos(pi * progress)) / 2
                 off = module.cat(answers()) - values
                 value = (weights * off * off).sum()
                 adam.zero_grad()
                 value.backward()
                 adam.step()
                 loss = float(value.detach())
+                if loss < NOISE_ALONE and pace == 1 / steps:
+                    pace = (1 - progress) / max(1, steps // SETTLING)
+                progress += pace
                 told()
             for logits in self._logits:
                 logits.requires_grad_(False)

@@ -65,9 +65,9 @@ def derived_fields(transcript: Transcript, neighbours: Neighbours) -> dict[str, 
     }
 
 
-def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours) -> dict[str, Any]:
+def facts_of(privacy: Privacy, domain: Domain, neighbours: Neighbours, unit: Unit = Unit.ENTITY) -> dict[str, Any]:
     """Compute the fields that tell of the guarantee, its cost and the domain, by any method."""
-    paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(Unit.ENTITY)}
+    paid = {"rho": str(privacy.rho), "relation": str(Relation(str(neighbours))), "unit": str(unit)}
     return {
         "format": FORMAT,
         "privacy_claim": privacy.claim,

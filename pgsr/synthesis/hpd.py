@@ -18,6 +18,7 @@ from pgsr.synthesis.logits import FixedLogits, Model, Network
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mixture_answers import all_answers
 from pgsr.synthesis.queries import Workload
+from pgsr.synthesis.sensitivity import NoiseScale
 from pgsr.synthesis.torch_runs import Device, chosen_device, quiet_torch
 from pgsr.synthesis.transcript import Measured
 
@@ -47,6 +48,7 @@ class Descent:
         memory: in [0, 1); 0 takes gamma from the errors of this round alone.
         average: None hands out the last parameters; w in (0, 1) their average p <- w p + (1 - w) p_t over rounds, which
             reaches back about 1 / (1 - w) rounds.
+        noise: what the noise of a measurement is made for; the paper's is COMMON, and OWN measures persons better.
         device: where to compute; AUTO takes a GPU where there is one.
         threads: of torch on the CPU. Tables are small, and more than one often costs time.
 
@@ -61,11 +63,13 @@ class Descent:
     threshold: float = 0.5
     memory: float = 0.5
     average: float | None = None
+    noise: NoiseScale = NoiseScale.COMMON
     device: Device = Device.AUTO
     threads: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", chosen(Loss, self.loss, "loss"))
+        object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
         object.__setattr__(self, "device", chosen(Device, self.device, "device"))
         require_whole(components=self.components, steps=self.steps, batch=self.batch, threads=self.threads)
         for name in ("learning_rate", "threshold", "memory", "average"):

@@ -32,6 +32,7 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key("impossible", forms.TABLES, "Values of persons that do not occur together; for whole-marginals.", None),
             Key("implied", forms.TABLES, "What some values of persons imply of another; for whole-marginals.", None),
             Key("neighbours", choice(neighbours), "What is protected.", "add_remove"),
+            Key("unit", forms.TEXT, "Whose values are protected: a person's, or a household's (group).", "entity"),
             Key(
                 "n_persons",
                 forms.INTEGER,

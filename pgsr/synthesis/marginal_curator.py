@@ -1,5 +1,6 @@
 """The only holder of the true counts of whole marginals. It selects and measures, and charges before it draws."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -8,11 +9,12 @@ from math import lcm
 import numpy as np
 
 from pgsr.enclosure import root_below
+from pgsr.neighbours import Unit
 from pgsr.random import Source, StreamId
 from pgsr.synthesis.answers import counts
 from pgsr.synthesis.checks import SynthesisError
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.noise import noise_of, with_noise
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import RhoLedger
@@ -23,7 +25,7 @@ _LARGEST_SCORE = 2**61
 _MOST_BITS = 8
 
 GROUPS_WEIGH = 2
-"""How many persons a group stands for when errors of both are compared."""
+"""How many persons a group stands for when errors of both are compared, and when rho is shared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +74,13 @@ class MarginalCurator:
         source: Source,
         *,
         neighbours: Neighbours,
+        unit: Unit = Unit.ENTITY,
         ledger: RhoLedger,
         name: str,
     ) -> None:
         self.candidates = candidates
         self._source, self._ledger, self._name = source, ledger, name
-        self.sensitivities = [marginal_sensitivity(population.domain, m, neighbours) for m in candidates]
+        self.sensitivities = [marginal_sensitivity(population.domain, m, neighbours, unit) for m in candidates]
         if any(s.squared == 0 for s in self.sensitivities):
             raise SynthesisError("a candidate marginal is public; leave it out of those to be measured")
         workload = Workload(population.domain, candidates)
@@ -91,6 +94,7 @@ class MarginalCurator:
             raise SynthesisError(
                 f"scores of {population.n_groups:,} groups overflow; lower k, or merge values of attributes"
             )
+        self.n_groups = population.n_groups
         self._most = population.n_groups * population.domain.max_size
         self._drawn = {"selection": 0, "measurement": 0}
 
@@ -125,24 +129,36 @@ class MarginalCurator:
         """Measure all counts of a candidate with discrete Gaussian noise, for `rho`.
 
         Raises:
-            BudgetError: the ledger is exhausted; nothing is drawn then.
+            BudgetError: the ledger is exhausted, or noise would be too wide; nothing is drawn then.
         """
-        ordinal = self._drawn["measurement"]
+        variance = variance_of(self.sensitivities[number].squared, rho)
+        law, ordinal = noise_of(variance), self._drawn["measurement"]
         self._ledger.charge(rho, f"measurement {ordinal}")
         self._drawn["measurement"] += 1
-        variance = variance_of(self.sensitivities[number].squared, rho)
         stream = self._source.stream(StreamId(self._name, "measurement of a marginal", ordinal, ()))
-        coins = Coins(stream)
-        noisy = np.array([int(c) + discrete_gaussian(variance, coins) for c in self._counts[number]], np.int64)
-        return MeasuredMarginal(self.candidates[number], rho, variance, noisy)
+        return MeasuredMarginal(self.candidates[number], rho, variance, with_noise(self._counts[number], law, stream))
+
+    def measure_all(self, numbers: Sequence[int], rho: Fraction) -> list[MeasuredMarginal]:
+        """Measure several candidates for `rho` together, those of groups for `GROUPS_WEIGH` times as much as others.
+
+        Raises:
+            BudgetError: as `measure`.
+        """
+        weights = [self._weight(number) for number in numbers]
+        return [
+            self.measure(number, rho * weight / sum(weights)) for number, weight in zip(numbers, weights, strict=True)
+        ]
+
+    def _weight(self, number: int) -> int:
+        return GROUPS_WEIGH if self.candidates[number].level is Level.GROUP else 1
 
     def _score(self, number: int, estimates: np.ndarray, deviation: float) -> int:
         scale = 1 << self._bits
         rounded = np.rint(np.clip(estimates, 0, self._most) * scale).astype(np.int64)
         distance = int(np.abs(self._counts[number] * scale - rounded).sum())
         noise = min(deviation * (2 / np.pi) ** 0.5, self._most) * len(estimates)
-        weight = GROUPS_WEIGH if self.candidates[number].level is Level.GROUP else 1
-        return weight * (distance - round(noise * scale)) * (self._common // self.sensitivities[number].absolute)
+        weight = self._weight(number) * (self._common // self.sensitivities[number].absolute)
+        return weight * (distance - round(noise * scale))
 
 
 def variance_of(squared: int, rho: Fraction) -> Fraction:

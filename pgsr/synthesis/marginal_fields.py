@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.neighbours import Unit
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.folder import facts_of
 from pgsr.synthesis.marginal_curator import MeasuredMarginal, variance_of
@@ -21,17 +22,17 @@ OF_EACH = "of each marginal its own"
 """What the field `sensitivity` says where every measurement has one of its own."""
 
 
-def derived_fields(transcript: MarginalTranscript, neighbours: Neighbours) -> dict[str, Any]:
+def derived_fields(transcript: MarginalTranscript, neighbours: Neighbours, unit: Unit) -> dict[str, Any]:
     """Compute the fields of a transcript that follow from a fit's public facts, domain, marginals and budget."""
     households = transcript.households
     return {
-        **facts_of(transcript.privacy, transcript.domain, neighbours),
+        **facts_of(transcript.privacy, transcript.domain, neighbours, unit),
         "alpha": None,
         "rounds": list(transcript.rounds),
         "sensitivity": OF_EACH,
         "households": households.n_groups,
         "persons": households.n_persons if households.with_sizes else None,
-        "measured": [_told(transcript.domain, m, neighbours) for m in transcript.measured],
+        "measured": [_told(transcript.domain, m, neighbours, unit) for m in transcript.measured],
     }
 
 
@@ -66,7 +67,7 @@ def read_back(
     """
     from pgsr.random import Secure, Seeded
 
-    domain, neighbours = households.domain, Neighbours(fields["relation"])
+    domain, neighbours, unit = households.domain, Neighbours(fields["relation"]), Unit.parse(fields["unit"])
     single, candidates = method.marginals(domain, neighbours)
     measured = tuple(_measured(told) for told in fields["measured"])
     rounds = fields["rounds"]
@@ -77,18 +78,18 @@ def read_back(
     if not {m.marginal for m in measured[len(single) :]} <= set(candidates):
         raise SynthesisError("a marginal was measured that the method does not select")
     for m in measured:
-        squared = marginal_sensitivity(domain, m.marginal, neighbours).squared
+        squared = marginal_sensitivity(domain, m.marginal, neighbours, unit).squared
         if m.variance != variance_of(squared, m.rho):
             raise SynthesisError(f"the noise of {describe(domain, m.marginal)} has another variance than was paid for")
     spent = sum(m.rho for m in measured[: len(single)])
     spent += sum(m.rho / (1 - Fraction(method.selection)) for m in measured[len(single) :])
     if spent != budget.rho:
         raise SynthesisError("selections and measurements do not spend rho exactly")
-    privacy = Privacy.of(budget, neighbours, Secure() if secure else Seeded("none"))
+    privacy = Privacy.of(budget, neighbours, Secure() if secure else Seeded("none"), unit)
     return MarginalTranscript(households, measured, tuple(rounds), privacy)
 
 
-def _told(domain: Domain, m: MeasuredMarginal, neighbours: Neighbours) -> dict[str, Any]:
+def _told(domain: Domain, m: MeasuredMarginal, neighbours: Neighbours, unit: Unit) -> dict[str, Any]:
     return {
         "marginal": describe(domain, m.marginal),
         "level": str(m.marginal.level),
@@ -96,7 +97,7 @@ def _told(domain: Domain, m: MeasuredMarginal, neighbours: Neighbours) -> dict[s
         "individual": list(m.marginal.individual),
         "relation": None if m.marginal.relation is None else str(m.marginal.relation),
         "relative": list(m.marginal.relative),
-        "squared_sensitivity": marginal_sensitivity(domain, m.marginal, neighbours).squared,
+        "squared_sensitivity": marginal_sensitivity(domain, m.marginal, neighbours, unit).squared,
         "rho": str(m.rho),
         "variance": str(m.variance),
         "noisy": m.noisy.tolist(),

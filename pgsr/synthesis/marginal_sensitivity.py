@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import prod
 
+from pgsr.neighbours import Unit
 from pgsr.synthesis.checks import chosen
-from pgsr.synthesis.domain import Domain
+from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.queries import PAIRS, Level, Marginal
 from pgsr.synthesis.sensitivity import Neighbours
 
@@ -22,7 +24,9 @@ class MarginalSensitivity:
     absolute: int
 
 
-def marginal_sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbours) -> MarginalSensitivity:
+def marginal_sensitivity(
+    domain: Domain, marginal: Marginal, neighbours: Neighbours, unit: Unit = Unit.ENTITY
+) -> MarginalSensitivity:
     """Compute the sensitivity of all counts of one marginal together, whose cells need not be disjoint.
 
     Let f(x) >= 0 be the vector that a group x adds to the counts without their condition on COUNT; counts are sums of
@@ -54,6 +58,19 @@ def marginal_sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbo
     Without a condition on members or their number nothing changes between neighbours: the sensitivity is 0, and the
     marginal is public.
 
+    Groups as units, `Unit.GROUP`, under REPLACE: all members of one group are replaced, while its attributes and its
+    size stay. Its vector f is exchanged for another one of the same size, 2 max_c whole(c) in both norms; at group
+    level entries are 0 or 1, so no more than min(2 M, cells) of them differ:
+
+    | squared, absolute             | REPLACE, Unit.GROUP                |
+    |-------------------------------|------------------------------------|
+    | groups with a member who      | min(2 M, cells), min(2 M, cells)   |
+    | persons who                   | 2 M^2, 2 M                         |
+    | persons with a spouse who     | 8, 4                               |
+
+    Raises:
+        SynthesisError: a group as a unit that may be added, removed or moved, or a unit in several groups.
+
     Source: the enumeration of all neighbours of small populations in `tests/test_synthesis_marginal_sensitivity.py`.
 
     Example:
@@ -66,6 +83,9 @@ def marginal_sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbo
         MarginalSensitivity(squared=0, absolute=0)
     """
     neighbours = chosen(Neighbours, neighbours, "neighbours")
+    require_unit(unit, neighbours)
+    if unit.is_group:
+        return _of_replaced_groups(domain, marginal)
     step = _step(domain, marginal)
     once = neighbours is Neighbours.ADD_REMOVE
     by_size = domain.count in marginal.group and neighbours is not Neighbours.REPLACE
@@ -85,6 +105,28 @@ def marginal_sensitivity(domain: Domain, marginal: Marginal, neighbours: Neighbo
         squared = sum(times**2 * whole[size].squared for (size, _), times in changes.items())
         found.append((squared, sum(times * whole[size].absolute for (size, _), times in changes.items())))
     return _largest(found)
+
+
+def require_unit(unit: Unit, neighbours: Neighbours) -> None:
+    """Raise `SynthesisError` unless whole marginals can hide this unit under these neighbours."""
+    if unit.is_group and neighbours is not Neighbours.REPLACE:
+        raise SynthesisError(
+            f"unit = 'group' under neighbours = '{neighbours}' would hide which households there are, and "
+            "whole-marginals publishes that; write neighbours = 'replace', which hides all members of a household"
+        )
+    if not unit.is_group and unit != Unit.ENTITY:
+        raise SynthesisError(f"a person lives in one household, so unit = '{unit}' is none of theirs; write 'entity'")
+
+
+def _of_replaced_groups(domain: Domain, marginal: Marginal) -> MarginalSensitivity:
+    """Bound the change where all members of one group are replaced."""
+    if not _on_members(marginal):
+        return MarginalSensitivity(0, 0)
+    if marginal.level is Level.GROUP:
+        cells = prod(len(domain.individual[i]) for i in marginal.individual)
+        return MarginalSensitivity(*(min(2 * domain.max_size, cells),) * 2)
+    whole = _largest([(w.squared, w.absolute) for w in _wholes(domain, marginal)])
+    return MarginalSensitivity(2 * whole.squared, 2 * whole.absolute)
 
 
 def _largest(found: list[tuple[int, int]]) -> MarginalSensitivity:

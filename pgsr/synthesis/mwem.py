@@ -13,6 +13,7 @@ from pgsr.synthesis.answers import answers
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.predicates import matches
 from pgsr.synthesis.queries import Level, Workload
+from pgsr.synthesis.sensitivity import NoiseScale
 from pgsr.synthesis.transcript import Measured
 from pgsr.synthesis.type_distribution import TypeDistribution
 from pgsr.synthesis.universe import MOST_TYPES, Universe
@@ -57,6 +58,7 @@ class MWEM:
             them, at 30 times the cost.
         update: rule for shares of individuals, relations included; the paper's is `Update.LITERAL`.
         output: which distribution is handed out. The average, the paper's, keeps a part of the uniform start.
+        noise: what the noise of a measurement is made for; the paper's is COMMON.
         max_types: largest universe to build; every type takes part in every query of every round.
 
     Example:
@@ -77,10 +79,12 @@ class MWEM:
     update: Update = Update.LINEARISED
     output: Output = Output.LAST
     passes: int = 1
+    noise: NoiseScale = NoiseScale.COMMON
     max_types: int = MOST_TYPES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "update", chosen(Update, self.update, "update"))
+        object.__setattr__(self, "noise", chosen(NoiseScale, self.noise, "noise"))
         object.__setattr__(self, "output", chosen(Output, self.output, "output"))
         require_whole(iterations=self.iterations, passes=self.passes, max_types=self.max_types)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgsr.random import Source, StreamId
 from pgsr.synthesis.domain import SynthesisError
-from pgsr.synthesis.exact_noise import Coins, discrete_gaussian
+from pgsr.synthesis.noise import noise_of, with_noise
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.rho_budget import RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
@@ -85,14 +85,13 @@ def noisy_shares(
         raise SynthesisError("there is no histogram to measure")
     ledger.require(rho, f"{len(histograms)} histograms")
     part, shares, named = rho / len(histograms), [], Counter()
-    for histogram in histograms:
+    laws = [noise_of(histogram.squared_sensitivity / (2 * part)) for histogram in histograms]
+    for histogram, law in zip(histograms, laws, strict=True):
         ledger.charge(part, f"histogram of {histogram.name}")
         # Histograms may share a name (an attribute "number of child"), so a number keeps their noise apart.
-        coins = Coins(source.stream(StreamId(name, "histogram", named[histogram.name], (histogram.name,))))
+        stream = source.stream(StreamId(name, "histogram", named[histogram.name], (histogram.name,)))
         named[histogram.name] += 1
-        variance = histogram.squared_sensitivity / (2 * part)
-        noisy = [int(count) + discrete_gaussian(variance, coins) for count in histogram.counts]
-        shares.append(nearest_shares(np.array(noisy, np.float64)))
+        shares.append(nearest_shares(with_noise(histogram.counts, law, stream).astype(np.float64)))
     return shares
 
 

@@ -1,4 +1,4 @@
-"""The optional import of torch: it happens when HPD runs, and a missing torch is an error that says what to install."""
+"""The optional imports of torch and mbi, when a method needs them; a missing one is an error with a remedy."""
 
 from importlib import import_module
 from typing import Any
@@ -20,3 +20,22 @@ def torch() -> Any:
         return import_module("torch")
     except ImportError:
         raise TorchMissingError("HPD is fitted with torch, which is missing; pip install torch") from None
+
+
+class MbiMissingError(PgsrError, ImportError):
+    """An error of using a baseline that needs mbi without it."""
+
+
+def mbi() -> Any:
+    """Import and return the module mbi, with the 64-bit numbers of jax, without which its estimates of many rows stall.
+
+    Raises:
+        MbiMissingError: it is not installed.
+    """
+    try:
+        jax = import_module("jax")
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_compilation_cache", False)  # as mbi advises
+        return import_module("mbi")
+    except ImportError:
+        raise MbiMissingError('Markov trees are fitted with mbi, which is missing; pip install "mbi>=2"') from None

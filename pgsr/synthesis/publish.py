@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pgsr.accounting import Rho
 from pgsr.errors import PgsrError
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import Charge, LedgerFile, Relation, Unit
+from pgsr.ledger import Charge, LedgerFile, Relation
 from pgsr.random import Secure, Seeded, Source
 from pgsr.release.errors import ConfigError
 from pgsr.release.running.places import only_one, settle, sync
@@ -82,7 +82,7 @@ def synthesize(
 def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
     """Make the charge of a synthesis: its cost, and the neighbours it protects."""
     what = f"{config.method} into {folder.name}"
-    return Charge(Rho(config.budget.rho), what, Relation(str(config.neighbours)), Unit.ENTITY)
+    return Charge(Rho(config.budget.rho), what, Relation(str(config.neighbours)), config.unit)
 
 
 def digest_of(folder: Path) -> str:
@@ -160,7 +160,7 @@ def transcript_fields(
 ) -> dict[str, Any]:
     """Collect everything that was learned from the data, and its cost. It may be published with the model."""
     if isinstance(fitted, FittedMarginals):
-        derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours)
+        derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours, config.unit)
     else:
         derived = files.derived_fields(fitted.transcript, config.neighbours)
     return {
@@ -250,6 +250,7 @@ def _fitted(
             config.budget,
             source=source,
             neighbours=config.neighbours,
+            unit=config.unit,
             seed=config.seed,
             ledger=account,
             name=config.data_set,
@@ -277,7 +278,7 @@ def _stand_in(config: SynthesisConfig, model: Distribution) -> quality.StandIn |
     method = config.family()
     if not isinstance(method, WholeMarginals) or not isinstance(model, FilledHouseholds):
         return None
-    return quality.stand_in(model, method, config.budget, config.neighbours, config.seed)
+    return quality.stand_in(model, method, config.budget, config.neighbours, config.unit, config.seed)
 
 
 def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgsr.neighbours import Unit
 from pgsr.random import Seeded
 from pgsr.release.folder.charts import bars
 from pgsr.synthesis.baselines import IndependentMarginals
@@ -44,17 +45,23 @@ class StandIn:
     """The errors of a fit whose truth is known, because it is a synthetic population.
 
     Attributes:
-        model, independent: by level, of the method and of independent marginals at the same budget.
+        model, independent: by level, of the method and of independent marginals at the same budget; None for the latter
+            where whole groups are hidden, which independent marginals cannot do.
         k: attributes per query.
     """
 
     model: dict[Level, Errors]
-    independent: dict[Level, Errors]
+    independent: dict[Level, Errors] | None
     k: int
 
 
 def stand_in(
-    model: FilledHouseholds, method: WholeMarginals, budget: AdaptiveBudget, neighbours: Neighbours, seed: int
+    model: FilledHouseholds,
+    method: WholeMarginals,
+    budget: AdaptiveBudget,
+    neighbours: Neighbours,
+    unit: Unit,
+    seed: int,
 ) -> StandIn:
     """Draw a population from the model, fit the method to it with seeded noise, and compare with what was drawn.
 
@@ -65,7 +72,9 @@ def stand_in(
     levels = [Level.GROUP, Level.INDIVIDUAL, *([Level.RELATION] if len(model.domain.roles) > 1 else [])]
     k = min(method.k, len(model.domain.group) + 1 + len(model.domain.individual))
     workload, source = Workload.k_way(model.domain, k, levels), Seeded("stand-in")
-    ours = method.fit(truth, budget, source=source, neighbours=neighbours, seed=seed).distribution
+    ours = method.fit(truth, budget, source=source, neighbours=neighbours, unit=unit, seed=seed).distribution
+    if unit.is_group:
+        return StandIn(errors(ours, truth, workload), None, k)
     theirs = IndependentMarginals().fit(truth, budget, source=source, neighbours=neighbours)
     return StandIn(errors(ours, truth, workload), errors(theirs, truth, workload), k)
 
@@ -158,18 +167,22 @@ def _measured(fields: dict[str, Any], model: FilledHouseholds) -> Iterator[str]:
 
 
 def _compared(fields: dict[str, Any], compared: StandIn) -> Iterator[str]:
+    beside = "Beside it, a product of noisy histograms of single attributes at the same budget. "
+    beside = beside if compared.independent else ""
     yield "<h2>Errors to be expected</h2>"
     yield (
         "<p>A population drawn from the model stood in for the data: the same method was fitted to it, with the same "
         f"budget and fresh noise, and its answers to all queries of {compared.k} attributes were compared with what "
-        "was drawn. Beside it, a product of noisy histograms of single attributes at the same budget. Nothing was read "
-        "of the data for this. What the data have and no model of this kind can have comes on top.</p>"
+        f"was drawn. {beside}Nothing was read of the data for this. What the data have and no model of this kind can "
+        "have comes on top.</p>"
     )
     yield "<table><tr><th>queries of</th><th>number</th><th>largest error</th><th>mean error</th>"
-    yield "<th>independent: largest</th><th>mean</th></tr>"
+    yield f"{'<th>independent: largest</th><th>mean</th>' if compared.independent else ''}</tr>"
     for level, ours in compared.model.items():
-        theirs = compared.independent[level]
-        cells = (f"{ours.largest:.2g}", f"{ours.mean:.2g}", f"{theirs.largest:.2g}", f"{theirs.mean:.2g}")
+        cells = [f"{ours.largest:.2g}", f"{ours.mean:.2g}"]
+        if compared.independent is not None:
+            theirs = compared.independent[level]
+            cells += [f"{theirs.largest:.2g}", f"{theirs.mean:.2g}"]
         numbers = "".join(f'<td class="n">{cell}</td>' for cell in (f"{ours.n_queries:,}", *cells))
         yield f"<tr><td>{_OF[level]}</td>{numbers}</tr>"
     yield "</table>"

@@ -6,8 +6,8 @@ import numpy as np
 
 from pgsr.errors import BudgetError
 from pgsr.random import ByteStream
+from pgsr.synthesis.coins import Coins
 from pgsr.synthesis.domain import SynthesisError
-from pgsr.synthesis.exact_noise import Coins
 
 _BITS = 32
 _MARGIN = 2.0**-24

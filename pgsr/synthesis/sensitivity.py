@@ -25,6 +25,18 @@ class Neighbours(StrEnum):
     MOVE = "move"
 
 
+class NoiseScale(StrEnum):
+    """The sensitivity that the noise of a measured query is made for.
+
+    COMMON: the largest of all queries of the workload, as the paper prints it. Shares of groups change by more than
+        shares of persons, because groups are fewer, so that all queries get the noise of those of groups.
+    OWN: that of the query itself, its own count over its own denominator. Every measurement costs the same as before.
+    """
+
+    COMMON = "common"
+    OWN = "own"
+
+
 def sensitivities(
     workload: Workload, neighbours: Neighbours = Neighbours.REPLACE, *, pairs: bool = False
 ) -> np.ndarray:

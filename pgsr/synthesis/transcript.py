@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from pgsr.accounting.zcdp import Conversion
+from pgsr.neighbours import Unit
 from pgsr.random import Source
 from pgsr.synthesis import archive
 from pgsr.synthesis.checks import SynthesisError, chosen, require_whole
@@ -22,6 +23,13 @@ IN_WORDS = {
     Neighbours.MOVE: "one person is removed and another inserted elsewhere, sizes staying in the domain; "
     "groups and group attributes are public",
 }
+
+
+IN_WORDS_OF_GROUPS = {
+    Neighbours.REPLACE: "the attribute values of all members of one group differ; groups, group attributes and all "
+    "sizes are public",
+}
+"""The same where a whole group is the unit of privacy; under the other relations none is hidden."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,9 @@ class Privacy:
     secure: bool
 
     @classmethod
-    def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source) -> "Privacy":
+    def of(cls, budget: AdaptiveBudget, neighbours: Neighbours, source: Source, unit: Unit = Unit.ENTITY) -> "Privacy":
         """Make the guarantee of any method that spends `budget.rho` with noise of this source."""
+        words = IN_WORDS_OF_GROUPS if unit.is_group else IN_WORDS
         return cls(
             epsilon=Fraction(budget.epsilon),
             delta=Fraction(budget.delta),
@@ -69,7 +78,7 @@ class Privacy:
             rounds=budget.rounds,
             alpha=Fraction(budget.alpha),
             conversion=budget.conversion,
-            neighbours=IN_WORDS[chosen(Neighbours, neighbours, "neighbours")],
+            neighbours=words[chosen(Neighbours, neighbours, "neighbours")],
             secure=source.secure,
         )
 

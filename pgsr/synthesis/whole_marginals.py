@@ -16,21 +16,26 @@ from tqdm import tqdm
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind, require_source
 from pgsr.errors import BudgetError
+from pgsr.neighbours import Unit
 from pgsr.random import Source
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
 from pgsr.synthesis.filling_fit import FillingFit
 from pgsr.synthesis.impossible import Impossible
-from pgsr.synthesis.marginal_curator import MarginalCurator, MeasuredMarginal
-from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
+from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator, MeasuredMarginal, variance_of
+from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity, require_unit
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
+from pgsr.synthesis.noise import noise_of
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.public_households import PublicHouseholds
 from pgsr.synthesis.queries import Level, Marginal, Workload
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Privacy
+
+FEWEST_ROUNDS = 4
+"""How many rounds the rho is for at least when they start, however wide the noise."""
 
 GROWTH = 2
 """How many times as much is spent on each marginal after a round that changed less than its noise would."""
@@ -64,10 +69,11 @@ class FittedMarginals:
 class WholeMarginals:
     """A method that measures whole marginals, those first that the model answers worst for the noise they would have.
 
-    A tenth of rho measures all marginals of one attribute, each with an equal part; they start the model too. The rest
+    A fifth of rho measures all marginals of one attribute; they start the model too. The rest
     goes to marginals of 2 to k attributes, at the levels of groups, of persons and (with roles) of relations: in every
     round, `batch` of them are selected by the exponential mechanism and measured, and the model is fitted to all that
-    was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement; when a round
+    was measured so far. Rounds start with rho / (rounds batch) each for a selection with its measurement, or with more
+    where noise would be wider than a share `noise` of all groups; when a round
     changed the answers it measured by less than the expected noise, the next ones spend twice as much on each. The
     last round spends what is left, so rho is spent exactly.
 
@@ -77,11 +83,12 @@ class WholeMarginals:
         components: K.
         k: most attributes of a marginal.
         rounds: most rounds; they are fewer where more is spent on each.
+        noise: widest standard deviation of the first rounds' noise, as a share of the number of groups.
         batch: marginals per round.
         first: share of rho for the marginals of one attribute.
         selection: share of selections in the rho of the rounds.
-        steps: of descent per round; the first fit takes twice as many.
-        final_steps: of the last fit.
+        steps: of descent per round, at most; the first fit takes up to twice as many.
+        final_steps: of the last fit, at most.
         learning_rate: of Adam at the start of a round's fit; the first fit takes twice as much.
         threads: of torch.
         largest: most cells of a marginal that is measured.
@@ -110,11 +117,12 @@ class WholeMarginals:
     components: int = 100
     k: int = 3
     rounds: int = 20
-    batch: int = 10
-    first: Number = "1/10"
+    batch: int = 3
+    noise: Number = "1/100"
+    first: Number = "1/5"
     selection: Number = "1/10"
-    steps: int = 30
-    final_steps: int = 250
+    steps: int = 60
+    final_steps: int = 500
     learning_rate: float = 0.05
     threads: int = 1
     largest: int = 20_000
@@ -124,7 +132,7 @@ class WholeMarginals:
         object.__setattr__(self, "impossible", tuple(self.impossible))
         names = ("components", "k", "rounds", "batch", "steps", "final_steps", "threads", "largest")
         require_whole(**{name: getattr(self, name) for name in names})
-        for name in ("first", "selection"):
+        for name in ("noise", "first", "selection"):
             if exact(getattr(self, name), name) >= 1:
                 raise BudgetError(f"{name}={getattr(self, name)} leaves nothing for the rest; keep it below 1")
         if not isinstance(self.learning_rate, int | float) or not 0 < self.learning_rate < float("inf"):
@@ -139,6 +147,7 @@ class WholeMarginals:
         *,
         source: Source,
         neighbours: Neighbours = Neighbours.REPLACE,
+        unit: Unit = Unit.ENTITY,
         seed: int = 0,
         ledger: RhoLedger | None = None,
         name: str = "population",
@@ -151,6 +160,7 @@ class WholeMarginals:
             budget: its rounds and alpha are not used.
             source: of noise: Secure() for publishing, Seeded(key) for research.
             neighbours: what privacy protects.
+            unit: whose values it hides: a person's, or, under REPLACE, `Unit.GROUP`: those of all members of a group.
             seed: of the first logits; public.
             ledger: of all that is done with this data set.
             name: of the data set; keys the noise of a seeded source.
@@ -168,6 +178,8 @@ class WholeMarginals:
         require_source(source)
         require_whole(least=0, seed=seed)
         neighbours = chosen(Neighbours, neighbours, "neighbours")
+        require_kind(unit, Unit, "unit", "give Unit.ENTITY or Unit.GROUP")
+        require_unit(unit, neighbours)
         if not population.n_persons:
             raise SynthesisError("a population without persons has nothing to fit")
         ledger = RhoLedger(budget.rho) if ledger is None else ledger
@@ -176,7 +188,7 @@ class WholeMarginals:
         model = FillingFit(households, self.impossible, self.components, seed, self.threads)
         single, candidates = self.marginals(domain, neighbours)
         curator = MarginalCurator(
-            population, (*single, *candidates), source, neighbours=neighbours, ledger=ledger, name=name
+            population, (*single, *candidates), source, neighbours=neighbours, unit=unit, ledger=ledger, name=name
         )
         del population
         history: list[MarginalRound] = []
@@ -190,7 +202,7 @@ class WholeMarginals:
             measured = self._measurements(curator, model, len(single), budget.rho, history, bar)
             model.fit(measured, self.final_steps, self.learning_rate, bar.update)
             bar.total = bar.n
-        privacy = Privacy.of(budget, neighbours, source)
+        privacy = Privacy.of(budget, neighbours, source, unit)
         transcript = MarginalTranscript(households, tuple(measured), tuple(len(r.measured) for r in history), privacy)
         return FittedMarginals(model.distribution(), transcript, tuple(history))
 
@@ -233,45 +245,57 @@ class WholeMarginals:
         """Measure and fit, round by round, until rho is spent."""
         n_candidates = len(curator.candidates) - n_single
         first = exact(self.first, "first") if n_candidates else Fraction(1)
-        measured = [curator.measure(number, first * rho / n_single) for number in range(n_single)]
-        model.start_from(measured)
-        history.append(MarginalRound(curator.candidates[:n_single], first * rho / n_single, float("nan")))
-        loss = model.fit(measured, 2 * self.steps, 2 * self.learning_rate, bar.update)
-        history[0] = MarginalRound(history[0].measured, history[0].rho, loss)
+        share = exact(self.selection, "selection")
         left, batch = (1 - first) * rho, min(self.batch, n_candidates)
-        each = left / (self.rounds * batch) if batch else Fraction(0)
+        each = self._first_each(left, batch, curator) if batch else Fraction(0)
+        least = min(first * rho / n_single, *([(1 - share) * each] if batch else [])) / GROUPS_WEIGH
+        noise_of(variance_of(max(s.squared for s in curator.sensitivities), least))  # refuses before any charge
+        measured = curator.measure_all(range(n_single), first * rho)
+        model.start_from(measured)
+        loss = model.fit(measured, 2 * self.steps, 2 * self.learning_rate, bar.update)
+        history.append(MarginalRound(curator.candidates[:n_single], first * rho / n_single, loss))
         before = model.expected(curator.candidates) if batch else []
         for _ in count():
             if not left:
                 return measured
             if left < 2 * batch * each:
                 each = left / batch
-            newest = self._round(curator, before, batch, each, n_single)
+            numbers = self._selected(curator, before, batch, each, n_single)
+            newest = curator.measure_all(numbers, batch * (1 - share) * each)
             left -= batch * each
-            measured += newest.values()
+            measured += newest
             loss = model.fit(measured, self.steps, self.learning_rate, bar.update)
-            history.append(MarginalRound(tuple(m.marginal for m in newest.values()), each, loss))
+            history.append(MarginalRound(tuple(m.marginal for m in newest), each, loss))
             after = model.expected(curator.candidates)
-            changed = sum(float(np.abs(after[number] - before[number]).sum()) for number in newest)
-            noise = sum(sqrt(2 * float(m.variance) / pi) * len(m.noisy) for m in newest.values())
+            changed = sum(float(np.abs(after[number] - before[number]).sum()) for number in numbers)
+            noise = sum(sqrt(2 * float(m.variance) / pi) * len(m.noisy) for m in newest)
             if changed < noise:
                 each *= GROWTH
             before = after
         raise AssertionError("rounds end when rho is spent")
 
-    def _round(
+    def _first_each(self, left: Fraction, batch: int, curator: MarginalCurator) -> Fraction:
+        """Compute the rho for a selection with its measurement in the first round.
+
+        It is such that `rounds` rounds would spend what is left, or more, where measurements would be noisier than
+        `noise`; then there are `FEWEST_ROUNDS` rounds at least.
+        """
+        squared = min(s.squared for s in curator.sensitivities)
+        wanted = squared / (2 * (exact(self.noise) * curator.n_groups) ** 2) / (1 - exact(self.selection))
+        return max(left / (self.rounds * batch), min(wanted, left / (FEWEST_ROUNDS * batch)))
+
+    def _selected(
         self, curator: MarginalCurator, estimates: list[np.ndarray], batch: int, rho: Fraction, n_single: int
-    ) -> dict[int, MeasuredMarginal]:
-        """Select marginals one after the other, and measure each; nobody learns of the order but by the ledger."""
+    ) -> list[int]:
+        """Select the marginals of a round one after the other; each costs its share of rho."""
         share = exact(self.selection, "selection")
         squared = np.array([s.squared for s in curator.sensitivities])
         deviations = np.sqrt(squared / (2 * float((1 - share) * rho)))
-        newest: dict[int, MeasuredMarginal] = {}
+        found: list[int] = []
         for _ in range(batch):
-            taken = frozenset([*range(n_single), *newest])
-            number = curator.select(estimates, deviations, share * rho, taken)
-            newest[number] = curator.measure(number, (1 - share) * rho)
-        return newest
+            taken = frozenset([*range(n_single), *found])
+            found.append(curator.select(estimates, deviations, share * rho, taken))
+        return found
 
 
 def replay(

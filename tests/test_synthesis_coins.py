@@ -1,4 +1,4 @@
-"""Exact coins, integer noise and the exponential mechanism against their definitions."""
+"""Exact coins, the exponential mechanism, and noise by rejection (a twin for others), against their definitions."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,13 +9,13 @@ import pytest
 from instances import scale
 from many_digits import precise, real  # noqa: F401
 from mpmath import mp, mpf
+from rejection_noise import Chance, Coins, discrete_gaussian, discrete_laplace
 from scipy import stats
 
 from pgsr import Seeded
 from pgsr.errors import BudgetError
 from pgsr.random import ByteStream, StreamId
 from pgsr.synthesis import SynthesisError
-from pgsr.synthesis.exact_noise import Chance, Coins, discrete_gaussian, discrete_laplace
 from pgsr.synthesis.selection import exponential_mechanism, thresholds
 
 pytestmark = pytest.mark.usefixtures("precise")
