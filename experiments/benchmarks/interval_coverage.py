@@ -23,6 +23,7 @@ from pgsr.intervals import (
     band,
     replicate,
 )
+from pgsr.mechanism import Mechanism
 from pgsr.release import Kind, Terms
 
 STATISTICS: tuple[Statistic, ...] = (
@@ -69,6 +70,7 @@ class Coverage:
     def _of_a_release(self, seed: int, kind: Kind, place: int) -> Iterator[tuple]:
         truth = population(seed)
         mechanism = Terms(truth.name, truth.max_size, exact(self.epsilon), kind).mechanism(truth.hierarchy.n_levels)
+        assert isinstance(mechanism, Mechanism), "one K for all levels"
         released = mechanism.release(truth, Seeded(f"outer {seed}", place))
         for row in _of_a_band(truth, released):
             yield (str(kind), *row)

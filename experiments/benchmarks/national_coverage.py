@@ -71,6 +71,7 @@ class NationalCoverage:
         truth = DATA[self.data]()
         terms = Terms(truth.name, truth.max_size, exact(self.epsilon), self.kind, shares=self._shares())
         mechanism = terms.mechanism(truth.hierarchy.n_levels)
+        assert isinstance(mechanism, Mechanism), "one K for all levels"
         parts = []
         for place in range(self.releases):
             tell(place, self.releases)
