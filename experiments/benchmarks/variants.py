@@ -195,7 +195,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("m_c", "M_c: cumulative counts, consistent, non-decreasing integers",
             _solved(_m_c, CumulativeIntegers(), CumulativeProjection())),
     Variant("m_c", "M_c^r: the same in real numbers", _solved(_relaxed(_m_c), CumulativeProjection())),
-    Variant("m_c_l1", "M_c L1^r: cumulative counts, consistent, non-decreasing, absolute values, real",
+    Variant("m_c_l1", "M_c L1: cumulative counts, consistent, non-decreasing integers, absolute values",
+            _solved(_m_c_l1, EmdProjection())),
+    Variant("m_c_l1", "M_c L1^r: the same in real numbers",
             _solved(_relaxed(_m_c_l1), EmdProjection(), CumulativeFlow())),
     Variant("releases", "releases: mechanisms of several steps, no single stated problem", _released(
         ("IsotonicTreeProjection()  [M_c^dp]", CUMULATIVE, IsotonicTreeProjection()),

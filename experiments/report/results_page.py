@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Experiment
+from pgsr.experiments.engine.experiment import Experiment, Profile
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.report.blocks import Block, Code, Heading, Link, Shown, table, text
 from pgsr.experiments.report.publication import Publication, published
@@ -25,9 +25,10 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
     blocks: list[Block] = [
         Heading(1, "Results at the papers' sizes"),
         text(
-            "Every experiment below was run at the papers' sizes, all its cells; where some have no result, it says "
-            "why. Figures and verdicts are made from the file that is linked beside them, one row per cell, by the "
-            "code that also reports on results of your own. What a verdict and a cause mean: ",
+            "Every experiment below was run at the papers' sizes, or in the profile that is named with it, all its "
+            "cells; where some have no result, it says why. Figures and verdicts are made from the file that is linked "
+            "beside them, one row per cell, by the code that also reports on results of your own. What a verdict and a "
+            "cause mean: ",
             Link("read the results", "read_results.md"),
             "; what the runs take: ",
             Link("make the tables again", "reproduce.md"),
@@ -37,8 +38,8 @@ def results_blocks(experiments: Sequence[Experiment], folder: Path) -> list[Bloc
         ),
     ]
     rows = [
-        (Link(e.id, f"#{_anchor(_title(e))}"), e.title, e.reproduces, f"{a.cells:,} of {a.planned:,}",
-         f"{a.replicates}", _duration(a.seconds))
+        (Link(e.id, f"#{_anchor(_title(e))}"), e.title, e.reproduces, f"{a.cells:,} of {a.planned:,}"
+         + f", {a.profile}" * (a.profile != Profile.PAPER), f"{a.replicates}", _duration(a.seconds))
         for e, a, _ in found
     ]  # fmt: skip
     heads = ("experiment", "title", "of", "cells", "replicates", "processor")

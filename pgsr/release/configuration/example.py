@@ -8,6 +8,11 @@ data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
 # max_size = {US = 20, state = 7} # or (m_h) one per level, root first, named by it; no larger than the one above
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
+# delta = "1e-8"                 # beside epsilon; or instead of both, in zCDP:
+# rho = "1/10"
+# laws = "best"                  # on every level the noise with less variance; or geometric, gaussian
+# unit = "group"                 # whom it hides: entity, "entity in 5 groups", or a group with all its members; then
+# relation = "replace"           #   what may become of it: replace, add_remove or move
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
 mechanism = "kuo"                # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
 # view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative
