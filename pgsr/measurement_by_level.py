@@ -22,6 +22,8 @@ class MeasurementByLevel:
         laws: of the noise of every level, root first.
         total: the root's number of groups, which is public.
         totals: numbers of groups of the leaves where all regions' are public, int64, shape (leaves,); else None.
+        secure: whether the noise came from `Secure`, so that a privacy claim is possible.
+        data_set: name of the data set.
 
     Raises:
         ProblemError: another view, laws that do not fit the levels, or totals that do not fit leaves and total.
@@ -32,6 +34,8 @@ class MeasurementByLevel:
     laws: tuple[Law, ...]
     total: int
     totals: np.ndarray | None = None
+    secure: bool = False
+    data_set: str = ""
 
     def __post_init__(self) -> None:
         require_kind(self.values, CountsByLevel, "values", "give CountsByLevel(hierarchy, tables)")
@@ -53,6 +57,13 @@ class MeasurementByLevel:
     def max_sizes(self) -> tuple[int, ...]:
         """The largest size of every level, root first."""
         return self.values.max_sizes
+
+    @property
+    def public_totals(self) -> np.ndarray:
+        """The public numbers of groups: of all regions, int64, shape (regions,), or of the root alone, shape (1,)."""
+        if self.totals is None:
+            return np.array([self.total], np.int64)
+        return np.concatenate(self.totals_by_level())
 
     def totals_by_level(self) -> tuple[np.ndarray, ...]:
         """The numbers of groups of the regions of every level, shape (regions of the level,) each.

@@ -9,7 +9,7 @@ from test_m_h_levels import SHAPES
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import IsotonicTreeProjection
-from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection
+from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelMechanism, LevelProblem
 from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
@@ -68,12 +68,28 @@ def test_equals_m_c_dp_where_all_levels_have_the_same_sizes():
     assert ((counts - y) ** 2).sum() == ((expected - y) ** 2).sum() == found.certificate.objective
 
 
+def test_the_mechanism_keeps_the_totals_that_its_noise_makes_public():
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+    for totals, public in (("root", [6]), ("regions", [6, 3, 3])):
+        mechanism = LevelMechanism(Geometric(View.COUNTS, "1/10", totals=totals), (3, 2))
+        measurement = mechanism.measure(truth, Seeded("k"))
+        assert measurement.public_totals.tolist() == public
+        counts = mechanism.post_process(measurement).counts
+        assert np.concatenate([table.sum(axis=1) for table in counts.tables])[: len(public)].tolist() == public
+
+
 def test_what_cannot_be_used_is_told():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
     noisy = measured_by_level(Geometric(View.COUNTS, 2), truth, Seeded("k"), "data")
     with pytest.raises(ProblemError, match=r"M_c\^dp needs View.CUMULATIVE"):
         LevelIsotonicTreeProjection().apply(noisy)
+    cumulative = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded("k"), "data")
+    with pytest.raises(ProblemError, match=r"M_H needs View.COUNTS"):
+        LevelProblem.of(cumulative)
+    with pytest.raises(ProblemError, match=r"M_H needs View.COUNTS"):
+        LevelMechanism(Geometric(View.CUMULATIVE, 2), (3, 2)).check(truth, Seeded("k"))
     with pytest.raises(ProblemError, match="one per level"):
         MeasurementByLevel(noisy.values, View.COUNTS, noisy.laws[:1], 6)
     with pytest.raises(ProblemError, match="2 that add up to 6"):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
 from pgsr.accounting import Rho
 from pgsr.accounting.spending import Ledger
 from pgsr.counts_by_level import CountsByLevel
@@ -75,8 +75,14 @@ def test_cumulative_counts_have_the_noise_of_their_view_and_what_is_public():
         assert found.laws == (DoubleGeometric(Fraction(1)),) * 2
         assert found.total == 3
         assert (found.totals if public is None else found.totals.tolist()) == public
+        assert found.public_totals.tolist() == ([3] if public is None else [3, *public])
+        assert (found.secure, found.data_set) == (False, "data")
         with pytest.raises(BudgetError):
             measured_by_level(noise, truth, Seeded("k"), "data", ledger)
+
+
+def test_a_measurement_says_whether_its_noise_was_secure():
+    assert measured_by_level(Geometric(View.COUNTS, 1), counts((1,), (0,)), Secure(), "data").secure
 
 
 def test_a_part_has_the_noise_of_its_level_and_place():

@@ -121,7 +121,7 @@ def test_a_release_adds_up_and_is_nearer_to_the_truth_than_m_h():
         assert not any(part.any() for part in release.counts.missing())
         assert np.array_equal(release.counts.tables[-1].sum(axis=1), truth.tables[-1].sum(axis=1))
         counts = measured_by_level(Geometric(View.COUNTS, 2), truth, Seeded(f"s{seed}"), "data")
-        m_h = LevelTreeProjection().solve(LevelProblem(counts.values, totals=counts.totals)).counts
+        m_h = LevelTreeProjection().solve(LevelProblem.of(counts)).counts
         two_stage = LevelTwoStage().apply(noisy).counts
         for name, found in (("posterior", release.counts), ("two-stage", two_stage), ("M_H", m_h)):
             off = [a - b for a, b in zip(found.tables, truth.tables, strict=True)]

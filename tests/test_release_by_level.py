@@ -66,7 +66,7 @@ def test_tables_name_the_last_class_of_every_level(tmp_path: Path) -> None:
     last = counts[counts["size_class"].str.endswith("or more")].groupby("level")["size_class"].unique()
     assert [list(names) for names in last] == [["6 or more"], ["3 or more"], ["2 or more"]]
     read = read_release_by_level(folder)
-    assert read.counts.max_sizes == read.measurement.noisy.max_sizes == (6, 3, 2)
+    assert read.counts.max_sizes == read.measurement.max_sizes == (6, 3, 2)
     assert not any(part.any() for part in read.counts.missing())
     assert read.counts.tables[0].sum() == 60
 

@@ -14,7 +14,6 @@ from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
 from pgsr import Seeded
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest, released_tables
@@ -103,7 +102,7 @@ def relabelled(stated: str, drawn: str, target: Target) -> None:
     real = replace(terms, epsilon=Fraction(drawn))
     measured = real.mechanism(3).measure(target.config.count(), Seeded("forger"))
     said = replace(terms, epsilon=Fraction(stated))
-    target.remake(said.measured(measured.hierarchy, measured.noisy, measured.totals, True), said)
+    target.remake(said.measured(measured.hierarchy, measured.values, measured.public_totals, True), said)
 
 
 def rehearsed(target: Target) -> None:
@@ -187,7 +186,7 @@ def test_other_counts_that_cost_as_little_pass(tmp_path: Path, made: tuple[Path,
     target = Target(publish(config).folder, config)
     terms, tree, _, _ = target.known()
     noisy = CountsByLevel(tree, (np.array([[1, 0, 0, 1]]), np.array([[0, 0], [0, 0]])))
-    target.remake(LevelMeasurement(noisy, terms.levels(2), 2, True, terms.data_set), terms)
+    target.remake(terms.measured(tree, noisy, np.array([2]), True), terms)
 
     def other(tables: list[np.ndarray]) -> None:
         tables[1][:] = tables[1][::-1].copy()

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from pgsr import Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelMechanism
+from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.laws import DoubleGeometric
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.planning import stand_in_by_level
 from pgsr.release import Terms
 from pgsr.release.noise_law import Sum, families, judge
@@ -20,7 +21,7 @@ SIZES = (8, 4, 2)
 TERMS = Terms("d", SIZES, "1", "m_h", shares=("1/2", "1/4", "1/4"))
 
 
-def measured(seed: int, source: object = None) -> LevelMeasurement:
+def measured(seed: int, source: object = None) -> MeasurementByLevel:
     """Noisy values of made counts; the truth depends on the seed, the noise on the source."""
     leaves = TREE.leaves.stop - TREE.leaves.start
     truth = stand_in_by_level(TREE, [20] * leaves, [1] * 9, SIZES, seed)
@@ -29,9 +30,9 @@ def measured(seed: int, source: object = None) -> LevelMeasurement:
     return mechanism.measure(truth, source or Seeded("k"))
 
 
-def by_hand(measurement: LevelMeasurement) -> list[dict[Sum, list[int]]]:
+def by_hand(measurement: MeasurementByLevel) -> list[dict[Sum, list[int]]]:
     """The residuals of the root's total, then of every region against its children, cell by cell."""
-    tables, total = measurement.noisy.tables, 0
+    tables, total = measurement.values.tables, 0
     for value in tables[0][0]:
         total += int(value)
     found = [{Sum((SIZES[0] + 1, 0, 0)): [total - measurement.total]}]

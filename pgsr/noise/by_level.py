@@ -99,7 +99,7 @@ def measured_by_level(
     values, public = measure_by_level(noise, truth, source, name), Totals.parse(noise.totals)
     totals = truth.tables[-1].sum(axis=1, dtype=np.int64) if public is Totals.REGIONS else None
     total = int(truth.tables[0].sum(dtype=np.int64))
-    return MeasurementByLevel(values, require_view(noise), tuple(laws), total, totals)
+    return MeasurementByLevel(values, require_view(noise), tuple(laws), total, totals, source.secure, name)
 
 
 def require_view(noise: NoiseStep) -> View:

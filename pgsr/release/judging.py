@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelResult, certified
+from pgsr.algorithms.m_h_levels import LevelProblem, LevelResult, certified
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.certificates import Certificate, broken_conditions, certify
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Result
 from pgsr.problem import Problem
 from pgsr.release.errors import ReleaseError
@@ -28,7 +29,7 @@ def kept(terms: Terms, measurement: Measurement) -> Measurement:
     return measurement
 
 
-def replayed(terms: Terms, measurement: Measurement | LevelMeasurement) -> Result | LevelResult:
+def replayed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Result | LevelResult:
     """Compute the post-processing of the terms' mechanism, which is deterministic."""
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
@@ -52,19 +53,19 @@ def finished(counts: Estimate | CountsByLevel) -> CountOfCounts | CountsByLevel:
 
 
 def broken(
-    terms: Terms, measurement: Measurement | LevelMeasurement, counts: Estimate | CountsByLevel
+    terms: Terms, measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel
 ) -> dict[str, int]:
     """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals."""
     if isinstance(counts, CountsByLevel):
-        assert isinstance(measurement, LevelMeasurement), "counts and noisy values are of one kind"
-        return {"integrality": 0, **violations(measurement.problem, counts)}
+        assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
+        return {"integrality": 0, **violations(LevelProblem.of(measurement), counts)}
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     return broken_conditions(kept(terms, measurement), counts)
 
 
 def certificate_of(
     terms: Terms,
-    measurement: Measurement | LevelMeasurement,
+    measurement: Measurement | MeasurementByLevel,
     counts: Estimate | CountsByLevel,
     replay: Result | LevelResult | None = None,
 ) -> Certificate:
@@ -77,10 +78,10 @@ def certificate_of(
         replay: of `replayed`; computed where it is needed and not at hand.
     """
     if isinstance(counts, CountsByLevel):
-        assert isinstance(measurement, LevelMeasurement), "counts and noisy values are of one kind"
+        assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
         found = replay or replayed(terms, measurement)
         assert isinstance(found, LevelResult), "sizes per level have one method"
-        judged = certified(measurement.problem, counts, found.prices)
+        judged = certified(LevelProblem.of(measurement), counts, found.prices)
         bound = found.certificate.objective if found.optimal else None
         wrong = {"integrality": 0, **judged.violations}
         return Certificate("M_H with sizes per level", judged.objective, bound, PRICES, wrong)

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelResult
+from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.measurement import Measurement
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release.checking import check
@@ -232,7 +233,7 @@ def _completed(
     hidden: Path,
     folder: Path,
     terms: Terms,
-    measurement: Measurement | LevelMeasurement,
+    measurement: Measurement | MeasurementByLevel,
     key: Ed25519PrivateKey | None,
     tell: Callable[[str], None],
     note: Callable[[str], None],
@@ -249,12 +250,12 @@ def _completed(
     return report
 
 
-def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | LevelMeasurement) -> None:
+def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     facts = manifest.facts(terms, measurement.secure, "measurement")
     tree = measurement.hierarchy
     released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, terms, facts)
-    released_tables.write_regions(folder / artefact.REGIONS, tree, measurement.totals, terms)
+    released_tables.write_regions(folder / artefact.REGIONS, tree, released_tables.public_totals(measurement), terms)
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
@@ -266,7 +267,7 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Le
 
 
 def _write(
-    folder: Path, terms: Terms, measurement: Measurement | LevelMeasurement, result: Result | LevelResult
+    folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Result | LevelResult
 ) -> None:
     tree, counts = measurement.hierarchy, answer_of(result)
     violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
@@ -315,7 +316,7 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
     return report
 
 
-def _regions_per_level(measurement: Measurement | LevelMeasurement) -> list[int]:
+def _regions_per_level(measurement: Measurement | MeasurementByLevel) -> list[int]:
     return [int(n) for n in np.diff(measurement.hierarchy.level_start)]
 
 

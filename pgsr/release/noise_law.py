@@ -30,10 +30,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.laws import Law
 from pgsr.laws.shapes import Shape
 from pgsr.measurement import Measurement
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.release.noise_residuals import Family, Sum, families
 
 FALSE_ALARM = 1e-9
@@ -82,7 +82,7 @@ class Verdict:
         return self.most is not None or self.least is not None
 
 
-def judge(measurement: Measurement | LevelMeasurement, stated: Sequence[Law | None]) -> Verdict:
+def judge(measurement: Measurement | MeasurementByLevel, stated: Sequence[Law | None]) -> Verdict:
     """Test the residuals of a measurement against the stated laws of noise per level (None where none was drawn).
 
     Complexity: O(regions x sizes), and some 0.1 s per level for the laws.

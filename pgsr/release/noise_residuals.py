@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Measurement, Totals
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.views import View
 
 MOST_LAWS = 32
@@ -43,9 +43,9 @@ class Family:
         return sum(len(values) for values in self.residuals.values())
 
 
-def families(measurement: Measurement | LevelMeasurement) -> Iterator[Family]:
+def families(measurement: Measurement | MeasurementByLevel) -> Iterator[Family]:
     """The residuals: of public totals, and of every level against the measured regions below it."""
-    if isinstance(measurement, LevelMeasurement):
+    if isinstance(measurement, MeasurementByLevel):
         yield from _families_by_level(measurement)
         return
     tree, values = measurement.hierarchy, measurement.values
@@ -65,9 +65,9 @@ def families(measurement: Measurement | LevelMeasurement) -> Iterator[Family]:
         yield Family(f"level {level}", _fewest_draws(grouped))
 
 
-def _families_by_level(measurement: LevelMeasurement) -> Iterator[Family]:
+def _families_by_level(measurement: MeasurementByLevel) -> Iterator[Family]:
     """The residuals with sizes per level: the classes of a level against those of the level below."""
-    noisy, tree = measurement.noisy, measurement.hierarchy
+    noisy, tree = measurement.values, measurement.hierarchy
     sizes, none = noisy.max_sizes, (0,) * tree.n_levels
     off = np.array([int(noisy.tables[0].sum()) - measurement.total])
     yield Family("numbers of groups", {Sum((sizes[0] + 1, *none[1:])): off})

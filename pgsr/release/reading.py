@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.mechanism import Mechanism
 from pgsr.release.checking import _Folder
 from pgsr.release.errors import ReleaseError
@@ -44,7 +44,7 @@ class PublishedByLevel:
 
     terms: Terms
     secure: bool
-    measurement: LevelMeasurement
+    measurement: MeasurementByLevel
     counts: CountsByLevel
 
 

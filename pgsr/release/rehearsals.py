@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.counts_by_level import CountsByLevel, folded
 from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measure_by_level
 from pgsr.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
@@ -19,14 +19,14 @@ LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
 
 
-def is_rehearsal(terms: Terms, measurement: Measurement | LevelMeasurement) -> bool:
+def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) -> bool:
     """Tell whether the noise is that of a rehearsal: taking it off leaves non-negative counts that add up.
 
     The first two levels that were measured are looked at. What is found counts only if other noise would hardly ever
     look so: noise is taken off cell by cell, and the chance of every fact that it turns out to meet, given the cells
     before, is multiplied up. Where counts are large and few facts are public there is too little to say it.
     """
-    if isinstance(measurement, LevelMeasurement):
+    if isinstance(measurement, MeasurementByLevel):
         return _is_rehearsal_by_level(terms, measurement)
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
@@ -67,9 +67,9 @@ def is_rehearsal(terms: Terms, measurement: Measurement | LevelMeasurement) -> b
     return chances < LOG_CHANCE
 
 
-def _is_rehearsal_by_level(terms: Terms, measurement: LevelMeasurement) -> bool:
+def _is_rehearsal_by_level(terms: Terms, measurement: MeasurementByLevel) -> bool:
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
-    tree, noisy = measurement.hierarchy, measurement.noisy.tables
+    tree, noisy = measurement.hierarchy, measurement.values.tables
     laws, sizes = terms.noise_laws(tree.n_levels), terms.sizes(tree.n_levels)
     chances, above = 0.0, np.array([[measurement.total]])
     for level, (values, law) in enumerate(zip(noisy, laws, strict=True)):

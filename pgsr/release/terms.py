@@ -20,7 +20,7 @@ from pgsr.algorithms import (
     TreeProjection,
     TwoStage,
 )
-from pgsr.algorithms.m_h_levels import LevelMeasurement, LevelMechanism
+from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.budget import Budget, exact
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError, ProblemError
@@ -28,10 +28,11 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.laws import Law
 from pgsr.laws.per_level import LevelNoise
 from pgsr.measurement import Measurement, Totals, pure_epsilons
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.mechanism import AnyMechanism, Mechanism
 from pgsr.method import Method, PostProcess
 from pgsr.neighbours import Relation, Unit
-from pgsr.noise import Geometric, Noise
+from pgsr.noise import Geometric, Noise, require_by_level
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
 from pgsr.release.kinds import Construction, Kind, Measured
@@ -328,13 +329,12 @@ class Terms:
         values: np.ndarray | tuple[np.ndarray, ...] | CountsByLevel,
         totals: np.ndarray,
         secure: bool,
-    ) -> Measurement | LevelMeasurement:
+    ) -> Measurement | MeasurementByLevel:
         """The measurement that these noisy values are under these terms."""
         noise = self.noise(tree.n_levels)
         if isinstance(values, CountsByLevel):
-            return LevelMeasurement(
-                values, noise.levels(tree.n_levels, self.max_size), int(totals[0]), secure, self.data_set
-            )
+            laws = tuple(require_by_level(noise, values.max_sizes))
+            return MeasurementByLevel(values, View.COUNTS, laws, int(totals[0]), None, secure, self.data_set)
         return Measurement(
             hierarchy=tree,
             view=noise.views_on(tree, self.max_size, totals),

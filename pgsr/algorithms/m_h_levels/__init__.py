@@ -9,7 +9,7 @@ cluster. `certificate` is the judge, which knows nothing of all this. `mechanism
 
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified
 from pgsr.algorithms.m_h_levels.isotonic_tree_projection import LevelIsotonicTreeProjection
-from pgsr.algorithms.m_h_levels.mechanism import LevelMeasurement, LevelMechanism
+from pgsr.algorithms.m_h_levels.mechanism import LevelMechanism
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjection
 from pgsr.algorithms.m_h_levels.streaming import StreamedLevelResult, StreamedLevelTreeProjection, measure
@@ -17,7 +17,6 @@ from pgsr.algorithms.m_h_levels.streaming import StreamedLevelResult, StreamedLe
 __all__ = [
     "LevelCertificate",
     "LevelIsotonicTreeProjection",
-    "LevelMeasurement",
     "LevelMechanism",
     "LevelPrices",
     "LevelProblem",

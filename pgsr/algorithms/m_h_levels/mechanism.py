@@ -11,57 +11,25 @@ from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjecti
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
-from pgsr.hierarchy import Hierarchy
-from pgsr.laws.per_level import LevelNoise
-from pgsr.noise import NoiseStep, measure_by_level, require_by_level
+from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.noise import NoiseStep, measured_by_level, require_by_level
 from pgsr.random import Source
-
-
-@dataclass(frozen=True, eq=False)
-class LevelMeasurement:
-    """Noisy counts with sizes per level, and the public facts beside them. It holds no truth.
-
-    Attributes:
-        noisy: the noisy counts, of any sign.
-        noise: the noise of every level, root first.
-        total: public number of groups of the root.
-        secure: whether the noise came from `Secure`, so that a privacy claim is possible.
-        data_set: its name.
-    """
-
-    noisy: CountsByLevel
-    noise: tuple[LevelNoise | None, ...]
-    total: int
-    secure: bool
-    data_set: str = ""
-
-    @property
-    def hierarchy(self) -> Hierarchy:
-        return self.noisy.hierarchy
-
-    @property
-    def totals(self) -> np.ndarray:
-        """The public numbers of groups: the root's; shape (1,)."""
-        return np.array([self.total], np.int64)
-
-    @property
-    def problem(self) -> LevelProblem:
-        """The problem whose optimum is released."""
-        return LevelProblem(self.noisy, total=self.total)
+from pgsr.views import View
 
 
 @dataclass(frozen=True)
 class LevelMechanism:
-    """A noise step on counts with sizes per level, then their projection; the root's number of groups is public.
+    """A noise step on counts with sizes per level, then their projection.
 
     Args:
-        noise: of counts, with a share for every level.
+        noise: of counts, with a share for every level; it says whether the numbers of groups of all regions are public
+            or the root's alone.
         max_sizes: the largest size of every level, root first.
         data_set: the name by which research noise is keyed.
         post: the projection.
 
     Example:
-        >>> from pgsr import Geometric, Seeded, View
+        >>> from pgsr import Geometric, Hierarchy, Seeded, View
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> truth = CountsByLevel(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
         >>> mechanism = LevelMechanism(Geometric(View.COUNTS, 2, totals="root"), (3, 2), "demo")
@@ -83,12 +51,14 @@ class LevelMechanism:
         """Refuse beforehand what measuring and projecting would refuse.
 
         Raises:
-            BudgetError, ProblemError: as `measure_by_level`; or branches differ in depth, or sizes are not those of
-                `max_sizes`.
+            BudgetError, ProblemError: as `measured_by_level`; or the noise is not of counts, branches differ in depth,
+                or sizes are not those of `max_sizes`.
         """
         require_kind(truth, CountsByLevel, "truth", "give CountsByLevel(hierarchy, tables)")
         require_source(source)
         require_by_level(self.noise, self.max_sizes)
+        if self.noise.view is not View.COUNTS:
+            raise ProblemError(f"M_H needs View.COUNTS, and this noise is of {self.noise.view!r}; give noise of counts")
         blank_problem(truth, 0)
         if truth.max_sizes != tuple(self.max_sizes):
             raise ProblemError(
@@ -96,16 +66,14 @@ class LevelMechanism:
                 "counts with CountsByLevel.of"
             )
 
-    def measure(self, truth: CountsByLevel, source: Source) -> LevelMeasurement:
+    def measure(self, truth: CountsByLevel, source: Source) -> MeasurementByLevel:
         """Measure all levels with noise, after `check`. Nothing is charged."""
         self.check(truth, source)
-        noisy = measure_by_level(self.noise, truth, source, self.data_set)
-        noise = self.noise.levels(len(self.max_sizes), max(self.max_sizes))
-        return LevelMeasurement(noisy, noise, int(truth.tables[0].sum()), source.secure, self.data_set)
+        return measured_by_level(self.noise, truth, source, self.data_set)
 
-    def post_process(self, measurement: LevelMeasurement) -> LevelResult:
+    def post_process(self, measurement: MeasurementByLevel) -> LevelResult:
         """Project a measurement, this mechanism's or a published one. It needs no truth, and costs no privacy."""
-        return self.post.solve(measurement.problem)
+        return self.post.solve(LevelProblem.of(measurement))
 
     def release(self, truth: CountsByLevel, source: Source) -> LevelResult:
         """Measure and project."""

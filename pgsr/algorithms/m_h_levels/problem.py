@@ -9,6 +9,8 @@ from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.hierarchy import Hierarchy
+from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.views import View
 
 UNKNOWN = -1
 """Stands among the numbers of groups of regions for one that is not public."""
@@ -69,6 +71,20 @@ class LevelProblem:
             raise TooLargeError("weights reach 2^31; scale the weights down")
         if largest * int(self.w.max()) * tree.n_levels > _LARGEST:
             raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
+
+    @classmethod
+    def of(cls, measurement: MeasurementByLevel) -> "LevelProblem":
+        """State the problem of measured counts with the totals that are public.
+
+        Raises:
+            ProblemError: the measurement is of cumulative counts; or as the class.
+            TooLargeError: as the class.
+        """
+        require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
+        if measurement.view is not View.COUNTS:
+            raise ProblemError(f"M_H needs View.COUNTS, this measurement is of {measurement.view!r}")
+        total = measurement.total if measurement.totals is None else None
+        return cls(measurement.values, total, measurement.totals)
 
     @property
     def hierarchy(self) -> Hierarchy:

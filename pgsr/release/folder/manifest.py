@@ -10,7 +10,6 @@ import numpy as np
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.algorithms import Merge
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.blocks import row_blocks
 from pgsr.budget import exact
 from pgsr.certificates import Certificate
@@ -19,6 +18,7 @@ from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.neighbours import Relation
 from pgsr.release.errors import ManifestError
 from pgsr.release.folder.released_tables import dense
@@ -171,7 +171,7 @@ def invariants(terms: Terms) -> list[str]:
 
 
 def answer_fields(
-    measurement: Measurement | LevelMeasurement,
+    measurement: Measurement | MeasurementByLevel,
     status: str,
     certificate: Certificate,
     counts: Estimate | CountsByLevel,
@@ -195,7 +195,7 @@ def answer_fields(
     }
 
 
-def distance(measurement: Measurement | LevelMeasurement, counts: Estimate | CountsByLevel, norm: int) -> int:
+def distance(measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel, norm: int) -> int:
     """Sum |x - y|^norm over all measured cells, an exact integer.
 
     x are the released values in the measured view of each region, y the noisy ones.
@@ -210,20 +210,20 @@ def distance(measurement: Measurement | LevelMeasurement, counts: Estimate | Cou
     return total
 
 
-def _noisy_values(measurement: Measurement | LevelMeasurement) -> list[np.ndarray]:
+def _noisy_values(measurement: Measurement | MeasurementByLevel) -> list[np.ndarray]:
     """List the noisy values by region, or by level where levels differ in sizes."""
-    if isinstance(measurement, LevelMeasurement):
-        return list(measurement.noisy.tables)
+    if isinstance(measurement, MeasurementByLevel):
+        return list(measurement.values.tables)
     return [measurement.values[region] for region in np.flatnonzero(measurement.measured)]
 
 
 def _compared(
-    measurement: Measurement | LevelMeasurement, counts: Estimate | CountsByLevel
+    measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pair released values in the measured view with noisy ones, by region or by block of regions."""
     if isinstance(counts, CountsByLevel):
-        assert isinstance(measurement, LevelMeasurement), "counts and noisy values are of one kind"
-        for x, y in zip(counts.tables, measurement.noisy.tables, strict=True):
+        assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
+        for x, y in zip(counts.tables, measurement.values.tables, strict=True):
             for rows in row_blocks(slice(0, len(y)), y.shape[1]):
                 yield x[rows], y[rows]
         return

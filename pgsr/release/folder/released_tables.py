@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from pgsr import memory
-from pgsr.algorithms.m_h_levels import LevelMeasurement
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions, view_of
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
@@ -158,22 +158,27 @@ def _true_statistics(said: pq.Statistics, values: pa.ChunkedArray) -> bool:
     return (said.min, said.max) == (found["min"], found["max"])
 
 
+def public_totals(measurement: Measurement | MeasurementByLevel) -> np.ndarray:
+    """The public numbers of groups: of every region, shape (regions,), or of the root alone, shape (1,)."""
+    return measurement.public_totals if isinstance(measurement, MeasurementByLevel) else measurement.totals
+
+
 def write_measurement(
-    path: Path, measurement: Measurement | LevelMeasurement, terms: Terms, facts: Mapping[str, str]
+    path: Path, measurement: Measurement | MeasurementByLevel, terms: Terms, facts: Mapping[str, str]
 ) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
-    rows = _Rows(measurement.hierarchy, measurement.totals, terms)
+    rows = _Rows(measurement.hierarchy, public_totals(measurement), terms)
     with pq.ParquetWriter(path, rows.schema(facts), compression="zstd") as writer:
         for regions in rows.blocks():
             values = _values_of(measurement, regions)
             writer.write_table(pa.table(rows.columns(regions, values), schema=rows.schema(facts)))
 
 
-def _values_of(measurement: Measurement | LevelMeasurement, regions: np.ndarray) -> np.ndarray:
+def _values_of(measurement: Measurement | MeasurementByLevel, regions: np.ndarray) -> np.ndarray:
     """Put the noisy values of these regions, which are of one level where levels differ in sizes, one after another."""
-    if isinstance(measurement, LevelMeasurement):
+    if isinstance(measurement, MeasurementByLevel):
         level = int(measurement.hierarchy.level_of[regions[0]])
-        return measurement.noisy.tables[level][regions - measurement.hierarchy.level(level).start].ravel()
+        return measurement.values.tables[level][regions - measurement.hierarchy.level(level).start].ravel()
     return np.concatenate([measurement.values[region] for region in regions])
 
 
