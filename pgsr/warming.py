@@ -117,6 +117,10 @@ def _solve_levels() -> None:
         measured = MeasurementByLevel(cumulative, View.CUMULATIVE, laws, 9, np.array([2, 7]))
         LevelTwoStage().apply(measured)
         LevelPosterior().apply(measured)
+    deeper = Hierarchy.from_parents(["US", "GA", "MI", "Fulton", "Wayne"], [-1, 0, 0, 1, 2])
+    tables = (*cumulative.tables, np.array([[2, 3], [-2, 6]], np.int32))
+    laws = (DoubleGeometric(Fraction(1)),) * 3
+    LevelTwoStage().apply(MeasurementByLevel(CountsByLevel(deeper, tables), View.CUMULATIVE, laws, 9, np.array([2, 7])))
 
 
 def _read_a_table() -> None:

@@ -1,6 +1,7 @@
 """The conditions of adaptive fits' privacy claim: functions that raise AssertionError where one does not hold."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import test_synthesis_curator
 
 from pgsr import Seeded
 from pgsr.errors import PgsrError
-from pgsr.synthesis import Curator, Neighbours, Population, RhoLedger, adaptive, curator
+from pgsr.synthesis import Curator, Neighbours, NoiseScale, Population, RhoLedger, adaptive, curator
 
 N_GROUPS = 12
 
@@ -30,9 +31,9 @@ def fits_are_blind() -> None:
 
 def rounds_cost_what_is_charged() -> None:
     """Check all neighbours of small populations, both by replacement and removal; equality is attained."""
-    for neighbours in (Neighbours.REPLACE, Neighbours.ADD_REMOVE):
+    for neighbours, noise in product((Neighbours.REPLACE, Neighbours.ADD_REMOVE), NoiseScale):
         with pytest.MonkeyPatch.context() as patch:
-            test_synthesis_curator.test_neighbours_are_told_apart_no_better_than_charged(neighbours, patch)
+            test_synthesis_curator.test_neighbours_are_told_apart_no_better_than_charged(neighbours, noise, patch)
 
 
 def rounds_are_charged_first() -> None:

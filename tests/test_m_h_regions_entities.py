@@ -130,7 +130,7 @@ def test_conditions_are_rows_and_violations():
         points = naive.feasible_points(problem.hierarchy, n_sizes, 3)
         fits = {point.tobytes() for point in good}
         for point in points[rng.integers(0, len(points), 20)]:
-            z = (point - problem.target).ravel()
+            z = point.ravel() - program.origin
             found = violations(problem, Estimate(problem.hierarchy, View.COUNTS, point))
             assert (program.matrix @ z == program.right).all() == (point.tobytes() in fits) == (not any(found.values()))
             people = point @ np.arange(n_sizes)

@@ -72,6 +72,7 @@ ARM_LOOKS = {
     # Liu and Wu 2022
     "HPD-Fixed": Look(BLUE, "o"),
     "HPD-Gen": Look(ORANGE, "s"),
+    "HPD-Gen, own noise": _open(Look(ORANGE, "s")),
     "MWEM": _MWEM,
     "MWEM, ordered universe": _open(_MWEM),
     "independent marginals": Look(BLACK, "X"),
