@@ -55,14 +55,15 @@ def python_rows(data: bytes, dialect: Csv) -> list[list[str | None]] | None:
     if text.startswith("\ufeff") and not dialect.header:
         return None
     text = text.removeprefix("\ufeff")
+    # No possessive repetitions: up to Python 3.11.4 they matched too much (python/cpython issue 106052).
     d, q, e = re.escape(dialect.delimiter), re.escape(dialect.quote), re.escape(dialect.escape or dialect.quote)
     if dialect.quote:
         inside = rf"[^{q}\0]|{q}{q}" if e == q else rf"[^{q}{e}\0]|{e}[{q}{e}]"
-        field = rf"(?:{q}(?:{inside})*+{q}|[^{d}{q}{e}\r\n\0]*+)"
+        field = rf"(?:{q}(?:{inside})*{q}|[^{d}{q}{e}\r\n\0]*)"
     else:
-        field = rf"[^{d}\r\n\0]*+"
-    record = rf"(?!\r?\n|\Z){field}(?:{d}{field})*+"
-    if not re.fullmatch(rf"(?:{record}\r?\n)*+(?:{record})?+", text):
+        field = rf"[^{d}\r\n\0]*"
+    record = rf"(?!\r?\n|\Z){field}(?:{d}{field})*"
+    if not re.fullmatch(rf"(?:{record}\r?\n)*(?:{record})?", text):
         return None
     options: dict[str, Any] = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
     if dialect.escape is not None:
