@@ -149,7 +149,7 @@ def larger_changes_taken_for_changes_by_one(patch: MonkeyPatch) -> None:
 
 
 def the_least_of_several_changes(patch: MonkeyPatch) -> None:
-    """Where larger changes are compared, the one with the least delta counts."""
+    """Take the least delta where several larger changes are compared."""
     around(patch, loss_of_noise, "_envelope", lambda f: lambda parts: parts[-1])
 
 
