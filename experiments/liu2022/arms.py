@@ -234,6 +234,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 
 
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate peak bytes: libraries with torch, tables with their gradients and moments, and answers in blocks."""
-    del arm
-    return 900_000_000 + 400_000 * int(parameters["components"]) + 500 * data.groups
+    """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
+    components = int(parameters["components"])
+    compiled = isinstance(arm, Competitor) and isinstance(arm.method(components), TableMechanism)
+    return 900_000_000 + 400_000 * components + 500 * data.groups + 300_000_000 * compiled
