@@ -34,7 +34,7 @@ def couples(n: int = 400) -> Population:
     """Couples of a woman and a man in towns; men alone elsewhere."""
     urban = np.arange(n) % 2 == 0
     group_of = np.repeat(np.arange(n), np.where(urban, 2, 1))
-    first = np.concatenate([[True], np.diff(group_of) > 0])
+    first = np.diff(group_of, prepend=-1) > 0
     sex = np.where(urban[group_of] & first, 0, 1)
     return Population(DOMAIN, np.where(urban, 0, 1)[:, None], sex[:, None], group_of, np.zeros(len(group_of), int))
 
@@ -99,6 +99,8 @@ def test_without_mbi_one_line_says_what_to_install(method: TableMechanism, monke
 def test_refusals() -> None:
     with pytest.raises(SynthesisError, match="knows no roles"):
         MarkovTree().fit(related_households(20), BUDGET, source=Seeded(1))
+    with pytest.raises(SynthesisError, match="without persons"):
+        AIM().fit(couples(0), BUDGET, source=Seeded(1))
     with pytest.raises(SynthesisError, match="rows"):
         MarkovTree(rows="tables")  # pyright: ignore[reportArgumentType]
     with pytest.raises(SynthesisError, match="iterations"):

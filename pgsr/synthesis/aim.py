@@ -48,6 +48,8 @@ class AIM(TableMechanism):
     Raises:
         SynthesisError, BudgetError: a setting is out of range.
 
+    Cost: every round that selects a new marginal compiles another model, seconds of processor time.
+
     Source: McKenna, Mullins, Sheldon and Miklau 2022; the two tables are ours.
     """
 

@@ -91,8 +91,8 @@ class TableMechanism(ABC):
 
         Raises:
             ArgumentError: an argument is of the wrong kind.
-            SynthesisError: members have roles, which one table does not know, or a setting does not fit the columns;
-                nothing is drawn then.
+            SynthesisError: there are no persons, members have roles, which one table does not know, or a setting does
+                not fit the columns; nothing is drawn then.
             MbiMissingError: without mbi; nothing is drawn then.
             BudgetError: the ledger has less than `budget.rho` left; nothing is drawn then.
         """
@@ -102,6 +102,8 @@ class TableMechanism(ABC):
         require_whole(least=0, seed=seed)
         lengths = row_lengths(population.domain, self.rows)
         n_rows = population.n_persons if self.rows is Rows.PERSONS else population.n_groups
+        if not population.n_persons:
+            raise SynthesisError("a population without persons has nothing to fit")
         if len(population.domain.roles) > 1:
             raise SynthesisError("a table of single rows knows no roles; take WholeMarginals()")
         model = GraphicalModel(lengths, n_rows)
