@@ -237,4 +237,4 @@ def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> 
     """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
     components = int(parameters["components"])
     compiled = isinstance(arm, Competitor) and isinstance(arm.method(components), TableMechanism)
-    return 900_000_000 + 400_000 * components + 500 * data.groups + 1_000_000_000 * compiled
+    return 900_000_000 + 400_000 * components + 500 * data.groups + 1_200_000_000 * compiled
