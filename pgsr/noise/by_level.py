@@ -118,7 +118,7 @@ def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
     view = require_view(noise)
     if noise.totals is Totals.NOISY:
         raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
-    levels = noise.levels(len(max_sizes), max(max_sizes))
+    levels = noise.levels(len(max_sizes), max_sizes)
     laws = []
     for level, max_size in zip(levels, max_sizes, strict=True):
         if level is None:
