@@ -44,6 +44,7 @@ totals allow it: in a nation of 3,195 regions and 301 sizes 96 of 961,695. A cha
 announced digest, or the publisher's key, as always.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +66,7 @@ class Differences:
 
     Example:
         >>> released = np.array([[1, 0, 2], [1, 0, 2]])
-        >>> found = Differences.between(released, np.array([[0, 1, 2], [1, 0, 2]]))
+        >>> found = Differences.between([released], [np.array([[0, 1, 2], [1, 0, 2]])])
         >>> found, found.allowed, found.tolerable
         (Differences(number=1, largest=1, cells=6), 0, False)
     """
@@ -75,10 +76,16 @@ class Differences:
     cells: int
 
     @classmethod
-    def between(cls, released: np.ndarray, replayed: np.ndarray) -> "Differences":
-        """Compare two arrays of counts of the same shape, (regions, K + 1)."""
-        differences = np.abs(cumulative(released) - cumulative(replayed))
-        return cls(int(np.count_nonzero(differences)), int(differences.max()), differences.size)
+    def between(cls, released: Sequence[np.ndarray], replayed: Sequence[np.ndarray]) -> "Differences":
+        """Compare tables of counts: one, or one per level where levels have sizes of their own.
+
+        Args:
+            released, replayed: as many tables, of the same shapes, (regions, K + 1) each.
+        """
+        pairs = list(zip(released, replayed, strict=True))
+        differences = [np.abs(cumulative(ours) - cumulative(theirs)) for ours, theirs in pairs]
+        number, largest = (sum(map(int, map(np.count_nonzero, differences))), max(int(d.max()) for d in differences))
+        return cls(number, largest, sum(d.size for d in differences))
 
     @property
     def allowed(self) -> int:

@@ -13,6 +13,7 @@ from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.laws import Law
 from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.method import Status
 from pgsr.solving import Deadline
 
 
@@ -31,6 +32,11 @@ class LevelRelease:
     violations: dict[str, int]
     joint: CumulativeLevelResult
     seconds: float
+
+    @property
+    def status(self) -> Status:
+        """How the release ended: feasible, as it is the optimum of no stated problem."""
+        return Status.FEASIBLE
 
 
 def released(
