@@ -51,7 +51,7 @@ def made(folder: Path, rehearse: bool = False, kind: str = "m_h", **keys: str) -
 
 
 SHAPES = [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
-PEAKS = [*(("m_h", *shape) for shape in SHAPES), *((kind, *SHAPES[2]) for kind in OTHERS)]
+PEAKS = [*(("m_h", *shape) for shape in SHAPES), *((kind, 1_500, (1_000, 1_000, 1_000)) for kind in OTHERS)]
 """The releases whose memory is measured: mechanism, number of blocks, and largest sizes by level."""
 
 

@@ -78,8 +78,8 @@ def broken(
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
         total = measurement.total if measurement.totals is None else None
-        stated = LevelProblem(measurement.values, total, measurement.totals)  # its conditions; of no mechanism's values
-        return {"integrality": 0, **violations(stated, counts)}
+        conditions = LevelProblem(measurement.values, total, measurement.totals)  # the same for every mechanism
+        return {"integrality": 0, **violations(conditions, counts)}
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     return broken_conditions(kept(terms, measurement), counts)
 

@@ -58,7 +58,8 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int) ->
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
-    return 410_000_000 + 2_000 * n_regions + 110 * n_cells + 125 * n_filled
+    per_cell = {Kind.POSTERIOR: 150, Kind.TWO_STAGE: 130}.get(kind, 110)
+    return 410_000_000 + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
 
 
 def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByLevel | None = None) -> int:
