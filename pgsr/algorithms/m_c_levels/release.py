@@ -39,6 +39,11 @@ class LevelRelease:
     seconds: float
     uncertainty: "UncertainByLevel | None" = None
 
+    @property
+    def status(self) -> Status:
+        """How the release ended: feasible, as it is the optimum of no stated problem."""
+        return Status.FEASIBLE
+
     def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervalsByLevel:
         """Give an interval for every cell of the counts, by methods that know how far they may be off.
 
@@ -64,11 +69,6 @@ class UncertainByLevel(Protocol):
     def intervals(self, counts: CountsByLevel, level: float, view: View) -> CellIntervalsByLevel:
         """Give an interval for every cell of the counts."""
         ...
-
-    @property
-    def status(self) -> Status:
-        """How the release ended: feasible, as it is the optimum of no stated problem."""
-        return Status.FEASIBLE
 
 
 def released(
