@@ -58,7 +58,7 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int) ->
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
-    per_cell = {Kind.POSTERIOR: 150, Kind.TWO_STAGE: 130}.get(kind, 110)
+    per_cell = {Kind.POSTERIOR: 165, Kind.TWO_STAGE: 130}.get(kind, 110)
     return 410_000_000 + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
 
 
