@@ -133,7 +133,9 @@ def test_methods_that_do_not_know_say_so() -> None:
     noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("none"))
     with pytest.raises(NoEstimateError, match="does not know how far it may be off"):
         TreeProjection().solve(Problem.m_h(noisy)).intervals()
-    result = Posterior().apply(noisy)
+    with pytest.raises(NoEstimateError, match="on noisy cumulative counts"):
+        Posterior().apply(noisy).intervals()
+    result = Posterior().apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("none")))
     for level in (0, 1, 1.5, "90"):
         with pytest.raises(ArgumentError, match="level"):
             result.intervals(level)

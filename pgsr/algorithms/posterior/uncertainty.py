@@ -49,6 +49,16 @@ class Uncertainty:
     most: np.ndarray
     fixed: bool
 
+    @staticmethod
+    def is_known(measurement: Measurement) -> bool:
+        """Tell whether intervals may be made: of cumulative counts, also beside ranked sizes of small regions.
+
+        Where counts or ranked sizes alone were measured, a sum over many cells depends on the estimated prior more than
+        on their own noise, which no variance here tells: nominal 90 % held 48 to 58 % of the root's cumulative counts.
+        """
+        views = set(measurement.view) if isinstance(measurement.view, tuple) else {measurement.view}
+        return View.CUMULATIVE in views and View.COUNTS not in views
+
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
         """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`."""
