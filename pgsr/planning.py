@@ -11,7 +11,6 @@ import numpy as np
 from tqdm import tqdm
 
 from pgsr import metrics
-from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.budget import Number, exact
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
@@ -19,6 +18,7 @@ from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.mechanism import AnyMechanism
+from pgsr.method import Result
 from pgsr.random import Seeded
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:
 def _spent(start: float, result: Any) -> float:
     """Compute the seconds since the start, compilation left out."""
     total = perf_counter() - start
-    return total if isinstance(result, LevelResult) else total - result.seconds.compile
+    return total - result.seconds.compile if isinstance(result, Result) else total
 
 
 def usual_splits(n_levels: int) -> list[tuple[Fraction, ...]]:

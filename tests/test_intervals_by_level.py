@@ -1,8 +1,6 @@
 """The parametric bootstrap with sizes per level: its replicates, against one K, and how often it holds."""
 
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,28 +9,15 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelMechanism
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.intervals import intervals_by_level
-from pgsr.noise import NoiseStep, measured_by_level
-from pgsr.random import Source
 
 TREE = Hierarchy.from_paths([("r", a, b) for a, b in product("AB", "CDE")])
 SIZES = (9, 6, 3)
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """M_c^dp with sizes per level, as a mechanism."""
-
-    noise: NoiseStep
-    post: LevelIsotonicTreeProjection = LevelIsotonicTreeProjection()  # noqa: RUF009
-
-    def release(self, truth: CountsByLevel, source: Source) -> Any:
-        return self.post.apply(measured_by_level(self.noise, truth, source, "demo"))
-
-
 MECHANISMS = {
     "M_H": LevelMechanism(Geometric(View.COUNTS, 3), SIZES, "demo"),
     "M_H, root's total": LevelMechanism(Geometric(View.COUNTS, 3, totals="root"), SIZES, "demo"),
-    "M_c^dp": Repaired(Geometric(View.CUMULATIVE, 3)),
+    "M_c^dp": LevelMechanism(Geometric(View.CUMULATIVE, 3), SIZES, "demo", LevelIsotonicTreeProjection()),
 }
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Secure, Seeded, View
-from pgsr.accounting import Rho
+from pgsr.accounting import Approximate, Rho
+from pgsr.accounting.composing import composed
 from pgsr.accounting.spending import Ledger
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import BudgetError, ProblemError
@@ -117,3 +118,19 @@ def test_laws_are_those_of_the_budget_and_the_unit():
     """Any noise step for counts will do: here rho, shared by two levels, of groups that are replaced."""
     noise = Noise(View.COUNTS, Rho("1/5"), unit=Unit.GROUP, relation=Relation.REPLACE, laws="gaussian")
     assert require_by_level(noise, (5, 2)) == [DiscreteGaussian(Fraction(10))] * 2
+
+
+@pytest.mark.parametrize("budget", [Rho(3), Approximate(12, "1e-6")], ids=str)
+@pytest.mark.parametrize("laws", ["best", "geometric", "gaussian"])
+def test_levels_of_other_sizes_keep_the_budget_together(budget, laws):
+    """A replaced group changes as many cumulative counts as its level has sizes, and few changed ones cost more."""
+    noise = Noise(View.CUMULATIVE, budget, laws=laws, unit=Unit.GROUP, relation=Relation.REPLACE)
+    sizes = (60, 4, 2)
+    sensitivities = [noise.sensitivity(View.CUMULATIVE, size) for size in sizes]
+    levels = noise.levels(3, sizes)
+    assert composed(levels, sensitivities).within(budget)
+    laws_found = [level.law(change) for level, change in zip(levels, sensitivities, strict=True)]
+    assert require_by_level(noise, sizes) == laws_found
+    assert noise.levels(3, 60) == noise.levels(3, (60, 60, 60))
+    if laws == "geometric":
+        assert not composed(noise.levels(3, 60), sensitivities).within(budget), "the largest K everywhere would not do"

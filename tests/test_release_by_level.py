@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,13 +14,15 @@ from made_tables import TABLES, config, left, release, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 from typer.testing import CliRunner
 
-from pgsr import Hierarchy, PgsrError, Relation, Rho, Unit
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Relation, Rho, Seeded, Unit
 from pgsr.cli import app
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.isolation import run_isolated
+from pgsr.laws import DoubleGeometric
 from pgsr.ledger import LedgerFile
 from pgsr.planning import stand_in_by_level
 from pgsr.release import (
+    Kind,
     ReleaseConfig,
     Terms,
     check,
@@ -31,17 +34,31 @@ from pgsr.release import (
     read_release,
     read_release_by_level,
 )
+from pgsr.release.folder import manifest
 from pgsr.release.forecast import geometric_law
 from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
+OTHERS = ("m_c_dp", "two_stage", "posterior")
+"""The mechanisms with sizes per level beside m_h; they measure cumulative counts."""
 
 
-def made(folder: Path, rehearse: bool = False, **keys: str) -> Path:
+def made(folder: Path, rehearse: bool = False, kind: str = "m_h", **keys: str) -> Path:
     """A release of small confidential tables on three levels."""
     write_tables(folder)
-    return release(config(folder, max_size=SIZES, **keys), rehearse)
+    return release(config(folder, kind, max_size=SIZES, **keys), rehearse)
+
+
+SHAPES = [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
+PEAKS = [*(("m_h", *shape) for shape in SHAPES), *((kind, 1_500, (1_000, 1_000, 1_000)) for kind in OTHERS)]
+"""The releases whose memory is measured: mechanism, number of blocks, and largest sizes by level."""
+
+
+@pytest.fixture(scope="module", params=OTHERS)
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A release by one of the other mechanisms, which tests read alone."""
+    return request.param, made(tmp_path_factory.mktemp(request.param), kind=request.param)
 
 
 def test_a_release_is_made_checked_and_charged_once(tmp_path: Path) -> None:
@@ -58,6 +75,58 @@ def test_a_release_is_made_checked_and_charged_once(tmp_path: Path) -> None:
     assert [level["sensitivity"] for level in fields["levels"]] == [2, 2, 2]
     assert [level["noise_scale"] for level in fields["levels"]] == ["6", "6", "6"]
     assert fields["certificate"]["objective"] == fields["certificate"]["bound"]
+
+
+def test_other_mechanisms_release_cumulative_counts(other: tuple[str, Path]) -> None:
+    """Cumulative counts change by one; M_c^dp proves its second step, and nobody the distance to the noisy values."""
+    kind, folder = other
+    report = check(folder)
+    assert report.passed, report
+    assert left(folder.parent) == 99
+    fields = json.loads((folder / "manifest.json").read_text())
+    assert [level["sensitivity"] for level in fields["levels"]] == [1, 1, 1]
+    assert [level["noise_scale"] for level in fields["levels"]] == ["3", "3", "3"]
+    assert {level["view"] for level in fields["levels"]} == {"cumulative"}
+    assert fields["totals"]["public"] == ("root" if kind == "m_c_dp" else "regions")
+    assert fields["status"] == "FEASIBLE"
+    certificate = fields["certificate"]
+    if kind == "m_c_dp":
+        assert certificate["problem"] == "M_H of repaired counts with sizes per level"
+        assert certificate["objective"] == certificate["bound"]
+    else:
+        assert (certificate["objective"], certificate["bound"]) == (None, None)
+
+
+def test_their_tables_say_what_the_readme_says(other: tuple[str, Path]) -> None:
+    """Noisy cumulative counts end at their level's last class, near the number of groups; distances are of them."""
+    kind, folder = other
+    noisy = pd.read_parquet(folder / "measurement.parquet")
+    last = noisy.groupby("level")["group_size"].max().tolist()
+    assert last == [6, 3, 2]
+    assert "At the last class of a level it is the noisy number" in " ".join(
+        (folder / "README.txt").read_text().split()
+    )
+    read = read_release_by_level(folder)
+    assert read.measurement.public_totals.tolist() == ([60] if kind == "m_c_dp" else [60, 30, 30, 15, 15, 15, 15])
+    values = np.concatenate([table.ravel() for table in read.measurement.values.tables])
+    assert np.array_equal(values, noisy["noisy_cumulative_count"])
+    off = np.concatenate([np.cumsum(table, axis=1).ravel() for table in read.counts.tables]) - values
+    distance = json.loads((folder / "manifest.json").read_text())["distance"]
+    assert distance == {"sum": np.abs(off).sum(), "squares": (off**2).sum()}
+    assert not any(part.any() for part in read.counts.missing())
+
+
+def test_a_larger_quantity_changes_as_many_cells_as_a_level_has() -> None:
+    """An entity of quantity 5 changes 5 cumulative counts, of a level with 4 or 2 sizes these; the manifest says so."""
+    terms = Terms("d", (9, 4, 2), "1", "two_stage", max_quantity=5)
+    levels = manifest.terms_fields(terms, True, [1, 2, 4])["levels"]
+    assert [level["sensitivity"] for level in levels] == [5, 4, 2]
+    assert [level["noise_scale"] for level in levels] == ["15", "12", "6"]
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "MI", "b")])
+    truth = CountsByLevel.of(CountOfCounts(tree, np.ones((2, 10), int)), (9, 4, 2))
+    measured = terms.mechanism(3).measure(truth, Seeded("k"))
+    assert measured.laws == terms.noise_laws(3) == tuple(DoubleGeometric(Fraction(s)) for s in (15, 12, 6))
+    assert measured.totals.tolist() == [10, 10]
 
 
 def test_tables_name_the_last_class_of_every_level(tmp_path: Path) -> None:
@@ -78,7 +147,9 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
         "may only be merged": {"max_size": "{a = 3, b = 4, c = 2}"},
         "write these names": {"level_names": '["us", "state", "county"]'},
         "write mechanism": {"mechanism": "kuo"},
-        "write totals": {"totals": '"noisy"'},
+        'the root\'s public number .* write totals = "root"': {"totals": '"noisy"'},
+        'every region\'s public number .* write totals = "regions"': {"mechanism": "posterior", "totals": '"root"'},
+        'write view = "cumulative", or one max_size': {"mechanism": "posterior", "view": '"by_groups"'},
         "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
         "leave the key out": {"intervals": '"9/10"'},
         "one per level": {"max_size": "{nation = 6, county = 2}"},
@@ -111,25 +182,24 @@ def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_files_follow_from_noisy_values() -> None:
+@pytest.mark.parametrize("kind", ["m_h", *OTHERS])
+def test_files_follow_from_noisy_values(kind: str) -> None:
     """Nothing that is published depends on the data but through the noisy values."""
-    assert_files_follow_from_noisy_values(max_size=SIZES)
+    assert_files_follow_from_noisy_values(kind, max_size=SIZES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n_blocks", "sizes"), [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
-)
-def test_the_estimate_is_near_the_true_peak(n_blocks: int, sizes: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("kind", "n_blocks", "sizes"), PEAKS, ids=str)
+def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> None:
     """The estimate is within 25 % of the peak, in a process of its own."""
-    outcome = run_isolated(partial(made_counts, n_blocks, sizes))
+    outcome = run_isolated(partial(made_counts, kind, n_blocks, sizes))
     assert not outcome.error, outcome.error
-    estimate = level_peak_bytes(*outcome.value)
-    print(f"{n_blocks} x {sizes}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}")
+    estimate = level_peak_bytes(Kind(kind), *outcome.value)
+    print(f"{kind}, {n_blocks} x {sizes}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}")
     assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
 
 
-def made_counts(n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
+def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
     """Release made counts; their regions, cells, and cells that are not 0."""
     n_states = max(2, n_blocks // 100)
     tree = Hierarchy.from_paths([("US", f"s{i % n_states}", f"b{i}") for i in range(n_blocks)])
@@ -139,7 +209,7 @@ def made_counts(n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)
-        release(config(Path(name), max_size=f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"))
+        release(config(Path(name), kind, max_size=f"{{us = {sizes[0]}, state = {sizes[1]}, block = {sizes[2]}}}"))
     return tree.n_regions, truth.n_cells, filled
 
 
@@ -152,19 +222,21 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
         require_arithmetic(terms, many)
 
 
-def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path) -> None:
-    folder = made(tmp_path, rehearse=True)
+@pytest.mark.parametrize("kind", ["m_h", "posterior"])
+def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path, kind: str) -> None:
+    folder = made(tmp_path, rehearse=True, kind=kind)
     assert check(folder).passed
     assert left(tmp_path) == 100
     assert not read_release_by_level(folder).secure
 
 
-def test_gaussian_noise_of_hidden_groups(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["m_h", "two_stage"])
+def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     """Another currency and unit: every level states its law, and the check composes them to the budget."""
     write_tables(tmp_path)
     budget = {"epsilon": None, "rho": '"1/10"', "unit": '"group"', "shares": '["1/5", "1/5", "3/5"]'}
     LedgerFile.create(tmp_path / "ledger.jsonl", "made", Rho("1"), Relation.REPLACE, Unit.GROUP)
-    folder = release(config(tmp_path, max_size=SIZES, **budget))
+    folder = release(config(tmp_path, kind, max_size=SIZES, **budget))
     report = check(folder)
     assert report.passed, report
     levels = json.loads((folder / "manifest.json").read_text())["levels"]
@@ -172,12 +244,13 @@ def test_gaussian_noise_of_hidden_groups(tmp_path: Path) -> None:
     assert levels[0]["noise"] != levels[2]["noise"]
 
 
-def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["m_h", "two_stage"])
+def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr("pgsr.release.making.check", Mock(side_effect=OSError(28, "No space left on device")))
         with pytest.raises(PgsrError, match="--finish"):
-            publish(config(tmp_path, max_size=SIZES))
+            publish(config(tmp_path, kind, max_size=SIZES))
     assert left(tmp_path) == 99
     [hidden] = tmp_path.glob(".release.*")
     finished = finish(hidden)
@@ -200,8 +273,8 @@ def test_a_forecast_compares_splits_in_which_every_level_has_a_share(tmp_path: P
     planned = config(tmp_path, max_size=SIZES)
     found = forecast(planned, mean_size=2, replicates=2, progress=False)
     assert found.choices[0].configured
-    assert {choice.mechanism for choice in found.choices} == {"m_h"}
-    assert len(found.choices) > 3
+    assert {choice.mechanism for choice in found.choices} == {"m_h", *OTHERS}
+    assert len(found.choices) > 12
     assert all(all(choice.shares) for choice in found.choices)
     assert found.mean.shape == (len(found.choices), 3)
     assert (found.mean > 0).all()
@@ -232,15 +305,17 @@ def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
         read_sizes(made(tmp_path))
 
 
-def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["m_h", *OTHERS])
+def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
-    config(tmp_path, max_size=SIZES)
+    config(tmp_path, kind, max_size=SIZES)
+    said_of = dict.fromkeys(("m_h", "m_c_dp"), "proved optimal") | dict.fromkeys(OTHERS[1:], "no problem was stated")
     for command, said in (
         (["validate", "release.toml"], "county 2 or more"),
-        (["plan", "release.toml", "--replicates", "2", "--mean-size", "2"], "GiB of memory"),
+        (["plan", "release.toml", "--replicates", "2", "--mean-size", "2", "--mechanism", kind], "GiB of memory"),
         (["release", "release.toml"], "release"),
-        (["check", "release"], "proved optimal"),
+        (["check", "release"], said_of[kind]),
     ):
         outcome = CliRunner().invoke(app, command, env={"COLUMNS": "300"})
         assert outcome.exit_code == 0, outcome.output

@@ -18,59 +18,78 @@ from pgsr.release.rehearsals import is_rehearsal
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(9) for j in range(2 + i % 3)])
 SIZES = (8, 4, 2)
-TERMS = Terms("d", SIZES, "1", "m_h", shares=("1/2", "1/4", "1/4"))
+SHARES = ("1/2", "1/4", "1/4")
+CASES = [
+    Terms("d", SIZES, "1", "m_h", shares=SHARES),
+    Terms("d", SIZES, "1", "m_c_dp", shares=SHARES),
+    Terms("d", SIZES, "1", "two_stage", shares=SHARES),
+    Terms("d", SIZES, "1", "posterior", shares=SHARES, view="counts"),
+]
+"""Counts and cumulative counts, each with the root's public number of groups and with every region's."""
+
+every_case = pytest.mark.parametrize("terms", CASES, ids=lambda terms: f"{terms.measures} {terms.public}")
 
 
-def measured(seed: int, source: object = None) -> MeasurementByLevel:
+def measured(terms: Terms, seed: int, source: object = None) -> MeasurementByLevel:
     """Noisy values of made counts; the truth depends on the seed, the noise on the source."""
     leaves = TREE.leaves.stop - TREE.leaves.start
     truth = stand_in_by_level(TREE, [20] * leaves, [1] * 9, SIZES, seed)
-    mechanism = TERMS.mechanism(3)
+    mechanism = terms.mechanism(3)
     assert isinstance(mechanism, LevelMechanism)
     return mechanism.measure(truth, source or Seeded("k"))
 
 
 def by_hand(measurement: MeasurementByLevel) -> list[dict[Sum, list[int]]]:
-    """The residuals of the root's total, then of every region against its children, cell by cell."""
-    tables, total = measurement.values.tables, 0
-    for value in tables[0][0]:
-        total += int(value)
-    found = [{Sum((SIZES[0] + 1, 0, 0)): [total - measurement.total]}]
-    for level in (0, 1):
-        below, grouped = TREE.level(level + 1), defaultdict(list)
-        for place, region in enumerate(range(TREE.level(level).start, TREE.level(level).stop)):
-            children = [child - below.start for child in TREE.children(region)]
-            for size in range(SIZES[level + 1] + 1):
-                last = size == SIZES[level + 1]
-                own = range(size, SIZES[level] + 1) if last else [size]
-                value = sum(int(tables[level + 1][child][size]) for child in children)
-                draws = [0, 0, 0]
-                draws[level], draws[level + 1] = len(own), len(children)
-                grouped[Sum(tuple(draws))].append(value - sum(int(tables[level][place][s]) for s in own))
-        found.append(grouped)
+    """The residuals of public totals, then of every region against its children, class by class."""
+    tables, adds_up = measurement.values.tables, measurement.view is View.COUNTS
+    totals = [*measurement.public_totals.tolist(), *[None] * TREE.n_regions]
+
+    def noisy(region: int, first: int, last: int) -> tuple[int, int]:
+        """The noisy number of groups of some sizes, from 0 for cumulative counts, and of how many values it is made."""
+        level = int(TREE.level_of[region])
+        row = tables[level][region - TREE.level(level).start]
+        return (sum(int(row[s]) for s in range(first, last + 1)), last + 1 - first) if adds_up else (int(row[last]), 1)
+
+    def draws(*of_levels: tuple[int, int]) -> Sum:
+        return Sum(tuple(sum(n for at, n in of_levels if at == level) for level in range(3)))
+
+    found: list[dict[Sum, list[int]]] = [defaultdict(list) for _ in range(3)]
+    for region in range(TREE.n_regions):
+        level, total = int(TREE.level_of[region]), totals[region]
+        if total is not None:
+            value, n = noisy(region, 0, SIZES[level])
+            found[0][draws((level, n))].append(value - total)
+        for size in range(SIZES[level + 1] + 1 if level < 2 else 0):
+            last = size == SIZES[level + 1]
+            own, n = noisy(region, size, SIZES[level] if last else size)
+            below = [noisy(child, size, size)[0] for child in TREE.children(region)]
+            found[level + 1][draws((level, n), (level + 1, len(below)))].append(sum(below) - own)
     return found
 
 
-def test_residuals_are_those_found_by_hand() -> None:
-    measurement = measured(0)
+@every_case
+def test_residuals_are_those_found_by_hand(terms: Terms) -> None:
+    measurement = measured(terms, 0)
     for family, wanted in zip(families(measurement), by_hand(measurement), strict=True):
         assert family.residuals.keys() == wanted.keys()
         for kind, values in family.residuals.items():
             assert sorted(values.tolist()) == sorted(wanted[kind])
 
 
-def test_residuals_are_noise_alone() -> None:
+@every_case
+def test_residuals_are_noise_alone(terms: Terms) -> None:
     """They do not change if the truth does."""
-    for ours, theirs in zip(families(measured(0)), families(measured(1)), strict=True):
+    for ours, theirs in zip(families(measured(terms, 0)), families(measured(terms, 1)), strict=True):
         assert ours.residuals.keys() == theirs.residuals.keys()
         assert all((ours.residuals[kind] == theirs.residuals[kind]).all() for kind in ours.residuals)
 
 
-def test_residuals_have_the_variance_that_their_draws_say() -> None:
+@every_case
+def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
     """Of 300 noises: the mean square over the stated variance, within five standard errors."""
-    laws, squares = TERMS.noise_laws(3), defaultdict(list)
+    laws, squares = terms.noise_laws(3), defaultdict(list)
     for seed in range(300):
-        for family in families(measured(0, Seeded(f"v{seed}"))):
+        for family in families(measured(terms, 0, Seeded(f"v{seed}"))):
             for kind, values in family.residuals.items():
                 squares[kind] += (values.astype(float) ** 2).tolist()
     for kind, found in squares.items():
@@ -79,20 +98,22 @@ def test_residuals_have_the_variance_that_their_draws_say() -> None:
         assert abs(ratio.mean() - 1) <= 5 * ratio.std() / np.sqrt(len(ratio)), kind
 
 
-def test_wrong_scales_are_found_and_right_ones_are_not() -> None:
-    laws = TERMS.noise_laws(3)
-    for seed in range(5):
-        measurement = measured(seed, Seeded(f"w{seed}"))
+@every_case
+def test_wrong_scales_are_found_and_right_ones_are_not(terms: Terms) -> None:
+    laws = terms.noise_laws(3)
+    for seed in range(3):
+        measurement = measured(terms, seed, Seeded(f"w{seed}"))
         assert not judge(measurement, laws).refuted
         assert judge(measurement, [DoubleGeometric(Fraction(law.scale) * 10) for law in laws]).refuted  # pyright: ignore
         assert judge(measurement, [DoubleGeometric(Fraction(law.scale) / 10) for law in laws]).refuted  # pyright: ignore
 
 
+@every_case
 @pytest.mark.parametrize("seed", range(3))
-def test_rehearsals_are_recognised_and_nothing_else_is(seed: int) -> None:
-    assert is_rehearsal(TERMS, measured(seed, Seeded("rehearsal")))
-    assert not is_rehearsal(TERMS, measured(seed, Seeded("other")))
-    assert not is_rehearsal(TERMS, measured(seed, Secure()))
+def test_rehearsals_are_recognised_and_nothing_else_is(terms: Terms, seed: int) -> None:
+    assert is_rehearsal(terms, measured(terms, seed, Seeded("rehearsal")))
+    assert not is_rehearsal(terms, measured(terms, seed, Seeded("other")))
+    assert not is_rehearsal(terms, measured(terms, seed, Secure()))
 
 
 def test_one_level_has_no_level_above_to_be_compared_with() -> None:

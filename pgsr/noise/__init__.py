@@ -9,7 +9,7 @@
 """
 
 from pgsr.noise.budgeted import Noise
-from pgsr.noise.by_level import measure_by_level, measured_by_level, require_by_level, require_view
+from pgsr.noise.by_level import blank_by_level, measure_by_level, measured_by_level, require_by_level, require_view
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.step import NoiseStep
 
@@ -17,6 +17,7 @@ __all__ = [
     "Geometric",
     "Noise",
     "NoiseStep",
+    "blank_by_level",
     "measure_by_level",
     "measured_by_level",
     "require_by_level",

@@ -75,19 +75,23 @@ class Noise(NoiseStep):
         """The total privacy loss, the budget."""
         return self.budget
 
-    def levels(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
-        """Give the noise of the values of every level, root first; None where nothing is measured."""
+    def levels(self, n_levels: int, max_size: int | Sequence[int]) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, root first; None where nothing is measured.
+
+        `max_size` is K, or one per level where levels have sizes of their own.
+        """
         return self._noises(n_levels, max_size)[:n_levels]
 
     def totals_noise(self, n_levels: int, max_size: int) -> LevelNoise | None:
         """Give the noise of the numbers of groups of every level; None where these are public."""
         return self._noises(n_levels, max_size)[n_levels] if self.totals is Totals.NOISY else None
 
-    def _noises(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
+    def _noises(self, n_levels: int, max_size: int | Sequence[int]) -> tuple[LevelNoise | None, ...]:
         """Give the noise of the values of every level, then that of the totals of every level if they are noisy."""
         part = exact(self.totals_share) if self.totals is Totals.NOISY else Fraction(0)
         shares = tuple((1 - part) * share for share in Budget.split(1, n_levels, self.shares).levels)
-        sizes = [self._worst(rule, max_size) for rule in self._rules_of_levels(n_levels)]
+        largest = (max_size,) * n_levels if isinstance(max_size, int) else max_size
+        sizes = [self._worst(*pair) for pair in zip(self._rules_of_levels(n_levels), largest, strict=True)]
         if part:
             shares += (part / n_levels,) * n_levels
             sizes += [sensitivity_of_totals(self.unit, Relation(self.relation))] * n_levels

@@ -1,6 +1,7 @@
 """The noise step for counts and cumulative counts with sizes per level."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -92,14 +93,25 @@ def measured_by_level(
         ([[[3, 4, 4, 5]], [[-2, 2, 3], [0, 1, 1]]], [3, 3])
     """
     require_source(source)
-    laws = require_by_level(noise, truth.max_sizes)
+    blank = blank_by_level(noise, truth)
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring by level")
-    values, public = measure_by_level(noise, truth, source, name), Totals.parse(noise.totals)
-    totals = truth.tables[-1].sum(axis=1, dtype=np.int64) if public is Totals.REGIONS else None
-    total = int(truth.tables[0].sum(dtype=np.int64))
-    return MeasurementByLevel(values, require_view(noise), tuple(laws), total, totals, source.secure, name)
+    values = measure_by_level(noise, truth, source, name)
+    return replace(blank, values=values, secure=source.secure, data_set=name)
+
+
+def blank_by_level(noise: NoiseStep, truth: CountsByLevel) -> MeasurementByLevel:
+    """Make a measurement of zeros with the public facts of a real one, to ask if post-processing can use it.
+
+    Raises:
+        BudgetError, ProblemError: as `measured_by_level`.
+    """
+    laws, view = require_by_level(noise, truth.max_sizes), require_view(noise)
+    zeros = CountsByLevel(truth.hierarchy, tuple(map(np.zeros_like, truth.tables)))
+    every = Totals.parse(noise.totals) is Totals.REGIONS
+    totals = truth.tables[-1].sum(axis=1, dtype=np.int64) if every else None
+    return MeasurementByLevel(zeros, view, tuple(laws), int(truth.tables[0].sum(dtype=np.int64)), totals)
 
 
 def require_view(noise: NoiseStep) -> View:
@@ -118,7 +130,7 @@ def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
     view = require_view(noise)
     if noise.totals is Totals.NOISY:
         raise ProblemError("totals by level are public here; give totals='root' or 'regions'")
-    levels = noise.levels(len(max_sizes), max(max_sizes))
+    levels = noise.levels(len(max_sizes), max_sizes)
     laws = []
     for level, max_size in zip(levels, max_sizes, strict=True):
         if level is None:

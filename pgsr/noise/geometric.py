@@ -81,7 +81,7 @@ class Geometric(NoiseStep):
         """The total privacy loss, epsilon."""
         return PureEpsilon(self.epsilon)
 
-    def levels(self, n_levels: int, max_size: int = 0) -> tuple[GeometricNoise | None, ...]:
+    def levels(self, n_levels: int, max_size: int | Sequence[int] = 0) -> tuple[GeometricNoise | None, ...]:
         """Give the noise of the values of every level, root first; None where nothing is measured."""
         return tuple(GeometricNoise(level) if level else None for level in self.budget(n_levels).levels)
 

@@ -1,7 +1,7 @@
 """The noise step: the only place that touches the truth."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -40,8 +40,12 @@ class NoiseStep(ABC):
     relation: Relation
 
     @abstractmethod
-    def levels(self, n_levels: int, max_size: int) -> tuple[LevelNoise | None, ...]:
-        """Give the noise of the values of every level, root first; None where nothing is measured."""
+    def levels(self, n_levels: int, max_size: int | Sequence[int]) -> tuple[LevelNoise | None, ...]:
+        """Give the noise of the values of every level, root first; None where nothing is measured.
+
+        `max_size` is K, or one per level where levels have sizes of their own: what a level spends of a rho or a delta
+        depends on how many of its cells change.
+        """
 
     @abstractmethod
     def totals_noise(self, n_levels: int, max_size: int) -> LevelNoise | None:

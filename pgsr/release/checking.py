@@ -1,6 +1,6 @@
 """Check a release from its folder alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.accounting.composing import composed
-from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
@@ -24,7 +23,7 @@ from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import answer_of, broken, certificate_of, finished, replayed
+from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
 from pgsr.release.terms import Terms
@@ -42,9 +41,9 @@ def check(
     Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
     values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
     of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
-    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`; with sizes per level
-    other counts pass that are proved to be as near); published intervals, computed again, too; and the descriptions
-    (README.txt, datapackage.json, summary.html), written again.
+    number (for posterior and two_stage up to a few roundings, see `pgsr.release.near_replay`; for m_h and m_c_dp with
+    sizes per level other counts pass that are proved to be as near); published intervals, computed again, too; and the
+    descriptions (README.txt, datapackage.json, summary.html), written again.
 
     What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
     law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
@@ -195,7 +194,7 @@ class _Folder:
             terms, self._known("secure"), [int(n) for n in np.diff(tree.level_start)]
         )
         step = terms.noise(tree.n_levels)
-        noises = [*step.levels(tree.n_levels, terms.max_size)]
+        noises = [*terms.levels(tree.n_levels)]
         noises += [step.totals_noise(tree.n_levels, terms.max_size)] * tree.n_levels
         sensitivities = [*terms.sensitivities(tree.n_levels)] + [terms.totals_sensitivity] * tree.n_levels
         if not composed(noises, sensitivities).within(terms.total):
@@ -269,7 +268,7 @@ class _Folder:
         terms, measurement, counts = self._known("terms"), self._known("measurement"), self._known("counts")
         fields = self._known("fields")
         found = certificate_of(terms, measurement, counts, self._replayed())
-        status = self._replayed().status.name
+        status = status_of(terms, self._replayed()).name
         for name, value in manifest.answer_fields(measurement, status, found, counts).items():
             _compare(name, fields[name], value)
         if found.objective is None:
@@ -288,11 +287,11 @@ class _Folder:
             return f"{method} gives the same counts from the noisy values, every one"
         differ = {name: v for name, v in manifest.versions().items() if versions[name] != v}
         hint = f"; here other versions run, {differ}" if differ else ""
-        if isinstance(found, CountsByLevel):
+        if isinstance(found, CountsByLevel) and not terms.kind.is_joint:
             return self._as_good(released, found, hint)
         if not terms.kind.is_joint:
             raise ReleaseError(f"{method} gives other counts from the noisy values{hint}")
-        apart = Differences.between(released_tables.dense(released), released_tables.dense(found))
+        apart = Differences.between(_tables(released), _tables(found))
         if not (apart.tolerable and self._is_table_of(released)):
             raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
         return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
@@ -352,7 +351,7 @@ class _Folder:
             return f"size 0..{terms.max_size:,}"
         return f"size of its level, 0..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
 
-    def _replayed(self) -> Result | LevelResult:
+    def _replayed(self) -> Answer:
         if "replayed" not in self.known:
             self.known["replayed"] = replayed(self._known("terms"), self._known("measurement"))
         return self.known["replayed"]
@@ -373,6 +372,10 @@ class _Folder:
         if name not in self.known:
             raise _SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
         return self.known[name]
+
+
+def _tables(counts: Estimate | CountsByLevel) -> Sequence[np.ndarray]:
+    return counts.tables if isinstance(counts, CountsByLevel) else (released_tables.dense(counts),)
 
 
 def _compare(name: str, have: object, want: object) -> None:

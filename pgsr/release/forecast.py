@@ -330,12 +330,12 @@ def splits_for(terms: Terms, tree: Hierarchy) -> list[tuple[Fraction, ...]]:
 
 
 def _compared(terms: Terms, mechanisms: Sequence[str] | None) -> list[Kind]:
-    """List the mechanisms to compare with the configured one; with sizes per level there is one."""
+    """List the mechanisms to compare with the configured one; with sizes per level those that have them."""
     if mechanisms is None:
-        return list(Kind) if terms.max_sizes is None else [terms.kind]
+        return [kind for kind in Kind if terms.max_sizes is None or kind.totals_by_level]
     kinds = [Kind(name) for name in mechanisms]
     for kind in kinds:
-        if terms.max_sizes is not None and kind is not terms.kind:
+        if terms.max_sizes is not None and not kind.totals_by_level:
             raise ConfigError(
                 f"mechanism {kind} has the same sizes on all levels, and the configuration has sizes per level; leave "
                 "it out, or write one max_size"

@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from pgsr.algorithms.m_h_levels import LevelProblem, LevelResult, certified
+from pgsr.algorithms.m_c_levels import LevelRelease
+from pgsr.algorithms.m_h_levels import (
+    LevelIsotonicTreeProjection,
+    LevelProblem,
+    LevelResult,
+    LevelTreeProjection,
+    certified,
+)
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.certificates import Certificate, broken_conditions, certify
 from pgsr.counts_by_level import CountsByLevel
@@ -10,7 +17,7 @@ from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals
 from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Result
+from pgsr.method import Result, Status
 from pgsr.problem import Problem
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.released_tables import dense
@@ -21,6 +28,9 @@ from pgsr.views import View, cumulative
 PRICES = "prices of sums"
 """The argument that shows the bound of counts with sizes per level."""
 
+Answer = Result | LevelResult | LevelRelease
+"""The answer of a mechanism's post-processing; the last two have sizes per level."""
+
 
 def kept(terms: Terms, measurement: Measurement) -> Measurement:
     """The measurement with only those totals that the released counts have to have."""
@@ -29,22 +39,31 @@ def kept(terms: Terms, measurement: Measurement) -> Measurement:
     return measurement
 
 
-def replayed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Result | LevelResult:
+def replayed(terms: Terms, measurement: Measurement | MeasurementByLevel) -> Answer:
     """Compute the post-processing of the terms' mechanism, which is deterministic."""
     return terms.mechanism(measurement.hierarchy.n_levels).post_process(measurement)
 
 
-def answer_of(result: Result | LevelResult) -> Estimate | CountsByLevel:
+def answer_of(result: Answer) -> Estimate | CountsByLevel:
     """The counts that post-processing gave.
 
     Raises:
         ReleaseError: it gave none, and why.
     """
-    if isinstance(result, LevelResult):
+    if not isinstance(result, Result):
         return result.counts
     if result.answer is None:
         raise ReleaseError(f"{result.status.value}: {result.reason}")
     return Estimate(result.answer.hierarchy, View.COUNTS, result.answer.as_counts)
+
+
+def status_of(terms: Terms, result: Answer) -> Status:
+    """The status of a release: whether its counts are proved to be as near to the noisy values as any.
+
+    With sizes per level M_c^dp proves its second step, so that they are as near as any to the repaired values instead.
+    """
+    from_repaired = isinstance(result, LevelResult) and terms.kind is Kind.M_C_DP
+    return Status.FEASIBLE if from_repaired else result.status
 
 
 def finished(counts: Estimate | CountsByLevel) -> CountOfCounts | CountsByLevel:
@@ -58,7 +77,9 @@ def broken(
     """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals."""
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
-        return {"integrality": 0, **violations(LevelProblem.of(measurement), counts)}
+        total = measurement.total if measurement.totals is None else None
+        conditions = LevelProblem(measurement.values, total, measurement.totals)  # the same for every mechanism
+        return {"integrality": 0, **violations(conditions, counts)}
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     return broken_conditions(kept(terms, measurement), counts)
 
@@ -67,24 +88,20 @@ def certificate_of(
     terms: Terms,
     measurement: Measurement | MeasurementByLevel,
     counts: Estimate | CountsByLevel,
-    replay: Result | LevelResult | None = None,
+    replay: Answer | None = None,
 ) -> Certificate:
     """The certificate that counts get as a release of this measurement, whoever computed them.
 
-    With sizes per level, prices are the proof. Those that a replay finds prove every optimum, so that they are not
-    published: summed over all cells, counts that cost as little as the replay's are as good.
+    With sizes per level, prices are the proof of M_H, and of the second step of M_c^dp, which is M_H of the repaired
+    counts. Those that a replay finds prove every optimum, so that they are not published: summed over all cells, counts
+    that cost as little as the replay's are as good.
 
     Args:
         replay: of `replayed`; computed where it is needed and not at hand.
     """
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
-        found = replay or replayed(terms, measurement)
-        assert isinstance(found, LevelResult), "sizes per level have one method"
-        judged = certified(LevelProblem.of(measurement), counts, found.prices)
-        bound = found.certificate.objective if found.optimal else None
-        wrong = {"integrality": 0, **judged.violations}
-        return Certificate("M_H with sizes per level", judged.objective, bound, PRICES, wrong)
+        return _certificate_by_level(terms, measurement, counts, replay)
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     table = dense(counts)
     if terms.kind is Kind.M_H:
@@ -92,3 +109,18 @@ def certificate_of(
     if terms.kind is Kind.M_C_DP:
         return certify(Problem.m_c(measurement), Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(table)))
     return Certificate("release", None, None, "", broken_conditions(measurement, counts))
+
+
+def _certificate_by_level(
+    terms: Terms, measurement: MeasurementByLevel, counts: CountsByLevel, replay: Answer | None
+) -> Certificate:
+    wrong = broken(terms, measurement, counts)
+    post = terms.mechanism(measurement.hierarchy.n_levels).post
+    if not isinstance(post, LevelTreeProjection | LevelIsotonicTreeProjection):
+        return Certificate("release", None, None, "", wrong)
+    found = replay or replayed(terms, measurement)
+    assert isinstance(found, LevelResult), "these two end with prices"
+    judged = certified(post.stated(measurement), counts, found.prices)
+    bound = found.certificate.objective if found.optimal else None
+    repaired = "" if terms.kind is Kind.M_H else " of repaired counts"
+    return Certificate(f"M_H{repaired} with sizes per level", judged.objective, bound, PRICES, wrong)

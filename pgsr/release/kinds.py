@@ -81,6 +81,11 @@ class Kind(StrEnum):
         return (Totals.ROOT if self in (Kind.M_H, Kind.M_C_DP) else Totals.REGIONS), Totals.NOISY
 
     @property
+    def totals_by_level(self) -> Totals | None:
+        """The regions whose number of groups is public where levels have sizes of their own; None if they cannot."""
+        return None if self in (Kind.KUO, Kind.BOTTOM_UP) else self.totals[0]
+
+    @property
     def is_joint(self) -> bool:
         """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
         return self in (Kind.POSTERIOR, Kind.TWO_STAGE)

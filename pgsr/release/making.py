@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.algorithms.m_h_levels import LevelResult
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
 from pgsr.estimate import Estimate
@@ -33,7 +32,7 @@ from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
-from pgsr.release.judging import answer_of, broken, certificate_of, finished, replayed
+from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.running.private_log import OperatorLog
@@ -266,9 +265,7 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
     sync(folder)
 
 
-def _write(
-    folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Result | LevelResult
-) -> None:
+def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByLevel, result: Answer) -> None:
     tree, counts = measurement.hierarchy, answer_of(result)
     violated = {kind: n for kind, n in broken(terms, measurement, counts).items() if n}
     if violated:
@@ -285,7 +282,7 @@ def _write(
         released_tables.write_counts(folder / name, table)
     fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
     certificate = certificate_of(terms, measurement, counts, result)
-    fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
+    fields |= manifest.answer_fields(measurement, status_of(terms, result).name, certificate, counts)
     fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))

@@ -66,21 +66,47 @@ def families(measurement: Measurement | MeasurementByLevel) -> Iterator[Family]:
 
 
 def _families_by_level(measurement: MeasurementByLevel) -> Iterator[Family]:
-    """The residuals with sizes per level: the classes of a level against those of the level below."""
-    noisy, tree = measurement.values, measurement.hierarchy
-    sizes, none = noisy.max_sizes, (0,) * tree.n_levels
-    off = np.array([int(noisy.tables[0].sum()) - measurement.total])
-    yield Family("numbers of groups", {Sum((sizes[0] + 1, *none[1:])): off})
-    for level, missing in enumerate(noisy.missing()):
+    """The residuals with sizes per level: public totals, and the classes of a level against those of the level below.
+
+    Counts of a region's tail are added up first; its cumulative counts at the end of a class are there as they are.
+    """
+    tree, sizes, none = measurement.hierarchy, measurement.max_sizes, (0,) * measurement.hierarchy.n_levels
+    cumulates = measurement.view is View.CUMULATIVE
+    yield Family("numbers of groups", _of_totals_by_level(measurement))
+    for level, missing in enumerate(_cumulative_missing(measurement) if cumulates else measurement.values.missing()):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
         here, k = tree.level(level), sizes[level + 1]
         n_children = np.diff(tree.first_child[here.start : here.stop + 1])
+        of_tail = 1 if cumulates else sizes[level] - k + 1
         for children in np.unique(n_children).tolist():
             rows = missing[n_children == children]
-            for own, part in ((1, rows[:, :k]), (sizes[level] - k + 1, rows[:, k:])):
+            for own, part in ((1, rows[:, :k]), (of_tail, rows[:, k:])):
                 draws = (*none[:level], own, children, *none[level + 2 :])
                 grouped[Sum(draws)].append(part.ravel())
         yield Family(f"level {level}", _fewest_draws(grouped))
+
+
+def _of_totals_by_level(measurement: MeasurementByLevel) -> dict[Sum, np.ndarray]:
+    """The residuals of public totals: of the root, or of all regions level by level."""
+    none, cumulates = (0,) * measurement.hierarchy.n_levels, measurement.view is View.CUMULATIVE
+    known = (np.array([measurement.total]),) if measurement.totals is None else measurement.totals_by_level()
+    found = {}
+    for level, totals in enumerate(known):
+        table = measurement.values.tables[level]
+        noisy = table[:, -1] if cumulates else table.sum(axis=1, dtype=np.int64)
+        draws = (*none[:level], 1 if cumulates else table.shape[1], *none[level + 1 :])
+        found[Sum(draws)] = noisy - totals
+    return found
+
+
+def _cumulative_missing(measurement: MeasurementByLevel) -> Iterator[np.ndarray]:
+    """Compute what cumulative counts lack to those of children, as `CountsByLevel.missing` does for counts."""
+    tree, tables = measurement.hierarchy, measurement.values.tables
+    for level in range(tree.n_levels - 1):
+        here, below = tree.level(level), tables[level + 1]
+        of_children = np.add.reduceat(below, tree.first_child[here] - here.stop, axis=0, dtype=np.int64)
+        ends = [*range(below.shape[1] - 1), -1]  # the last class of the children ends where all sizes do
+        yield of_children - tables[level][:, ends]
 
 
 def _fewest_draws(grouped: Mapping[Sum, list[np.ndarray]]) -> dict[Sum, np.ndarray]:

@@ -13,7 +13,7 @@ from pgsr.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
 from pgsr.release.kinds import Measured
 from pgsr.release.terms import Terms
-from pgsr.views import View, counts_of_ranked
+from pgsr.views import View, counts_of_cumulative, counts_of_ranked
 
 LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""
@@ -71,6 +71,7 @@ def _is_rehearsal_by_level(terms: Terms, measurement: MeasurementByLevel) -> boo
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
     tree, noisy = measurement.hierarchy, measurement.values.tables
     laws, sizes = terms.noise_laws(tree.n_levels), terms.sizes(tree.n_levels)
+    totals = None if measurement.totals is None else measurement.totals_by_level()
     chances, above = 0.0, np.array([[measurement.total]])
     for level, (values, law) in enumerate(zip(noisy, laws, strict=True)):
         assert law is not None, "all levels are measured"
@@ -79,20 +80,25 @@ def _is_rehearsal_by_level(terms: Terms, measurement: MeasurementByLevel) -> boo
             terms.noise(tree.n_levels), nothing, Seeded(REHEARSAL_KEY), terms.data_set, max_sizes=sizes
         ).tables[level]
         bare = values - noise
+        counts = bare if measurement.view is View.COUNTS else counts_of_cumulative(bare)
         fixed = np.zeros(values.shape, bool)
         if level:  # what a region above has in a class leaves the last region in it no choice
             starts = tree.first_child[tree.level(level - 1)] - tree.level(level).start
-            added, known = np.add.reduceat(bare, starts, axis=0), folded(above, sizes[level])
-            fixed[np.append(starts[1:], len(bare)) - 1] = True
+            added, known = np.add.reduceat(counts, starts, axis=0), folded(above, sizes[level])
+            fixed[np.append(starts[1:], len(counts)) - 1] = True
         else:
-            added, known = bare.sum(axis=1, keepdims=True), above
+            added, known = counts.sum(axis=1, keepdims=True), above
             fixed[-1, -1] = True
-        if (bare < 0).any() or (added != known).any():
+        if (counts < 0).any() or (added != known).any():
             return False
-        chances += float(np.where(fixed, law.log_pmf(noise), _log_cdf(law, values)).sum())
+        if totals is not None:
+            if (counts.sum(axis=1) != totals[level]).any():
+                return False
+            fixed[:, -1] = True
+        chances += float(np.where(fixed, law.log_pmf(noise), _log_cdf(law, counts + noise)).sum())
         if chances < LOG_CHANCE:
             return True
-        above = bare
+        above = counts
     return False
 
 

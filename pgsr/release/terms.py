@@ -3,23 +3,13 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.accounting.choosing import Laws
 from pgsr.accounting.zcdp import exact_delta
-from pgsr.algorithms import (
-    BottomUp,
-    IsotonicFit,
-    IsotonicTreeProjection,
-    Matching,
-    Merge,
-    Posterior,
-    TreeProjection,
-    TwoStage,
-)
+from pgsr.algorithms import Merge
 from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.budget import Budget, exact
 from pgsr.counts_by_level import CountsByLevel
@@ -30,13 +20,13 @@ from pgsr.laws.per_level import LevelNoise
 from pgsr.measurement import Measurement, Totals, pure_epsilons
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.mechanism import AnyMechanism, Mechanism
-from pgsr.method import Method, PostProcess
 from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Geometric, Noise, require_by_level
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
+from pgsr.release.post_processing import post_by_level, post_of
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View
 from pgsr.views_by_region import ByGroups
@@ -204,9 +194,8 @@ class Terms:
     @property
     def sensitivity(self) -> Sensitivity:
         """How far the values of one level differ between neighbouring data sets."""
-        view = View.COUNTS if self.measures is Measured.COUNTS else View.CUMULATIVE
         return sensitivity_of(
-            view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.neighbours
+            self._view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.neighbours
         )
 
     def sensitivities(self, n_levels: int) -> tuple[Sensitivity, ...]:
@@ -216,7 +205,7 @@ class Terms:
         """
         if self.max_sizes is None:
             return (self.sensitivity,) * n_levels
-        return tuple(self.noise(n_levels).sensitivity(View.COUNTS, size) for size in self.sizes(n_levels))
+        return tuple(self.noise(n_levels).sensitivity(self._view, size) for size in self.sizes(n_levels))
 
     @property
     def totals_sensitivity(self) -> Sensitivity:
@@ -301,7 +290,7 @@ class Terms:
         Raises:
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
-        return self.noise(n_levels).levels(n_levels, self.max_size)
+        return self.noise(n_levels).levels(n_levels, self.sizes(n_levels))
 
     def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
         """The law of the noise of every level, root first; None where nothing is measured."""
@@ -315,13 +304,16 @@ class Terms:
 
     def scales(self, n_levels: int) -> tuple[Fraction, ...]:
         """The scale of the noise per level, sensitivity / epsilon, of a pure epsilon; 0 where nothing is measured."""
-        return tuple(self.sensitivity.l1 / level if level else Fraction(0) for level in self.budget(n_levels).levels)
+        pairs = zip(self.budget(n_levels).levels, self.sensitivities(n_levels), strict=True)
+        return tuple(size.l1 / level if level else Fraction(0) for level, size in pairs)
 
     def mechanism(self, n_levels: int) -> AnyMechanism:
         """The mechanism on a hierarchy with this many levels."""
         if self.max_sizes is not None:
-            return LevelMechanism(self.noise(n_levels), self.sizes(n_levels), self.data_set)
-        return Mechanism(self.noise(n_levels), self._post, Problem.m_h if self.kind is Kind.M_H else None)
+            about = self.noise(n_levels), self.sizes(n_levels), self.data_set
+            return LevelMechanism(*about, post_by_level(self.kind))
+        post = post_of(self.kind, self.merge, self.norm, self.intervals is not None)
+        return Mechanism(self.noise(n_levels), post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(
         self,
@@ -334,7 +326,8 @@ class Terms:
         noise = self.noise(tree.n_levels)
         if isinstance(values, CountsByLevel):
             laws = tuple(require_by_level(noise, values.max_sizes))
-            return MeasurementByLevel(values, View.COUNTS, laws, int(totals[0]), None, secure, self.data_set)
+            of_leaves = totals[tree.leaves] if self.public is Totals.REGIONS else None
+            return MeasurementByLevel(values, self._view, laws, int(totals[0]), of_leaves, secure, self.data_set)
         return Measurement(
             hierarchy=tree,
             view=noise.views_on(tree, self.max_size, totals),
@@ -424,14 +417,21 @@ class Terms:
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""
-        if self.kind is not Kind.M_H:
+        wanted = self.kind.totals_by_level
+        if wanted is None:
+            usual = " or ".join(f'"{kind}"' for kind in Kind if kind.totals_by_level)
             raise ConfigError(
-                f'mechanism {self.kind} has the same sizes on all levels; write mechanism = "m_h", or one max_size'
+                f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
             )
-        if self.public is not Totals.ROOT:
+        if self.measures is Measured.BY_GROUPS:
             raise ConfigError(
-                f'sizes per level need a public number of groups, and totals = "{self.public}" publishes none; write '
-                'totals = "root", or one max_size for all levels'
+                'view = "by_groups" has the same sizes on all levels; write view = "cumulative", or one max_size'
+            )
+        if self.public is not wanted:
+            whose = "the root's public number" if wanted is Totals.ROOT else "every region's public number"
+            raise ConfigError(
+                f'mechanism {self.kind} with sizes per level needs {whose} of groups, and totals = "{self.public}" '
+                f'does not publish it; write totals = "{wanted}", or one max_size for all levels'
             )
         if self.shares is not None and not all(self.shares):
             raise ConfigError(
@@ -451,15 +451,9 @@ class Terms:
             )
 
     @property
-    def _post(self) -> Method | PostProcess:
-        fit = partial(IsotonicFit, cumulative_norm=self.norm)
-        if self.kind is Kind.M_H:
-            return TreeProjection()
-        if self.kind is Kind.M_C_DP:
-            return IsotonicTreeProjection()
-        if self.kind.is_joint:
-            return Posterior() if self.kind is Kind.POSTERIOR else TwoStage()
-        return Matching(fit(), self.merge) if self.kind is Kind.KUO else BottomUp(fit())
+    def _view(self) -> View:
+        """The view whose sensitivity counts: ranked sizes have that of cumulative counts."""
+        return View.COUNTS if self.measures is Measured.COUNTS else View.CUMULATIVE
 
 
 def _unit(value: Unit | str) -> Unit:

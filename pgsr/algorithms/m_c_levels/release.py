@@ -16,6 +16,7 @@ from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import NoEstimateError
 from pgsr.laws import Law
 from pgsr.measurement_by_level import MeasurementByLevel
+from pgsr.method import Status
 from pgsr.solving import Deadline
 from pgsr.views import View
 
@@ -37,6 +38,11 @@ class LevelRelease:
     joint: CumulativeLevelResult
     seconds: float
     uncertainty: "UncertainByLevel | None" = None
+
+    @property
+    def status(self) -> Status:
+        """How the release ended: feasible, as it is the optimum of no stated problem."""
+        return Status.FEASIBLE
 
     def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervalsByLevel:
         """Give an interval for every cell of the counts, by methods that know how far they may be off.

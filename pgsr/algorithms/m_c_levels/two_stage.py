@@ -49,6 +49,14 @@ class LevelTwoStage:
 
     projection: CumulativeLevelProjection = field(default_factory=CumulativeLevelProjection)
 
+    def supports(self, measurement: MeasurementByLevel) -> str | None:
+        """Give the reason why this measurement cannot be used, or None."""
+        if measurement.view is not View.CUMULATIVE:
+            return f"two-stage needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
+        if measurement.totals is None:
+            return "only the root's total is public here, two-stage needs every region's; measure with totals='regions'"
+        return None
+
     def apply(self, measurement: MeasurementByLevel) -> LevelRelease:
         """Make a release.
 
@@ -60,7 +68,8 @@ class LevelTwoStage:
     def alone(self, measurement: MeasurementByLevel) -> list[np.ndarray]:
         """Fit every region's cumulative counts alone (step 1); shape (regions of the level, K) per level."""
         require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
-        if measurement.view is not View.CUMULATIVE:
-            raise ProblemError(f"two-stage needs View.CUMULATIVE, this measurement is of {measurement.view!r}")
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
         parts = zip(measurement.values.tables, measurement.totals_by_level(), strict=True)
         return [isotonic_l1_middles(table[:, :-1], groups) for table, groups in parts]

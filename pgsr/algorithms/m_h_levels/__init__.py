@@ -3,8 +3,8 @@
 The derivation is docs/sizes_per_level.md. Files: `problem` states it; `selection` chooses cells and makes them arcs,
 `parts` asks a part of the hierarchy, `joined` makes one network of all, `solving_parts` repeats that until no cell is
 left to add; `projection` is the method in memory, where there is one part, `streaming` that of parts on disk or on a
-cluster. `certificate` is the judge, which knows nothing of all this. `mechanism` puts noise and projection together;
-`isotonic_tree_projection` is M_c^dp, whose second step this is.
+cluster. `certificate` is the judge, which knows nothing of all this. `mechanism` puts noise and post-processing
+together; `isotonic_tree_projection` is M_c^dp, whose second step this is.
 """
 
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified

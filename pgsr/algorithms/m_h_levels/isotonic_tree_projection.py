@@ -44,17 +44,32 @@ class LevelIsotonicTreeProjection:
 
     projection: LevelTreeProjection = field(default_factory=LevelTreeProjection)
 
+    def supports(self, measurement: MeasurementByLevel) -> str | None:
+        """Give the reason why this measurement cannot be used, or None."""
+        if measurement.view is not View.CUMULATIVE:
+            return f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}"
+        return None
+
+    def stated(self, measurement: MeasurementByLevel) -> LevelProblem:
+        """State the problem of a measurement whose proved optimum the answer is: M_H of the repaired counts (step 2).
+
+        Raises:
+            ProblemError: the measurement is not of cumulative counts.
+        """
+        require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
+        total = measurement.total if measurement.totals is None else None
+        return LevelProblem(repaired(measurement), total, measurement.totals)
+
     def apply(self, measurement: MeasurementByLevel) -> LevelResult:
         """Make the release of M_c^dp from a measurement.
 
         Raises:
             ProblemError: the measurement is not of cumulative counts.
         """
-        require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
-        if measurement.view is not View.CUMULATIVE:
-            raise ProblemError(f"M_c^dp needs View.CUMULATIVE, this measurement is of {measurement.view!r}")
-        total = measurement.total if measurement.totals is None else None
-        return self.projection.solve(LevelProblem(repaired(measurement), total, measurement.totals))
+        return self.projection.solve(self.stated(measurement))
 
 
 def repaired(measurement: MeasurementByLevel) -> CountsByLevel:

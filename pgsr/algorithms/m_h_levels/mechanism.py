@@ -1,32 +1,47 @@
-"""The mechanism with sizes per level: noisy counts of every level, then the nearest consistent ones."""
+"""The mechanism with sizes per level: noisy values of every level, then counts that go with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from pgsr.accounting import Loss
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjection
+from pgsr.algorithms.m_h_levels.projection import LevelTreeProjection
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
 from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.noise import NoiseStep, measured_by_level, require_by_level
+from pgsr.noise import NoiseStep, blank_by_level, measured_by_level, require_by_level
 from pgsr.random import Source
-from pgsr.views import View
+
+
+class LevelPostProcess(Protocol):
+    """The interface of what makes counts with sizes per level from a measurement.
+
+    What `apply` returns has the attributes `counts`, a `CountsByLevel`, and `status`.
+    """
+
+    def supports(self, measurement: MeasurementByLevel) -> str | None:
+        """Give the reason why this measurement cannot be used, or None."""
+        ...
+
+    def apply(self, measurement: MeasurementByLevel) -> Any:
+        """Make counts from a measurement."""
+        ...
 
 
 @dataclass(frozen=True)
 class LevelMechanism:
-    """A noise step on counts with sizes per level, then their projection.
+    """A noise step with sizes per level, then post-processing: M_H, or a method for cumulative counts.
 
     Args:
-        noise: of counts, with a share for every level; it says whether the numbers of groups of all regions are public
-            or the root's alone.
+        noise: of counts or cumulative counts, as `post` wants, with a share for every level; it says whether the
+            numbers of groups of all regions are public or the root's alone.
         max_sizes: the largest size of every level, root first.
         data_set: the name by which research noise is keyed.
-        post: the projection.
+        post: `LevelTreeProjection`, `LevelIsotonicTreeProjection`, `LevelTwoStage` or `LevelPosterior`.
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded, View
@@ -40,7 +55,7 @@ class LevelMechanism:
     noise: NoiseStep
     max_sizes: Sequence[int]
     data_set: str = ""
-    post: LevelTreeProjection = field(default_factory=LevelTreeProjection)
+    post: LevelPostProcess = field(default_factory=LevelTreeProjection)
 
     @property
     def cost(self) -> Loss:
@@ -48,17 +63,18 @@ class LevelMechanism:
         return self.noise.cost
 
     def check(self, truth: CountsByLevel, source: Source) -> None:
-        """Refuse beforehand what measuring and projecting would refuse.
+        """Refuse beforehand what measuring and post-processing would refuse.
 
         Raises:
-            BudgetError, ProblemError: as `measured_by_level`; or the noise is not of counts, branches differ in depth,
-                or sizes are not those of `max_sizes`.
+            BudgetError, ProblemError: as `measured_by_level`; or post-processing does not work on what is measured,
+                branches differ in depth, or sizes are not those of `max_sizes`.
         """
         require_kind(truth, CountsByLevel, "truth", "give CountsByLevel(hierarchy, tables)")
         require_source(source)
         require_by_level(self.noise, self.max_sizes)
-        if self.noise.view is not View.COUNTS:
-            raise ProblemError(f"M_H needs View.COUNTS, and this noise is of {self.noise.view!r}; give noise of counts")
+        reason = self.post.supports(blank_by_level(self.noise, truth))
+        if reason is not None:
+            raise ProblemError(reason)
         blank_problem(truth, 0)
         if truth.max_sizes != tuple(self.max_sizes):
             raise ProblemError(
@@ -71,12 +87,12 @@ class LevelMechanism:
         self.check(truth, source)
         return measured_by_level(self.noise, truth, source, self.data_set)
 
-    def post_process(self, measurement: MeasurementByLevel) -> LevelResult:
-        """Project a measurement, this mechanism's or a published one. It needs no truth, and costs no privacy."""
-        return self.post.solve(LevelProblem.of(measurement))
+    def post_process(self, measurement: MeasurementByLevel) -> Any:
+        """Post-process a measurement, this mechanism's or a published one. It needs no truth, and costs no privacy."""
+        return self.post.apply(measurement)
 
-    def release(self, truth: CountsByLevel, source: Source) -> LevelResult:
-        """Measure and project."""
+    def release(self, truth: CountsByLevel, source: Source) -> Any:
+        """Measure and post-process."""
         return self.post_process(self.measure(truth, source))
 
 

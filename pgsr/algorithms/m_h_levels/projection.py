@@ -7,8 +7,10 @@ from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Status
 from pgsr.solving import Deadline
+from pgsr.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,24 @@ class LevelTreeProjection:
 
     Shown equal to exhaustive search by `tests/test_m_h_levels.py::test_equals_brute_force`.
     """
+
+    def supports(self, measurement: MeasurementByLevel) -> str | None:
+        """Give the reason why this measurement cannot be used, or None."""
+        if measurement.view is not View.COUNTS:
+            return f"M_H needs View.COUNTS, this measurement is of {measurement.view!r}"
+        return None
+
+    def stated(self, measurement: MeasurementByLevel) -> LevelProblem:
+        """State the problem of a measurement whose proved optimum the answer is: M_H of the noisy counts."""
+        return LevelProblem.of(measurement)
+
+    def apply(self, measurement: MeasurementByLevel) -> LevelResult:
+        """Solve the problem of a measurement.
+
+        Raises:
+            ProblemError: the measurement is not of counts.
+        """
+        return self.solve(self.stated(measurement))
 
     def solve(self, problem: LevelProblem) -> LevelResult:
         """Solve a problem; every problem that can be stated has an answer."""

@@ -15,7 +15,7 @@ from pgsr.algorithms.posterior_levels.prior import LevelPrior
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.checks import require_kind
-from pgsr.errors import MethodError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.laws import Law
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.parallel import share
@@ -69,6 +69,12 @@ class LevelPosterior:
             raise MethodError(f"rounds={self.rounds!r}; give a whole number from 1 up")
         require_kind(self.prior, PooledPrior, "prior", "give PooledPrior()")
 
+    def supports(self, measurement: MeasurementByLevel) -> str | None:
+        """Give the reason why this measurement cannot be used, or None."""
+        if measurement.totals is None:
+            return "only the root's total is public here, Posterior needs every region's; measure with totals='regions'"
+        return None
+
     def apply(self, measurement: MeasurementByLevel) -> LevelRelease:
         """Make a release.
 
@@ -103,6 +109,9 @@ class LevelPosterior:
         Raises:
             ProblemError: only the root's total is public.
         """
+        reason = self.supports(measurement)
+        if reason is not None:
+            raise ProblemError(reason)
         totals, laws = measurement.totals_by_level(), measurement.laws
         precision = [2 / float(law.variance_bound) for law in laws]
         prior = LevelPrior(self.prior, measurement.hierarchy, totals, precision)

@@ -6,7 +6,7 @@ EXAMPLE = """\
 
 data_set = "households 2026"     # a public name
 max_size = 20                    # K: larger groups count as K
-# max_size = {US = 20, state = 7} # or (m_h) one per level, root first, named by it; no larger than the one above
+# max_size = {US = 20, state = 7} # or one per level (not kuo, bottom_up), root first, named by it; they may not rise
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # delta = "1e-8"                 # beside epsilon; or instead of both, in zCDP:
 # rho = "1/10"
@@ -14,7 +14,7 @@ epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/
 # unit = "group"                 # whom it hides: entity, "entity in 5 groups", or a group with all its members; then
 # relation = "replace"           #   what may become of it: replace, add_remove or move
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
-mechanism = "kuo"                # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
+mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
 # view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private

@@ -62,9 +62,10 @@ def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of groups of {exactly} in this region: true number plus noise."
         return [*_region_columns(names), _size(terms, names), _noisy("noisy_count", value)]
+    last = f"the size {terms.max_size}" if terms.max_sizes is None else "the last class of a level"
     value = (
         f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
-        f"sizes): true number plus noise. At the size {terms.max_size} it is the noisy number of all groups."
+        f"sizes): true number plus noise. At {last} it is the noisy number of all groups."
     )
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
     if terms.ranked_up_to is None:

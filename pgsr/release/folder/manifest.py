@@ -137,7 +137,7 @@ def _plain_noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
 def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
     """List what is said of the noise of every level, and of the totals, for any budget and unit."""
     step = terms.noise(n_levels)
-    levels = list(zip(step.levels(n_levels, terms.max_size), terms.sensitivities(n_levels), strict=True))
+    levels = list(zip(terms.levels(n_levels), terms.sensitivities(n_levels), strict=True))
     of_totals = step.totals_noise(n_levels, terms.max_size), terms.totals_sensitivity
     return [
         {
@@ -223,9 +223,10 @@ def _compared(
     """Pair released values in the measured view with noisy ones, by region or by block of regions."""
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
+        measured = _VECTORS[measurement.view]
         for x, y in zip(counts.tables, measurement.values.tables, strict=True):
             for rows in row_blocks(slice(0, len(y)), y.shape[1]):
-                yield x[rows], y[rows]
+                yield measured(x[rows]), y[rows]
         return
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     x = dense(counts)
