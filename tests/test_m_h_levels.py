@@ -287,8 +287,8 @@ def network_of(problem: LevelProblem) -> Network:
     for kept in selection.kept:
         kept[:] = True
     piece = selection.piece()
-    reply = Reply((), piece.arcs, piece.supply)
-    return Joined.of(None, [reply], problem.total, problem.noisy.tables[0].shape[1]).network
+    reply = Reply((), piece.arcs, piece.supply, root=piece.root)
+    return Joined.of(None, [reply], problem.total).network
 
 
 def test_rows_keep_what_is_above_their_threshold():
