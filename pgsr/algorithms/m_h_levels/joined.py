@@ -45,9 +45,9 @@ class Upper:
         """Take up the cells that were added to it, and those of its roots that parts have chosen now."""
         return self._around(self.selection, replies)
 
-    def offer(self, price: np.ndarray, top: np.ndarray, slack: int) -> tuple[LevelPrices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray) -> tuple[LevelPrices, int]:
         """Do the same as `Piece.offer` above the parts; the last of the prices are those at which their roots end."""
-        return self.piece.offer(price, top, slack, self.n_levels)
+        return self.piece.offer(price, top, self.n_levels)
 
     def row(self, part: int) -> int:
         """Give the row of the region above the root of a part in the table of its level."""

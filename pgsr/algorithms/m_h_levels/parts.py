@@ -41,6 +41,7 @@ class Reply:
         start: prices of the vertices to start from, shape (vertices,); None where nothing has changed.
         root: whether a cell of its root was chosen, shape (K of the root + 1,); None where nothing has changed.
         noisy: the counts of its root that are to be approached, shape (K of the root + 1,); from `begin` alone.
+        added: number of cells that were added to the selection.
         outcome: of the answer, where one was asked for and no cell was added.
     """
 
@@ -50,6 +51,7 @@ class Reply:
     start: np.ndarray | None = None
     root: np.ndarray | None = None
     noisy: np.ndarray | None = None
+    added: int = 0
     outcome: "Outcome | None" = None
 
 
@@ -93,9 +95,9 @@ def improve(parts: Parts, question: Question) -> Reply:
     problem = parts.read(question.key)
     selection = _unpacked(problem, question.kept)
     piece = selection.piece()
-    prices, added = piece.offer(question.price, question.top, slack=0 if question.flows is None else 1)
+    prices, added = piece.offer(question.price, question.top)
     if added:
-        return _reply(selection, prices)
+        return replace(_reply(selection, prices), added=added)
     if question.flows is None:
         return Reply(question.kept)
     counts = piece.counts(question.flows)

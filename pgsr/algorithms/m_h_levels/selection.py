@@ -198,15 +198,14 @@ class Piece:
         out[self.leaves[stated]] = prices.leaves[stated]
         return out
 
-    def offer(
-        self, price: np.ndarray, top: np.ndarray, slack: int, n_levels: int | None = None
-    ) -> tuple[LevelPrices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray, n_levels: int | None = None) -> tuple[LevelPrices, int]:
         """Add cells that are worth a unit at these prices to the selection; return all prices, and how many were added.
+
+        Not all of them are added where there are many; if there are any some are.
 
         Args:
             price: of the vertices; shape (vertices,).
             top: at which the root's cells end; shape (K of the root + 1,).
-            slack: 1 for integers, 0 for real numbers.
             n_levels: look at cells of the first levels only, or of all if None.
         """
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
@@ -225,7 +224,7 @@ class Piece:
             else:
                 own, known = leaves[:, None], np.ones((len(table), 1), bool)
             added = np.zeros(len(table), np.int64)
-            fixed = parent, above, table, problem.w[here].copy(), slack, own, known, first_part(problem, level)
+            fixed = parent, above, table, problem.w[here].copy(), own, known, first_part(problem, level)
             share(kernels.offer, range(len(table)), table.shape[1], *fixed, kept[level], added)
             n_added += int(added.sum())
             above = own

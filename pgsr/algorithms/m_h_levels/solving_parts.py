@@ -16,6 +16,9 @@ from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
 
+_FEW = 0.1
+"""Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solved:
@@ -39,7 +42,7 @@ def solve_parts(
 ) -> Solved:
     """Solve a problem in rounds, until no cell that was left out is worth a unit.
 
-    First in real numbers, since most cells join then, and searches for integers start near their end.
+    First in real numbers alone, since most cells join then; every round begins with the prices of the one before.
 
     Args:
         keys: of the parts; one, the whole, without upper levels.
@@ -51,16 +54,15 @@ def solve_parts(
     passes, in_integers = 1, False
     while True:
         joined = Joined.of(upper, replies, total)
-        start = joined.start(top, start_above, replies)
+        start, x = joined.start(top, start_above, replies), None
+        price = relaxed_prices(joined.network, start, _ENOUGH)
         if in_integers:
-            flow = cheapest_flow(joined.network, start)
+            flow = cheapest_flow(joined.network, price)
             price, x = flow.price, flow.x
-        else:
-            price, x = relaxed_prices(joined.network, start, _ENOUGH), None
         top, own = price[joined.top], joined.of_pieces(price)
         tops, prices, added = [np.full(joined.n_sizes, top)], None, 0
         if upper is not None:
-            prices, added = upper.offer(own.pop(0), tops[0], slack=int(in_integers))
+            prices, added = upper.offer(own.pop(0), tops[0])
             tops = [prices.inner[-1][upper.row(part)] for part in range(len(keys))]
         flows = [None] * len(keys) if x is None else [joined.flows_of(part, x) for part in range(-len(keys), 0)]
         questions = map(Question, keys, (reply.kept for reply in replies), own, tops, flows)
@@ -72,7 +74,8 @@ def solve_parts(
             if upper is not None and prices is not None:
                 above = upper.piece.counts(joined.flows_of(0, x)), prices
             return Solved(outcomes, above, passes, len(x))
-        in_integers = in_integers or (not added and all(answer.arcs is None for answer in answers))
+        added += sum(answer.added for answer in answers)
+        in_integers = in_integers or added <= _FEW * len(joined.network.y)
         replies = [_newer(*of_part) for of_part in zip(replies, answers, own, strict=True)]
         if upper is not None and prices is not None:
             upper = upper.around(replies)
