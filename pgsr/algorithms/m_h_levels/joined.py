@@ -67,14 +67,14 @@ class Joined:
         top: the vertex of the root's total, the ground if there is none.
         n_sizes: of the root.
         numbers: of the vertices of every piece, the upper one first if there is one; the last is that of the ground.
-        flows: which arcs are those of a piece and layer.
+        flows_at: which arcs are those of a piece and layer.
     """
 
     network: Network
     top: int
     n_sizes: int
     numbers: list[np.ndarray]
-    flows: list[list[slice]]
+    flows_at: list[list[slice]]
 
     @classmethod
     def of(cls, upper: Upper | None, replies: Sequence[Reply], total: int | None) -> "Joined":
@@ -121,9 +121,19 @@ class Joined:
         """Give the prices of the vertices of every piece."""
         return [price[number[:-1]] for number in self.numbers]
 
+    def flows(self, of_pieces: Sequence[Sequence[np.ndarray] | None]) -> np.ndarray | None:
+        """Put the flows of all pieces together; None if there are none yet."""
+        x = np.empty(len(self.network.y), np.int64)
+        for places, flows in zip(self.flows_at, of_pieces, strict=True):
+            if flows is None:
+                return None
+            for place, flow in zip(places, flows, strict=True):
+                x[place] = flow
+        return x
+
     def flows_of(self, piece: int, x: np.ndarray) -> list[np.ndarray]:
         """Give the flows of the arcs of a piece, per layer."""
-        return [x[part] for part in self.flows[piece]]
+        return [x[part] for part in self.flows_at[piece]]
 
 
 def _numbered(

@@ -11,7 +11,7 @@ import numpy as np
 
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, prices_of_sources, violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.selection import Arcs, Selection
+from pgsr.algorithms.m_h_levels.selection import Arcs, Piece, Selection
 from pgsr.counts_by_level import CountsByLevel
 
 Key = Any
@@ -39,6 +39,7 @@ class Reply:
         arcs: of the selection, per layer (`Piece`); None where nothing has changed.
         supply: of the vertices, per layer; None where nothing has changed.
         start: prices of the vertices to start from, shape (vertices,); None where nothing has changed.
+        flows: of the arcs, per layer, to start from; None before there are integers.
         root: whether a cell of its root was chosen, shape (K of the root + 1,); None where nothing has changed.
         noisy: the counts of its root that are to be approached, shape (K of the root + 1,); from `begin` alone.
         added: number of cells that were added to the selection.
@@ -49,6 +50,7 @@ class Reply:
     arcs: list[Arcs] | None = None
     supply: list[np.ndarray] | None = None
     start: np.ndarray | None = None
+    flows: list[np.ndarray] | None = None
     root: np.ndarray | None = None
     noisy: np.ndarray | None = None
     added: int = 0
@@ -87,7 +89,7 @@ def begin(parts: Parts, key: Key) -> Reply:
     """Choose the cells to begin with."""
     problem = parts.read(key)
     selection = Selection.of(problem)
-    return replace(_reply(selection, None), noisy=problem.noisy.tables[0][0])
+    return replace(_reply(selection.piece(), None), noisy=problem.noisy.tables[0][0])
 
 
 def improve(parts: Parts, question: Question) -> Reply:
@@ -97,7 +99,9 @@ def improve(parts: Parts, question: Question) -> Reply:
     piece = selection.piece()
     prices, added = piece.offer(question.price, question.top)
     if added:
-        return replace(_reply(selection, prices), added=added)
+        wider = selection.piece()
+        flows = None if question.flows is None else wider.flows(piece.counts(question.flows))
+        return replace(_reply(wider, prices), flows=flows, added=added)
     if question.flows is None:
         return Reply(question.kept)
     counts = piece.counts(question.flows)
@@ -109,11 +113,10 @@ def improve(parts: Parts, question: Question) -> Reply:
     return Reply(question.kept, outcome=outcome)
 
 
-def _reply(selection: Selection, prices: LevelPrices | None) -> Reply:
+def _reply(piece: Piece, prices: LevelPrices | None) -> Reply:
     """Tell what a selection consists of, with these prices to start from, or 0."""
-    piece = selection.piece()
     start = np.zeros(piece.n_vertices) if prices is None else piece.start(prices)
-    return Reply(_packed(selection), piece.arcs, piece.supply, start, piece.root)
+    return Reply(_packed(piece.selection), piece.arcs, piece.supply, start, root=piece.root)
 
 
 def _packed(selection: Selection) -> tuple[np.ndarray, ...]:

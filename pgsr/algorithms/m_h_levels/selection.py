@@ -183,10 +183,18 @@ class Piece:
         """Put the flows of the arcs of every layer into their cells; cells that were left out hold 0."""
         noisy = self.selection.problem.noisy
         tables = [np.zeros(table.shape, table.dtype) for table in noisy.tables]
-        levels = [-1, *range(len(self.numbers)), *[-1] * len(tables)]
-        for level, (row, column), flow in zip(levels, self.places, flows, strict=True):
+        for level, (row, column), flow in zip(self._levels(), self.places, flows, strict=True):
             tables[level][row, column] = flow
         return CountsByLevel(noisy.hierarchy, tuple(tables))
+
+    def flows(self, counts: CountsByLevel) -> list[np.ndarray]:
+        """Take the flows of the arcs of every layer from their cells: the reverse of `counts`."""
+        places = zip(self._levels(), self.places, strict=True)
+        return [counts.tables[level][row, column] for level, (row, column) in places]
+
+    def _levels(self) -> list[int]:
+        """List the levels of the cells whose arcs start at each layer."""
+        return [-1, *range(len(self.numbers)), *[-1] * (len(self.numbers) + 1)]
 
     def start(self, prices: LevelPrices) -> np.ndarray:
         """Take over prices that another selection of the same problem gave; shape (vertices,)."""

@@ -16,7 +16,7 @@ from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
 
-_FEW = 0.1
+_FEW = 0.005
 """Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
 
 
@@ -42,7 +42,8 @@ def solve_parts(
 ) -> Solved:
     """Solve a problem in rounds, until no cell that was left out is worth a unit.
 
-    First in real numbers alone, since most cells join then; every round begins with the prices of the one before.
+    First in real numbers alone, since most cells join then. Every round begins with the prices of the one before, and
+    with its integers once there are some.
 
     Args:
         keys: of the parts; one, the whole, without upper levels.
@@ -50,14 +51,17 @@ def solve_parts(
         total: of the root, or None.
         mapper: where parts are asked.
     """
-    top, start_above = 0.0, None if upper is None else np.zeros(upper.piece.n_vertices)
+    top, start_above, flows_above = 0.0, None if upper is None else np.zeros(upper.piece.n_vertices), None
     passes, in_integers = 1, False
     while True:
         joined = Joined.of(upper, replies, total)
-        start, x = joined.start(top, start_above, replies), None
-        price = relaxed_prices(joined.network, start, _ENOUGH)
+        price, x = joined.start(top, start_above, replies), None
+        before = [reply.flows for reply in replies]
+        near = joined.flows(before if upper is None else [flows_above, *before])
+        if near is None:
+            price = relaxed_prices(joined.network, price, _ENOUGH)
         if in_integers:
-            flow = cheapest_flow(joined.network, price)
+            flow = cheapest_flow(joined.network, price, near)
             price, x = flow.price, flow.x
         top, own = price[joined.top], joined.of_pieces(price)
         tops, prices, added = [np.full(joined.n_sizes, top)], None, 0
@@ -76,12 +80,14 @@ def solve_parts(
             return Solved(outcomes, above, passes, len(x))
         added += sum(answer.added for answer in answers)
         in_integers = in_integers or added <= _FEW * len(joined.network.y)
-        replies = [_newer(*of_part) for of_part in zip(replies, answers, own, strict=True)]
+        replies = [_newer(*of_part) for of_part in zip(replies, answers, own, flows, strict=True)]
         if upper is not None and prices is not None:
+            counts = None if x is None else upper.piece.counts(joined.flows_of(0, x))
             upper = upper.around(replies)
             start_above = upper.piece.start(prices)
+            flows_above = None if counts is None else upper.piece.flows(counts)
 
 
-def _newer(before: Reply, after: Reply, price: np.ndarray) -> Reply:
+def _newer(before: Reply, after: Reply, price: np.ndarray, flows: list[np.ndarray] | None) -> Reply:
     """Take over what has not changed."""
-    return after if after.arcs is not None else replace(before, start=price, outcome=None)
+    return after if after.arcs is not None else replace(before, start=price, flows=flows, outcome=None)
