@@ -356,14 +356,19 @@ def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
         assert (kept[0] == kept[1]).all() == (expected == n - 5)
 
 
-def test_any_prices_to_start_from_give_an_optimum():
+def test_any_prices_and_flows_to_start_from_give_an_optimum():
     for seed in range(12):
         network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 4]))
         best = cheapest_flow(network)
         for scale in (0, 5, 200):
-            start = np.random.default_rng([13, seed]).normal(0, scale, network.n_vertices)
-            found = cheapest_flow(network, start)
-            assert cost_of(network, found.x) == cost_of(network, best.x)
+            generator = np.random.default_rng([13, seed])
+            start = generator.normal(0, scale, network.n_vertices)
+            for near in (None, generator.integers(-scale, scale + 1, len(network.y)), best.x):
+                found = cheapest_flow(network, start, near)
+                assert cost_of(network, found.x) == cost_of(network, best.x)
+        again = cheapest_flow(network, best.price, best.x)
+        assert again.visits == 0
+        assert np.array_equal(again.x, best.x)
 
 
 def cost_of(network, x: np.ndarray) -> int:

@@ -186,7 +186,7 @@ class StreamedLevelTreeProjection:
         engine: where parts are asked.
         view: of what `measure` wrote.
 
-    Memory: about 100 bytes per cell that is worth looking at, 30 per cell of the parts in work.
+    Memory: about 150 bytes per cell that is worth looking at, 30 per cell of the parts in work.
 
     Shown equal to `LevelTreeProjection` by `tests/test_m_h_levels_streaming.py::test_equals_the_whole`.
     """
