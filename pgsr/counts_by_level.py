@@ -1,6 +1,6 @@
 """The counts of groups by region and size where every level of regions has sizes of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,9 @@ import numpy as np
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+
+SIZE_CLASS = "size_class"
+"""The column of tables that names classes of sizes, "3" or "7 or more"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +124,17 @@ def folded_real(table: np.ndarray, k: int) -> np.ndarray:
         array([[5. , 6.5]])
     """
     return np.append(table[:, :k], table[:, k:].sum(axis=1, keepdims=True), axis=1)
+
+
+def class_names(max_size: int) -> Iterator[str]:
+    """Name the classes of sizes of a level.
+
+    Example:
+        >>> list(class_names(2))
+        ['0', '1', '2 or more']
+    """
+    yield from map(str, range(max_size))
+    yield f"{max_size} or more"
 
 
 def require_falling(max_sizes: Sequence[int]) -> None:

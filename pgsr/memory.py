@@ -1,5 +1,10 @@
-"""The check of free memory, made before any work is done or any budget is charged."""
+"""The check of free memory, made before any work is done or any budget is charged; arrays that are mostly not used."""
 
+import contextlib
+import math
+import mmap
+
+import numpy as np
 import psutil
 
 from pgsr.errors import MemoryNeededError
@@ -19,3 +24,29 @@ def require(n_bytes: int, what: str, remedy: str = SMALLER) -> None:
         raise MemoryNeededError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; {remedy}"
         )
+
+
+def unwritten(shape: tuple[int, ...], dtype: type[np.number]) -> np.ndarray:
+    """Make an array of zeros that takes memory only where it is written, page by page (4 KiB on most machines).
+
+    For arrays of which a small part is used. NumPy asks Linux for pages of 2 MiB, so a single number written takes as
+    much.
+
+    Raises:
+        MemoryNeededError: the system has no room for so many addresses.
+
+    Example:
+        >>> room = unwritten((100, 1_000_000), np.float64)
+        >>> room[99, 999_999] = 1.0
+        >>> float(room[99].sum())
+        1.0
+    """
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    try:
+        room = mmap.mmap(-1, max(1, n_bytes), access=mmap.ACCESS_COPY)
+    except (OSError, OverflowError):
+        raise MemoryNeededError(f"an array of {n_bytes / 2**30:,.1f} GiB has no addresses left; {SMALLER}") from None
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without huge pages refuses
+            room.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(room, dtype, math.prod(shape)).reshape(shape)

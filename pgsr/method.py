@@ -123,8 +123,8 @@ class Result:
         """
         if self.uncertainty is None:
             raise NoEstimateError(
-                "this method does not know how far it may be off; take Posterior() with its intervals, or ask "
-                "pgsr.intervals for an interval by bootstrap or a band"
+                "this method does not know how far it may be off; take Posterior() with its intervals on noisy "
+                "cumulative counts, or ask pgsr.intervals for an interval by bootstrap or a band"
             )
         return self.uncertainty.intervals(self.estimate, level, view)
 

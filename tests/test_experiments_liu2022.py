@@ -111,6 +111,28 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
             assert "pip install torch" in record["reason"]
 
 
+def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("pgsr.synthesis.optional.import_module", missing)
+    tables = (*synthetic_populations.TREES, *synthetic_populations.ADAPTIVE)
+    tasks = [task for task in synthetic_populations.EXPERIMENT.tasks(Profile.SMOKE) if task.arm in tables]
+    assert len(tasks) == 8  # two mechanisms, two tables, two replicates
+    for task in tasks:
+        record = task.compute()
+        assert record["status"] == "NOT_INSTALLED"
+        assert 'pip install "mbi>=2"' in record["reason"]
+
+
+def test_a_table_with_many_columns_is_too_large_for_aim():
+    of_households = synthetic_populations.ADAPTIVE[1]
+    task = next(t for t in synthetic_populations.EXPERIMENT.tasks(Profile.SMOKE) if t.arm is of_households)
+    record = replace(task, data=REFERRALS).compute()
+    assert record["status"] == "TOO_LARGE"
+    assert "the table of households has 52 columns" in record["reason"]
+
+
 def test_what_is_too_large_says_so():
     experiment = errors.EXPERIMENT
     task = next(t for t in experiment.tasks(Profile.QUICK) if t.arm is MULTIPLICATIVE and t.data is REFERRALS)

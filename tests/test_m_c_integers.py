@@ -188,6 +188,16 @@ def test_the_ascent_finds_the_maximum_of_a_quadratic_in_as_many_steps_as_it_has_
         np.testing.assert_allclose(reached, best, atol=1e-4)
 
 
+def test_a_gradient_of_rounding_alone_ends_the_ascent():
+    """Four leaves, an optimum that the ascent reaches exactly: its next steps would have no length."""
+    tree = Hierarchy.from_parents([f"r{i}" for i in range(5)], [-1, 0, 0, 0, 0])
+    noisy = np.array([[8, 7, 15, 20], [2, 4, 3, 9], [1, 7, 3, 9], [-4, -3, 1, 9], [-2, 4, 7, 8]])
+    problem = Problem.m_c(naive.measurement_of(tree, noisy, 22, View.CUMULATIVE))
+    result = CumulativeIntegers().solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.objective == 108
+
+
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_not_below_the_bound(totals):
     rng = np.random.default_rng(506)

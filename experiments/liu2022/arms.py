@@ -12,8 +12,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pgsr.errors import MemoryNeededError
-from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters
+from pgsr.experiments.engine.experiment import Arm, DataSet, ExperimentError, Parameters, Profile, Scale
 from pgsr.synthesis import (
+    AIM,
     MWEM,
     AdaptiveBudget,
     Device,
@@ -23,10 +24,10 @@ from pgsr.synthesis import (
     HPDGen,
     IndependentMarginals,
     Level,
-    MarkovTree,
     MbiMissingError,
     PersonsAlone,
     Population,
+    TableMechanism,
     TorchMissingError,
     WholeMarginals,
     Workload,
@@ -34,12 +35,13 @@ from pgsr.synthesis import (
     fit,
     sensitivity,
 )
+from pgsr.synthesis.single_table import row_lengths
 
 if TYPE_CHECKING:
     from pgsr.experiments.engine.experiment import Trial
     from pgsr.experiments.engine.release_record import Record
 
-Method = Family | IndependentMarginals | MarkovTree | PersonsAlone | WholeMarginals
+Method = Family | IndependentMarginals | PersonsAlone | TableMechanism | WholeMarginals
 
 QUERIES: Mapping[str, tuple[Level, ...]] = {
     "Q_G + Q_I": (Level.GROUP, Level.INDIVIDUAL),
@@ -52,11 +54,15 @@ K_WAY = 3
 NOISE_ALLOWED = Fraction(1, 100)
 FEWEST_ROUNDS = 10
 
+PAPERS_EPSILONS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1))
 PAPERS_COMPONENTS, PAPERS_ROUNDS = 1_000, 300
 """Components as in the code of the paper's predecessors, and the largest number of rounds that the paper tries."""
 
 LARGEST_TABLE = 10_000_000
 """Cells of the table of persons that `PersonsAlone` works on."""
+
+MOST_COLUMNS = 30
+"""Columns of a table that `AIM` works on: it fits another model in every round, up to 16 for each column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +115,29 @@ def query_grid(asked: Sequence[str], components: int, most_rounds: int) -> tuple
         ((('queries', 'Q_R'), ('components', 10), ('most rounds', 20)),)
     """
     return tuple((("queries", name), ("components", components), ("most rounds", most_rounds)) for name in asked)
+
+
+def scales(
+    asked: Sequence[str],
+    small: DataSet,
+    quick: Scale,
+    paper: tuple[DataSet, ...],
+    epsilons: tuple[Fraction, ...] = PAPERS_EPSILONS,
+) -> dict[Profile, Scale]:
+    """List the profiles of an experiment: few small cells, the quick one, and one with the paper's models and rounds.
+
+    Args:
+        asked: sets of queries, keys of `QUERIES`.
+        small: the data of the first profile.
+        paper: the data of the last one.
+    """
+    smoke = Scale((small,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(asked, 10, 10))
+    grid = query_grid(asked, PAPERS_COMPONENTS, PAPERS_ROUNDS)
+    return {
+        Profile.SMOKE: smoke,
+        Profile.QUICK: quick,
+        Profile.PAPER: Scale(paper, epsilons, replicates=5, time_limit=3_600, grid=grid),
+    }
 
 
 def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, most: int) -> int:
@@ -175,7 +204,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 
     Raises:
         TorchMissingError, MbiMissingError: torch, or mbi, is needed and absent.
-        MemoryNeededError: the universe, or the table of persons, is too large.
+        MemoryNeededError: the universe, or the table of persons or households, is too large.
     """
     arm, population = trial.arm, trial.truth
     if not isinstance(arm, Competitor):
@@ -185,7 +214,13 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
         return method.fit(population, budget, source=trial.source, seed=seed).distribution
     if isinstance(method, IndependentMarginals):
         return method.fit(population, budget, source=trial.source)
-    if isinstance(method, MarkovTree):
+    if isinstance(method, TableMechanism):
+        columns = len(row_lengths(population.domain, method.rows))
+        if isinstance(method, AIM) and columns > MOST_COLUMNS:
+            raise MemoryNeededError(
+                f"the table of {method.rows} has {columns} columns, and the limit for AIM is {MOST_COLUMNS}; leave "
+                "attributes out, or keep to smaller households"
+            )
         return method.fit(population, budget, source=trial.source, seed=seed)
     if isinstance(method, PersonsAlone):
         cells = prod(len(a) for a in (*population.domain.group, *population.domain.individual))
@@ -199,6 +234,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 
 
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
-    """Estimate peak bytes: libraries with torch, tables with their gradients and moments, and answers in blocks."""
-    del arm
-    return 900_000_000 + 400_000 * int(parameters["components"]) + 500 * data.groups
+    """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
+    components = int(parameters["components"])
+    compiled = isinstance(arm, Competitor) and isinstance(arm.method(components), TableMechanism)
+    return 900_000_000 + 400_000 * components + 500 * data.groups + 1_200_000_000 * compiled

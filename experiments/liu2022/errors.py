@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.causes import Cause
-from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict, separated
 from pgsr.experiments.liu2022 import published as liu
@@ -18,6 +18,7 @@ from pgsr.experiments.liu2022.arms import (
     MULTIPLICATIVE,
     PERSONS,
     query_grid,
+    scales,
     synthesis_memory,
     synthesis_record,
 )
@@ -102,25 +103,18 @@ EXPERIMENT = Experiment(
     part="figure 2",
     question="How well do private synthetic households answer queries of households and of persons?",
     arms=ARMS,
-    profiles={
-        Profile.SMOKE: Scale(
-            (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
-        ),
-        Profile.QUICK: Scale(
+    profiles=scales(
+        ASKED,
+        SMALL_REDUCED,
+        Scale(
             (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
             grid=query_grid(ASKED, 50, 30),
         ),
-        Profile.PAPER: Scale(
-            (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
-            (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
-            replicates=5,
-            time_limit=3_600,
-            grid=query_grid(ASKED, 1_000, 300),
-        ),
-    },
+        (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
+    ),
     plot=plot,
     verdicts=verdicts,
     measure=synthesis_record,

@@ -4,11 +4,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022 import published as liu
-from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, query_grid, synthesis_memory, synthesis_record
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, query_grid, scales, synthesis_memory, synthesis_record
 from pgsr.experiments.liu2022.data import NEW_YORK_RELATED, SMALL_RELATED
 from pgsr.experiments.liu2022.error_figures import (
     LARGEST,
@@ -64,25 +64,18 @@ EXPERIMENT = Experiment(
     part="figure 3",
     question="How well do private synthetic families answer queries of who is married to, or the child of, whom?",
     arms=ARMS,
-    profiles={
-        Profile.SMOKE: Scale(
-            (SMALL_RELATED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
-        ),
-        Profile.QUICK: Scale(
+    profiles=scales(
+        ASKED,
+        SMALL_RELATED,
+        Scale(
             (NEW_YORK_RELATED,),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
             grid=query_grid(ASKED, 30, 20),
         ),
-        Profile.PAPER: Scale(
-            (NEW_YORK_RELATED,),
-            (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)),
-            replicates=5,
-            time_limit=3_600,
-            grid=query_grid(ASKED, 1_000, 300),
-        ),
-    },
+        (NEW_YORK_RELATED,),
+    ),
     plot=plot,
     verdicts=verdicts,
     measure=synthesis_record,

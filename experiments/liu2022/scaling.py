@@ -38,9 +38,9 @@ from pgsr.synthesis import (
     HPDFixed,
     HPDGen,
     IndependentMarginals,
-    MarkovTree,
     PersonsAlone,
     Population,
+    TableMechanism,
     TorchMissingError,
     WholeMarginals,
     Workload,
@@ -108,7 +108,7 @@ def growth(trial: Trial) -> "Record":
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis, or the scale no epsilon")
     record: Record = {name: [] for name in ("steps", *_COUNTS, "step_seconds", "reasons", "kinds_of_person")}
     method = arm.method(int(free["components"]))
-    if isinstance(method, IndependentMarginals | MarkovTree | PersonsAlone | WholeMarginals):
+    if isinstance(method, IndependentMarginals | PersonsAlone | TableMechanism | WholeMarginals):
         raise ExperimentError(f"arm {arm.label!r} has no rounds to time; use MWEM or HPD")
     for x in map(int, str(free["climb"]).split()):
         if x > _largest(trial.truth, str(free["axis"])):

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.causes import Cause
-from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
+from pgsr.experiments.engine.experiment import Experiment, Scale
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022.arms import (
     CONVERGED,
@@ -17,12 +16,13 @@ from pgsr.experiments.liu2022.arms import (
     PERSONS,
     Competitor,
     query_grid,
+    scales,
     synthesis_memory,
     synthesis_record,
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
-from pgsr.synthesis import Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
+from pgsr.synthesis import AIM, Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,16 +38,25 @@ OWN_NOISE = Competitor(
     method=lambda k: HPDGen(components=k, noise=NoiseScale.OWN, device=Device.CPU),
     note="as HPD-Gen, but queries of persons get the noise of their own sensitivity; not in the paper",
 )
+AIM_SIZE = 1
+"""The largest size of AIM's model in MB, so that a fit takes minutes."""
 TREES = tuple(
     Competitor(
         label=f"Markov tree, {rows} as rows",
         method=lambda _, rows=rows: MarkovTree(rows=rows),
-        note="MST of McKenna and others 2021 on one table, fitted by mbi; there where mbi is installed",
+        note="MST of McKenna and others 2021 on one table, fitted by mbi",
     )
     for rows in Rows
-    if find_spec("mbi")
 )
-ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES)
+ADAPTIVE = tuple(
+    Competitor(
+        label=f"AIM, {rows} as rows",
+        method=lambda _, rows=rows: AIM(rows=rows, max_size=AIM_SIZE),
+        note=f"McKenna and others 2022 on one table, fitted by mbi; a model of {AIM_SIZE} MB at most, in the paper 80",
+    )
+    for rows in Rows
+)
+ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
 ASKED = ("Q_G + Q_I",)
 EPSILONS = (
     Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(2),
@@ -77,21 +86,13 @@ EXPERIMENT = Experiment(
     part="beyond the papers",
     question="Which synthetic population is nearest to the truth at the same epsilon?",
     arms=ARMS,
-    profiles={
-        Profile.SMOKE: Scale(
-            (SMALL_REDUCED,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(ASKED, 10, 10)
-        ),
-        Profile.QUICK: Scale(
-            (NHTS_REDUCED,),
-            (Fraction(1),),
-            replicates=5,
-            time_limit=300,
-            grid=query_grid(ASKED, 50, 30),
-        ),
-        Profile.PAPER: Scale(
-            (NHTS_REDUCED, NHTS), EPSILONS, replicates=5, time_limit=3_600, grid=query_grid(ASKED, 1_000, 300)
-        ),
-    },
+    profiles=scales(
+        ASKED,
+        SMALL_REDUCED,
+        Scale((NHTS_REDUCED,), (Fraction(1),), replicates=5, time_limit=300, grid=query_grid(ASKED, 50, 30)),
+        (NHTS_REDUCED, NHTS),
+        EPSILONS,
+    ),
     plot=plot,
     verdicts=verdicts,
     measure=synthesis_record,

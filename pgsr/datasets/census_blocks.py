@@ -1,6 +1,5 @@
 """The generator of census-like data down to blocks, state by state: eight levels with sizes of their own."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -18,6 +17,7 @@ from pgsr.datasets.census_like import (
     tract_shares,
     tracts_per_county,
 )
+from pgsr.datasets.counted_tree import counted_tree
 from pgsr.datasets.parameters import whole_number
 from pgsr.errors import DataError
 from pgsr.hierarchy import Hierarchy
@@ -111,7 +111,9 @@ class CensusBlocks:
 
         Regions below the state have no names of their own, which would be most of the memory.
         """
-        return _nameless(state, self._children(_index(state)))
+        children = self._children(_index(state))
+        n = 1 + sum(int(numbers.sum()) for numbers in children)
+        return counted_tree(children, ((state,),) * n)
 
     def part(self, state: str) -> CountsByLevel:
         """Make the counts of a state, from the state to its blocks; int32."""
@@ -192,15 +194,3 @@ def _table(cells: Cells, n: int, max_size: int) -> np.ndarray:
     table = np.zeros((n, max_size + 1), np.int32)
     np.add.at(table, (cells.region, np.minimum(cells.size, max_size)), cells.n_groups.astype(np.int32))
     return table
-
-
-def _nameless(root: str, children: Sequence[np.ndarray]) -> Hierarchy:
-    """Make a hierarchy straight from the numbers of children of all regions of a level, level by level."""
-    sizes = [1, *(int(numbers.sum()) for numbers in children)]
-    level_start = np.concatenate([[0], np.cumsum(sizes)])
-    of_inner = np.concatenate(children)
-    n = int(level_start[-1])
-    parent = np.concatenate([[-1], np.repeat(np.arange(len(of_inner)), of_inner)])
-    n_children = np.concatenate([of_inner, np.zeros(n - len(of_inner), np.int64)])
-    first_child = 1 + np.concatenate([[0], np.cumsum(n_children)])
-    return Hierarchy(((root,),) * n, parent, first_child, level_start, np.arange(n), np.zeros(n, bool))

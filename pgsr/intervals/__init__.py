@@ -49,7 +49,8 @@ cumulative counts they are 2 to 4 times as wide by Kuo's method and M_c^dp, and 
 added up: over regions (bottom-up) or over sizes (M_H).
 
 Files: `statistics` what intervals are of, `spelling` the same as text; `band`, `noise_quantiles`, `tightening` and
-`bounds` the band; `bootstrap`; `value` the intervals themselves, `figure` how they are drawn.
+`bounds` the band; `bootstrap`, and `by_level` the same with sizes per level; `value` the intervals themselves, `figure`
+how they are drawn.
 
     >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
     >>> from pgsr.algorithms import Matching
@@ -72,6 +73,7 @@ Files: `statistics` what intervals are of, `spelling` the same as text; `band`, 
 from pgsr.intervals.band import Band, band
 from pgsr.intervals.bootstrap import FORMS, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
+from pgsr.intervals.by_level import intervals_by_level
 from pgsr.intervals.spelling import SPELLINGS, statistic_of
 from pgsr.intervals.statistics import (
     Count,
@@ -108,6 +110,7 @@ __all__ = [
     "Tail",
     "band",
     "intervals",
+    "intervals_by_level",
     "replicate",
     "statistic_of",
 ]

@@ -1,6 +1,6 @@
 """The parametric bootstrap: noise and post-process the release once more, many times, and see how far it strays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -127,8 +127,7 @@ def replicate(
     """Release a release again, many times, and compute statistics of every replicate; arguments as in `intervals`."""
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 20:
-        raise ArgumentError(f"replicates={replicates!r}; give a whole number from 20 up, 200 is usual")
+    replicates = checked_replicates(replicates)
     counts = _as_truth(mechanism, released.estimate.counts() if isinstance(released, Result) else released)
     tree, shape = counts.hierarchy, (counts.hierarchy.n_regions, counts.max_size + 1)
     for statistic in statistics:
@@ -139,9 +138,8 @@ def replicate(
     memory.require(8 * ((replicates + 8) * n_values + 4 * shape[0] * shape[1]), f"{replicates} replicates")
     estimates = [statistic.of(counts.counts) for statistic in placed]
     values = [np.empty((replicates, *estimate.shape), estimate.dtype) for estimate in estimates]
-    source_key = f"replicates of a release: {seed}"  # another stream than that of a release with the same seed
-    for place in _told(replicates, progress):
-        again = mechanism.release(counts, Seeded(source_key, place)).estimate.counts().counts
+    for place in told(replicates, progress):
+        again = mechanism.release(counts, source_of_replicate(seed, place)).estimate.counts().counts
         for statistic, rows in zip(placed, values, strict=True):
             rows[place] = statistic.of(again)
     n_groups = np.inf if mechanism.noise.totals is Totals.NOISY else float(counts.totals[0])
@@ -160,7 +158,23 @@ def _as_truth(mechanism: Mechanism, counts: CountOfCounts) -> CountOfCounts:
     )
 
 
-def _told(n: int, progress: bool | Callable[[int, int], None]):
+def checked_replicates(replicates: object) -> int:
+    """Check a number of replicates.
+
+    Raises:
+        ArgumentError: it is no whole number from 20 up.
+    """
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 20:
+        raise ArgumentError(f"replicates={replicates!r}; give a whole number from 20 up, 200 is usual")
+    return replicates
+
+
+def source_of_replicate(seed: str | int, place: int) -> Seeded:
+    """Give the research noise of a replicate: another stream than that of a release with the same seed."""
+    return Seeded(f"replicates of a release: {seed}", place)
+
+
+def told(n: int, progress: bool | Callable[[int, int], None]) -> Iterator[int]:
     """Count to n, with a bar or a call."""
     if progress is True:
         from rich.progress import track

@@ -24,6 +24,7 @@ the distribution of it again, whose own `save` and `load` keep it. `sample_to_si
 
 from pgsr.accounting.zcdp import Conversion, epsilon_of, rho_of
 from pgsr.synthesis.adaptive import Distribution, Estimator, Family, Fitted, Round, fit, replay
+from pgsr.synthesis.aim import AIM
 from pgsr.synthesis.answers import answers, counts
 from pgsr.synthesis.baselines import IndependentMarginals, PersonsAlone
 from pgsr.synthesis.binning import Binning
@@ -38,7 +39,7 @@ from pgsr.synthesis.linked_tables import TableError, read_population, to_tables,
 from pgsr.synthesis.marginal_curator import MeasuredMarginal
 from pgsr.synthesis.marginal_sensitivity import MarginalSensitivity, marginal_sensitivity
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
-from pgsr.synthesis.markov_tree import MarkovTree, Rows
+from pgsr.synthesis.markov_tree import MarkovTree
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.mwem import MWEM, Output, Update
 from pgsr.synthesis.optional import MbiMissingError, TorchMissingError
@@ -48,6 +49,7 @@ from pgsr.synthesis.queries import Level, Marginal, Relation, Workload
 from pgsr.synthesis.random_households import RandomHouseholds
 from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
 from pgsr.synthesis.sensitivity import Neighbours, NoiseScale, sensitivities, sensitivity
+from pgsr.synthesis.single_table import Rows, TableMechanism
 from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
 from pgsr.synthesis.torch_runs import Device
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
@@ -56,6 +58,7 @@ from pgsr.synthesis.universe import Universe
 from pgsr.synthesis.whole_marginals import FittedMarginals, MarginalRound, WholeMarginals
 
 __all__ = [
+    "AIM",
     "COUNT",
     "MWEM",
     "AdaptiveBudget",
@@ -105,6 +108,7 @@ __all__ = [
     "Rows",
     "SynthesisError",
     "TableError",
+    "TableMechanism",
     "TorchMissingError",
     "Transcript",
     "TypeDistribution",

@@ -48,15 +48,17 @@ class MarginalCurator:
     """A holder of the exact counts of candidate marginals, with two private operations: `select` and `measure`.
 
     Selection is by the exponential mechanism with the score v (L1 distance of true and estimated counts - the expected
-    L1 norm of the noise) / (absolute sensitivity of the marginal). Groups are fewer than persons, so that an error of
-    one weighs more in shares: v = 2 at group level, and 1 otherwise. Between neighbours a score changes by at most 2,
-    so that a rate of sqrt(2 rho) / 2 costs rho. Estimates and expected noise are public; they are rounded to multiples
-    of 2^-b, which makes scores integers.
+    L1 norm of the noise) / (absolute sensitivity of the marginal) with a public weight v. Groups are fewer than
+    persons, so that an error of one weighs more in shares: unless weights are given, v = 2 at group level, and 1
+    otherwise. Between neighbours a score changes by at most v, so that a rate of sqrt(2 rho) / v for the largest v of
+    those that may be selected costs rho. Estimates and expected noise are public; they are rounded to multiples of
+    2^-b, which makes scores integers.
 
     Args:
         population: read here and forgotten; only counts are kept.
         candidates: distinct marginals of positive sensitivity.
         source: of noise.
+        weights: v of every candidate, public whole numbers above 0.
         ledger: charged for every operation.
         name: keys the noise of a seeded source.
 
@@ -75,6 +77,7 @@ class MarginalCurator:
         *,
         neighbours: Neighbours,
         unit: Unit = Unit.ENTITY,
+        weights: Sequence[int] | None = None,
         ledger: RhoLedger,
         name: str,
     ) -> None:
@@ -83,13 +86,16 @@ class MarginalCurator:
         self.sensitivities = [marginal_sensitivity(population.domain, m, neighbours, unit) for m in candidates]
         if any(s.squared == 0 for s in self.sensitivities):
             raise SynthesisError("a candidate marginal is public; leave it out of those to be measured")
+        of_groups = (GROUPS_WEIGH if m.level is Level.GROUP else 1 for m in candidates)
+        self._weights = list(of_groups if weights is None else weights)
         workload = Workload(population.domain, candidates)
         found, starts = counts(population, workload), workload.starts
         self._counts = [found[a:b] for a, b in pairwise(starts)]
         self._common = lcm(*(s.absolute for s in self.sensitivities))
         # Entries are at most M N_G, estimates are clipped to that too, and so is what is added up over a marginal.
         bound = 2 * population.n_groups * population.domain.max_size * max(len(c) for c in self._counts)
-        self._bits = min(_MOST_BITS, (_LARGEST_SCORE // (2 * bound * self._common)).bit_length() - 1)
+        largest = max(self._weights) * bound * self._common
+        self._bits = min(_MOST_BITS, (_LARGEST_SCORE // largest).bit_length() - 1)
         if self._bits < 0:
             raise SynthesisError(
                 f"scores of {population.n_groups:,} groups overflow; lower k, or merge values of attributes"
@@ -122,7 +128,8 @@ class MarginalCurator:
         self._drawn["selection"] += 1
         stream = self._source.stream(StreamId(self._name, "selection of a marginal", number_of, ()))
         scores = np.array([self._score(number, estimates[number], float(deviations[number])) for number in open_])
-        rate = root_below(2 * rho) / (GROUPS_WEIGH * self._common << self._bits)
+        heaviest = max(self._weights[number] for number in open_)
+        rate = root_below(2 * rho) / (heaviest * self._common << self._bits)
         return open_[exponential_mechanism(scores, rate, stream)]
 
     def measure(self, number: int, rho: Fraction) -> MeasuredMarginal:
@@ -139,25 +146,22 @@ class MarginalCurator:
         return MeasuredMarginal(self.candidates[number], rho, variance, with_noise(self._counts[number], law, stream))
 
     def measure_all(self, numbers: Sequence[int], rho: Fraction) -> list[MeasuredMarginal]:
-        """Measure several candidates for `rho` together, those of groups for `GROUPS_WEIGH` times as much as others.
+        """Measure several candidates for `rho` together, in proportion to their weights.
 
         Raises:
             BudgetError: as `measure`.
         """
-        weights = [self._weight(number) for number in numbers]
+        weights = [self._weights[number] for number in numbers]
         return [
             self.measure(number, rho * weight / sum(weights)) for number, weight in zip(numbers, weights, strict=True)
         ]
-
-    def _weight(self, number: int) -> int:
-        return GROUPS_WEIGH if self.candidates[number].level is Level.GROUP else 1
 
     def _score(self, number: int, estimates: np.ndarray, deviation: float) -> int:
         scale = 1 << self._bits
         rounded = np.rint(np.clip(estimates, 0, self._most) * scale).astype(np.int64)
         distance = int(np.abs(self._counts[number] * scale - rounded).sum())
         noise = min(deviation * (2 / np.pi) ** 0.5, self._most) * len(estimates)
-        weight = self._weight(number) * (self._common // self.sensitivities[number].absolute)
+        weight = self._weights[number] * (self._common // self.sensitivities[number].absolute)
         return weight * (distance - round(noise * scale))
 
 

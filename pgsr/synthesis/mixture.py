@@ -179,16 +179,20 @@ FORMAT = "pgsr mixture 2"
 
 
 def draw(table: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one value per entry of `rows`, in proportion to the weights in that row of `table`, by inversion.
+    """Draw one value per entry of `rows`, in proportion to the weights in that row of `table`.
 
     Rows without weight may exist, and must not be drawn from.
     """
+    return by_inversion(table, rows, rng.random(len(rows)))
+
+
+def by_inversion(table: np.ndarray, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Find the values at which the shares of the rows of `table`, added up, pass the numbers u, 0 <= u < 1."""
     upto = table.cumsum(axis=1)
     total = upto[:, -1:]
     upto /= np.where(
         total > 0, total, 1
     )  # the last bound is exactly 1 and u < 1, so that no value of probability 0 is drawn
-    u = rng.random(len(rows))
     code = np.zeros(len(rows), np.int64)
     for column in upto.T[:-1]:
         code += u >= column[rows]

@@ -29,6 +29,8 @@ class MbiMissingError(PgsrError, ImportError):
 def mbi() -> Any:
     """Import and return the module mbi, with the 64-bit numbers of jax, without which its estimates of many rows stall.
 
+    Compiling a model takes longer than running it, so it is compiled without optimisation.
+
     Raises:
         MbiMissingError: it is not installed.
     """
@@ -36,6 +38,9 @@ def mbi() -> Any:
         jax = import_module("jax")
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_enable_compilation_cache", False)  # as mbi advises
+        jax.config.update("jax_disable_most_optimizations", True)
         return import_module("mbi")
     except ImportError:
-        raise MbiMissingError('Markov trees are fitted with mbi, which is missing; pip install "mbi>=2"') from None
+        raise MbiMissingError(
+            'MarkovTree and AIM are fitted with mbi, which is missing; pip install "mbi>=2"'
+        ) from None

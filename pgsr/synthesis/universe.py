@@ -5,6 +5,7 @@ has, which makes the collapsed universe equivalent to the uniform one over order
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain, combinations_with_replacement
 from math import comb, factorial, prod
 
@@ -54,10 +55,12 @@ class Universe:
         n_bytes = _bytes_of(domain, n)
         if n > max_types:
             raise MemoryNeededError(
-                f"the universe has {n:,} types of groups, {n_bytes / 2**30:,.1f} GiB of memory, and the limit is "
-                f"{max_types:,} types; merge values, lower the largest size, use HPD, or raise max_types"
+                f"the universe has {_shown(n)} types of groups, {_shown(n_bytes >> 30)} GiB of memory, and the limit "
+                f"is {max_types:,} types; merge values, lower the largest size, use HPD, or raise max_types"
             )
-        memory.require(n_bytes, f"a universe of {n:,} types of groups", "use fewer attributes or a smaller max_size")
+        memory.require(
+            n_bytes, f"a universe of {_shown(n)} types of groups", "use fewer attributes or a smaller max_size"
+        )
         d_group, d_person = _values(domain)
         parts = [_multisets(role, d_person) for role in domain.roles]
         of_group, *chosen = np.unravel_index(np.arange(n), (d_group, *(len(orderings) for _, orderings in parts)))
@@ -92,6 +95,11 @@ def n_types(domain: Domain) -> int:
 def _values(domain: Domain) -> tuple[int, int]:
     """Compute |X_G| and |X_I|."""
     return prod(len(attribute) for attribute in domain.group), prod(len(attribute) for attribute in domain.individual)
+
+
+def _shown(n: int) -> str:
+    """Write a number in full up to 10^12, and by its magnitude beyond."""
+    return f"{n:,}" if n < 10**12 else f"{Decimal(n):.1e}"
 
 
 def _bytes_of(domain: Domain, n: int) -> int:

@@ -1,20 +1,17 @@
 """The long table of counts with sizes per level, one row per region and class of sizes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pgsr import memory
-from pgsr.counts_by_level import CountsByLevel
+from pgsr.counts_by_level import SIZE_CLASS, CountsByLevel, class_names
 from pgsr.errors import TableError
 from pgsr.hierarchy import Hierarchy
 from pgsr.tables.long import WHAT, order_of_rows, read_rows, region_columns
 from pgsr.tables.session import Limits
-
-SIZE_CLASS = "size_class"
-"""The column that names classes of sizes, "3" or "7 or more"."""
 
 
 def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None = None) -> pa.Table:
@@ -56,17 +53,6 @@ def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None
             "n_groups": np.concatenate(values),
         }
     )
-
-
-def class_names(max_size: int) -> Iterator[str]:
-    """Name the classes of sizes of a level.
-
-    Example:
-        >>> list(class_names(2))
-        ['0', '1', '2 or more']
-    """
-    yield from map(str, range(max_size))
-    yield f"{max_size} or more"
 
 
 def read_long_by_level(table: Any, *, limits: Limits | None = None) -> CountsByLevel:

@@ -14,6 +14,7 @@ from pgsr.conditions import UNBOUNDED
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
+from pgsr.memory import unwritten
 from pgsr.parallel import inner_product, share, share_levels
 from pgsr.problem import Problem
 from pgsr.views import View
@@ -100,11 +101,11 @@ class TreeDual(ABC):
         np.subtract.at(self.residual, self.parent[1:], own[1:])
         np.subtract.at(self.residual, self.leaf_node[start], np.add.reduceat(self.y[:, : self.n], start, axis=0))
 
-        # Pages that no block reaches take no memory, so a leaf begins as one block, which the first fit takes apart.
-        self.edges = np.empty((len(self.y), self.n + 1), np.int32)
+        # Most cells are no block of their own. A leaf begins as one block, which the first fit takes apart.
+        self.edges = unwritten((len(self.y), self.n + 1), np.int32)
         self.edges[:, 0], self.edges[:, -1:], self.edges[:, 1:2] = 0, self.n, self.n
         self.inside = np.tile(np.array([0, *[min(1, self.n)] * 2], np.int32), (len(self.y), 1))
-        self.gain, self.level = np.empty((2, len(self.y), self.n))
+        self.gain, self.level = unwritten((2, len(self.y), self.n), np.float64)
         self.change = np.empty((len(start), self.n))
         self.own, self.rate = np.zeros((2, *self.shape))
         self.largest = 0.0

@@ -28,6 +28,9 @@ _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 1
 _JUDGED = 0.01
 """From which softness on integers are made and bounds computed."""
 
+_ROUNDING = 2.0**-40
+"""How small a gradient is nothing but rounding, relative to the largest count."""
+
 
 @dataclass(frozen=True)
 class CumulativeIntegers(GatedMethod):
@@ -109,12 +112,13 @@ class CumulativeIntegers(GatedMethod):
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
         best = _Best(problem)
         ascent, rounded = QuasiNewton(dual), RoundedDual(dual)
+        rounding = _ROUNDING * max(1.0, float(np.abs(problem.target).max()))
 
         def late() -> bool:
             return deadline.passed
 
         for softness, steps in _STAGES:
-            prices = ascent.ascend(partial(rounded.gradient, softness=softness), prices, steps, late)
+            prices = ascent.ascend(partial(rounded.gradient, softness=softness), prices, steps, late, rounding)
             if softness <= _JUDGED or deadline.passed:
                 best.offer(rounded.integers(prices, softness), _multipliers(dual, prices))
                 if best.gap <= self.gap or deadline.passed:

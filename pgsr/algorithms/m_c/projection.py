@@ -136,7 +136,7 @@ class CumulativeProjection(GatedMethod):
         """Solve the relaxation in the memory of the problem's own values, which are gone afterwards.
 
         The same x as `solve` finds, real, shape (regions, K + 1), without its certificate. Beyond the values there are
-        only what the blocks of leaves take, a family of leaves, and 150 bytes per cell of an inner region.
+        only 20 bytes per block of a leaf, a family of leaves, and 150 bytes per cell of an inner region.
 
         Raises:
             Stopped: as the status of `solve` would be.

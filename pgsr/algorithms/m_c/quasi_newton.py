@@ -38,9 +38,17 @@ class QuasiNewton:
         self._length = _FIRST_STEP
 
     def ascend(
-        self, gradient_at: Callable[[np.ndarray], np.ndarray], point: np.ndarray, steps: int, done: Callable[[], bool]
+        self,
+        gradient_at: Callable[[np.ndarray], np.ndarray],
+        point: np.ndarray,
+        steps: int,
+        done: Callable[[], bool],
+        rounding: float = 0.0,
     ) -> np.ndarray:
         """Take at most so many steps from this point, fewer if the gradient vanishes or it is `done`.
+
+        The gradient vanishes where none of its components exceeds `rounding`: changes of what is rounding alone say
+        nothing of the curvature, and steps by them have any length.
 
         `done` is asked before every step, when `gradient_at` was last called with the point of that step. It was last
         called with the point that this returns, too.
@@ -49,7 +57,7 @@ class QuasiNewton:
         for _ in range(steps):
             direction = self._direction(gradient)
             slope = inner_product(gradient, direction)
-            if not slope > 0.0 or done():
+            if not slope > 0.0 or np.abs(gradient).max() <= rounding or done():
                 break
             length, after = 1.0, gradient
             for _ in range(_TRIES):

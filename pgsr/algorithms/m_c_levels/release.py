@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,10 +11,13 @@ from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection, CumulativeLevelResult
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
+from pgsr.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import NoEstimateError
 from pgsr.laws import Law
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.solving import Deadline
+from pgsr.views import View
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +29,40 @@ class LevelRelease:
         violations: number of violated conditions by kind, recomputed from the counts; all are 0.
         joint: the joint projection, before integers.
         seconds: wall time without compilation, of the projection and the integers.
+        uncertainty: how far the counts may be from the truth, of methods that know; `intervals` asks it.
     """
 
     counts: CountsByLevel
     violations: dict[str, int]
     joint: CumulativeLevelResult
     seconds: float
+    uncertainty: "UncertainByLevel | None" = None
+
+    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> CellIntervalsByLevel:
+        """Give an interval for every cell of the counts, by methods that know how far they may be off.
+
+        Args:
+            level: the chance that an interval holds the truth, every cell by itself.
+            view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
+
+        Raises:
+            NoEstimateError: the method does not know; the message says what does.
+            ArgumentError: another view, or a level that is no chance.
+        """
+        if self.uncertainty is None:
+            raise NoEstimateError(
+                "only a release that LevelPosterior made of noisy cumulative counts knows its own intervals; "
+                "pgsr.intervals.intervals_by_level gives those of any mechanism"
+            )
+        return self.uncertainty.intervals(self.counts, level, view)
+
+
+class UncertainByLevel(Protocol):
+    """The interface of a method with sizes per level that knows how large its errors may be."""
+
+    def intervals(self, counts: CountsByLevel, level: float, view: View) -> CellIntervalsByLevel:
+        """Give an interval for every cell of the counts."""
+        ...
 
 
 def released(

@@ -59,10 +59,13 @@ class Posterior:
         prior: how prior means and shapes are estimated.
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
         projection: a method that solves step 2.
-        intervals: whether the result knows its intervals. Without them the release takes 8 bytes per cell beside the
-            measurement, and 4 more while regions are improved, a sixth of what it takes with them: all steps follow
-            each other in the memory of the means. Variances, which say how wide the next windows are, are then kept in
-            single precision, so that a window may be wider or narrower by one state in a million cells.
+        intervals: whether the result knows its intervals, which it does where cumulative counts were measured, by all
+            regions or by those with many groups (`ByGroups`), see `Uncertainty.is_known`. Without them the release
+            takes 8 bytes per cell beside the measurement, and 4 more while regions are improved, a sixth of what it
+            takes with them: all steps follow each other in the memory of the means. Step 2 adds 20 bytes per block of
+            equal cumulative counts of a leaf; on census-like data there are 0.17 blocks per cell at 1,001 sizes and
+            0.01 at 20,001. Variances, which say how wide the next windows are, are then kept in single precision, so
+            that a window may be wider or narrower by one state in a million cells.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone.
@@ -132,7 +135,8 @@ class Posterior:
             return self._judged(measurement, values, deadline)
         found = self.marginals(measurement, deadline)
         values = self.together(measurement, found.mean, deadline)
-        uncertainty = Uncertainty.of(measurement, found, self.prior, on_grid(values))
+        known = Uncertainty.is_known(measurement)
+        uncertainty = Uncertainty.of(measurement, found, self.prior, on_grid(values)) if known else None
         return replace(self._judged(measurement, values, deadline), uncertainty=uncertainty)
 
     def _judged(self, measurement: Measurement, values: np.ndarray, deadline: Deadline) -> Result:

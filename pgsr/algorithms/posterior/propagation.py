@@ -18,6 +18,9 @@ x[parent] = A z[parent] + B, with b = u / (w + u) of the parent,
     Var B[j] = g[j]^2 ((A b - 1)^2 sum over siblings k != j of Var z[k] + A^2 (1 - b)^2 Var m[parent] + Var B),
     Var x[j] = A[j]^2 Var z[j] + Var B[j].
 
+Covariances of two answers x and x', each with weights of its own, follow in the same way: every square of a
+coefficient becomes a product of both answers' coefficients, every variance a covariance.
+
 The inequalities only bring the answer nearer to the truth, for the truth satisfies them.
 """
 
@@ -74,23 +77,37 @@ class Propagation:
 
     def variances(self, own: np.ndarray) -> np.ndarray:
         """Var x from variances of independent errors of m, shape (regions, cells) both."""
-        tree, z = self.tree, own.astype(float)
+        return self.covariances(own, self)
+
+    def covariances(self, own: np.ndarray, other: "Propagation") -> np.ndarray:
+        """Cov(x, x') from covariances of errors of m and m', independent between regions; shape (regions, cells) both.
+
+        Args:
+            own: of the errors of m[r] and m'[r].
+            other: gives x' from m'. Its tree may go deeper; what is below this tree is not in m.
+        """
+        tree = self.tree
+        z = own * ((1 - self.below) * (1 - other.below[: tree.n_regions]))[:, None]
         for region in range(tree.n_inner - 1, -1, -1):
             children = z[tree.first_child[region] : tree.first_child[region + 1]].sum(axis=0)
-            z[region] = (1 - self.below[region]) ** 2 * own[region] + self.below[region] ** 2 * children
-        slope, rest = np.ones(tree.n_regions), {0: np.zeros(own.shape[1])}
+            z[region] += self.below[region] * other.below[region] * children
+        slope, slope_other = np.ones(tree.n_regions), np.ones(tree.n_regions)
+        rest = {0: np.zeros(own.shape[1])}
         for region in range(tree.n_inner):
             family = slice(tree.first_child[region], tree.first_child[region + 1])
-            b, a, above = self.below[region], slope[region], rest.pop(region)
+            a, b, above = slope[region], self.below[region], rest.pop(region)
+            a_other, b_other = slope_other[region], other.below[region]
+            slope[family] = 1 + self.share[family] * (a * b - 1)
+            slope_other[family] = 1 + other.share[family] * (a_other * b_other - 1)
             together = z[family].sum(axis=0)
-            outside = a**2 * (1 - b) ** 2 * own[region] + above
-            z[region] = a**2 * z[region] + above
+            outside = a * a_other * (1 - b) * (1 - b_other) * own[region] + above
+            z[region] = a * a_other * z[region] + above
+            inside = (a * b - 1) * (a_other * b_other - 1)
             for child in range(family.start, family.stop):
-                share = self.share[child]
-                slope[child] = 1 + share * (a * b - 1)
-                varies = share**2 * ((a * b - 1) ** 2 * (together - z[child]) + outside)
+                share = self.share[child] * other.share[child]
+                varies = share * (inside * (together - z[child]) + outside)
                 if child < tree.n_inner:
                     rest[child] = varies
                 else:
-                    z[child] = slope[child] ** 2 * z[child] + varies
+                    z[child] = slope[child] * slope_other[child] * z[child] + varies
         return z

@@ -49,14 +49,22 @@ class Uncertainty:
     most: np.ndarray
     fixed: bool
 
+    @staticmethod
+    def is_known(measurement: Measurement) -> bool:
+        """Tell whether intervals may be made: of cumulative counts, also beside ranked sizes of small regions.
+
+        Where counts or ranked sizes alone were measured, a sum over many cells depends on the estimated prior more than
+        on their own noise, which no variance here tells: nominal 90 % held 48 to 58 % of the root's cumulative counts.
+        """
+        views = set(measurement.view) if isinstance(measurement.view, tuple) else {measurement.view}
+        return View.CUMULATIVE in views and View.COUNTS not in views
+
     @classmethod
     def of(cls, measurement: Measurement, found: Marginals, prior: PooledPrior, centre: np.ndarray) -> "Uncertainty":
         """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`."""
         n_sizes = measurement.max_size + 1
-        before = found.prior_mean * (1 + found.prior_mean / prior.shapes(n_sizes))
-        part = np.divide(found.step_variance, before, out=np.zeros_like(before), where=before > 0)
-        odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
-        steps = found.step_variance * (1 + np.minimum(1.0, odds / prior.cells(n_sizes)))
+        about = prior.shapes(n_sizes), prior.cells(n_sizes)
+        steps = with_estimated_prior(found.step_variance, found.prior_mean, *about)
         tree, propagation = measurement.hierarchy, Propagation.of(measurement)
         cumulative, counts = (np.sqrt(propagation.variances(own)).astype(np.float32) for own in (found.variance, steps))
         root_alone = measurement.public is Totals.ROOT
@@ -94,17 +102,46 @@ class Uncertainty:
         Raises:
             ArgumentError: another view, or a level that is no chance.
         """
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
         sd = self.deviations(view)
         counts = np.asarray(estimate.as_counts)
         values = counts if view is View.COUNTS else np.cumsum(counts, axis=1)
-        centre = self.centres(view)
-        half = float(ndtri((1 + level) / 2)) * sd
-        lower, upper = (
-            np.clip(np.rint(centre + side), 0, self.most[:, None]).astype(np.int64) for side in (-half, half)
-        )
-        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
+        lower, upper = ends(values, self.centres(view), sd, level, self.most)
         if view is View.CUMULATIVE and self.fixed:
             lower[:, -1] = upper[:, -1] = values[:, -1]
         return CellIntervals(estimate.hierarchy, view, level, values, lower, upper)
+
+
+def ends(
+    values: np.ndarray, centre: np.ndarray, deviations: np.ndarray, level: float, most: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the ends of intervals around real values, widened to hold the released ones.
+
+    Args:
+        values: the released values, int64, shape (regions, K + 1).
+        centre, deviations: real values and the standard deviations of their errors, of the same shape.
+        level: of each interval by itself.
+        most: the largest value of every region, shape (regions,).
+
+    Raises:
+        ArgumentError: the level is no chance.
+    """
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise ArgumentError(f"level={level!r}; give the chance that an interval is to hold, such as 0.9")
+    half = float(ndtri((1 + level) / 2)) * deviations
+    lower, upper = (np.clip(np.rint(centre + side), 0, most[:, None]).astype(np.int64) for side in (-half, half))
+    return np.minimum(lower, values), np.maximum(upper, values)
+
+
+def with_estimated_prior(
+    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
+) -> np.ndarray:
+    """Add to the variances of counts that of their prior means, which are estimates; see `Uncertainty`.
+
+    Args:
+        step_variance, prior_mean: V and mu, shape (regions, K + 1).
+        shapes, cells: of the prior, and n, shape (K + 1,).
+    """
+    before = prior_mean * (1 + prior_mean / shapes)
+    part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
+    odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
+    return step_variance * (1 + np.minimum(1.0, odds / cells))

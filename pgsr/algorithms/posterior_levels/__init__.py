@@ -11,7 +11,8 @@ windows and prior these are; its last class is "K or more". What differs is what
 So tails are linked: what a parent expects from k on and what its children expect in their last class add up. The
 posterior means then go together by `pgsr.algorithms.m_c_levels`, and integers are found from the root down.
 
-Files: `method` is `LevelPosterior`, `prior` the prior means, `kernel` the loop over regions.
+Files: `method` is `LevelPosterior`, `prior` the prior means, `kernel` the loop over regions, `uncertainty` the
+intervals.
 """
 
 from pgsr.algorithms.posterior_levels.method import LevelPosterior

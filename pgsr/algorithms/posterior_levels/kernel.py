@@ -8,7 +8,7 @@ from pgsr.compilation import compiled
 
 @compiled
 def posterior_rows(
-    start, stop, kind, y, law, coarse, fine, up_to, total, half, first, mu, shape, border, mean, variance
+    start, stop, kind, y, law, coarse, fine, up_to, total, half, first, mu, shape, border, mean, variance, steps
 ):
     """Replace means and variances of the cumulative counts of rows start..stop-1 by those of their posterior.
 
@@ -23,6 +23,8 @@ def posterior_rows(
         mu: prior means of the counts, shape (regions, K + 1).
         border: the mass that may lie at an edge.
         mean, variance: of c[s], replaced; shape (regions, K + 1).
+        steps: filled with the variances of the counts x[s] = c[s] - c[s - 1], same shape; of no rows if they are not
+            wanted.
     """
     n = y.shape[1]
     low, high = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -55,3 +57,5 @@ def posterior_rows(
             widening *= 1.5
         for s in range(n):
             mean[r, s], variance[r, s] = found[s], spread[s]
+            if len(steps):
+                steps[r, s] = step_variance[s]

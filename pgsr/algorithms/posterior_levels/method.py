@@ -1,16 +1,18 @@
 """The posterior release with other sizes on every level: regions alone, then all together, then integers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pgsr.algorithms.isotonic import isotonic_l1_middles
 from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelRelease
-from pgsr.algorithms.m_c_levels.release import released
+from pgsr.algorithms.m_c_levels.release import precisions, released
 from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
 from pgsr.algorithms.posterior.likelihood import Likelihood
 from pgsr.algorithms.posterior.prior import PooledPrior
+from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
+from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.checks import require_kind
 from pgsr.errors import MethodError
@@ -34,7 +36,9 @@ class LevelPosterior:
     3. Integers, from the root down (`counts_near`).
 
     The counts are integer, non-negative, add up and have the public totals. They are the optimum of no stated problem.
-    Draws and intervals, which `Posterior` has, are not offered with sizes per level.
+    Of noisy cumulative counts the result knows its intervals (`LevelUncertainty`). Of noisy counts it does not: its
+    cumulative counts then rest on the estimated prior, whose errors no variance of a region alone tells. Draws, which
+    `Posterior` has, are not offered with sizes per level.
 
     Args:
         rounds: how often priors are estimated anew; 3 are enough.
@@ -72,14 +76,29 @@ class LevelPosterior:
             ProblemError: only the root's total is public.
         """
         require_kind(measurement, MeasurementByLevel, "the measurement", "give what measured_by_level returned")
-        return released(measurement, self.alone(measurement), self.projection)
+        knows = measurement.view is View.CUMULATIVE
+        found = self.marginals(measurement, with_steps=knows)
+        release = released(measurement, _without_totals(found.means), self.projection)
+        if not knows:
+            return release
+        totals, weights = measurement.totals_by_level(), precisions(measurement.laws)
+        about = measurement.hierarchy, weights, totals, release.joint.tables, found.variances, found.steps
+        return replace(release, uncertainty=LevelUncertainty(*about))
 
     def alone(self, measurement: MeasurementByLevel) -> list[np.ndarray]:
         """Compute what step 2 projects: posterior means without the totals; shape (regions of the level, K) each."""
-        return [np.ascontiguousarray(mean[:, :-1]) for mean in self.means(measurement)]
+        return _without_totals(self.means(measurement))
 
     def means(self, measurement: MeasurementByLevel) -> list[np.ndarray]:
         """Compute the posterior means of all regions alone (step 1); shape (regions of the level, K + 1) per level.
+
+        Raises:
+            ProblemError: only the root's total is public.
+        """
+        return self.marginals(measurement, with_steps=False).means
+
+    def marginals(self, measurement: MeasurementByLevel, *, with_steps: bool = True) -> "LevelMarginals":
+        """Compute the posterior of all regions alone (step 1), with or without the variances of counts.
 
         Raises:
             ProblemError: only the root's total is public.
@@ -90,12 +109,18 @@ class LevelPosterior:
         tables = [np.ascontiguousarray(table, np.int64) for table in measurement.values.tables]
         means = [_pilot(measurement.view, *pair) for pair in zip(tables, totals, strict=True)]
         variances = [np.empty(mean.shape, np.float32) for mean in means]
+        steps = [np.empty(mean.shape if with_steps else (0, mean.shape[1]), np.float32) for mean in means]
         for turn in range(self.rounds):
+            last = turn == self.rounds - 1
             for level, rows, mu in prior.means(means):
                 about = tables[level][rows], totals[level][rows], laws[level], measurement.view
-                border = BORDER if turn == self.rounds - 1 else ROUGH_BORDER
-                self._improve(*about, mu, means[level][rows], variances[level][rows], turn == 0, border)
-        return means
+                wanted = steps[level][rows] if last else steps[level][:0]
+                filled = means[level][rows], variances[level][rows], wanted
+                self._improve(*about, mu, *filled, turn == 0, BORDER if last else ROUGH_BORDER)
+                if len(wanted):
+                    of_prior = self.prior.shapes(mu.shape[1]), self.prior.cells(mu.shape[1])
+                    wanted[:] = with_estimated_prior(wanted, mu, *of_prior)
+        return LevelMarginals(means, variances, steps)
 
     def _improve(
         self,
@@ -106,10 +131,11 @@ class LevelPosterior:
         mu: np.ndarray,
         mean: np.ndarray,
         variance: np.ndarray,
+        steps: np.ndarray,
         first: bool,
         border: float,
     ) -> None:
-        """Replace the means and variances of some regions of a level by those of their posterior."""
+        """Replace the means and variances of some regions of a level by those of their posterior; fill `steps`."""
         from pgsr.algorithms.posterior_levels.kernel import posterior_rows
 
         deviation = float(law.variance_bound) ** 0.5
@@ -119,8 +145,27 @@ class LevelPosterior:
         up_to = n_sizes - (view is View.CUMULATIVE)
         powers = likelihood.law, likelihood.coarse, likelihood.fine
         shapes = self.prior.shapes(n_sizes)
-        filled = mu, shapes, border, mean, variance
+        filled = mu, shapes, border, mean, variance, steps
         share(posterior_rows, range(len(y)), 20 * n_sizes, KINDS[view], y, *powers, up_to, total, half, first, *filled)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelMarginals:
+    """The posterior of the cumulative counts of every region alone; one table per level, shape (regions, K + 1).
+
+    Attributes:
+        means: E c[s].
+        variances: Var c[s], float32.
+        steps: Var x[s] of the counts, where prior means are known to be estimates, float32; of no rows if not wanted.
+    """
+
+    means: list[np.ndarray]
+    variances: list[np.ndarray]
+    steps: list[np.ndarray]
+
+
+def _without_totals(means: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.ascontiguousarray(mean[:, :-1]) for mean in means]
 
 
 def _pilot(view: View, y: np.ndarray, totals: np.ndarray) -> np.ndarray:

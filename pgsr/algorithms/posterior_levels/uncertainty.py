@@ -1,0 +1,158 @@
+"""Intervals that say how far a posterior release with sizes per level may be from the truth, cell by cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.algorithms.posterior.uncertainty import ends
+from pgsr.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import ArgumentError
+from pgsr.hierarchy import Hierarchy
+from pgsr.views import View
+
+Tables = Sequence[np.ndarray]
+"""One per level, root first; shape (regions of the level, K + 1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelUncertainty:
+    """What the posterior of every region alone, and the joint projection, say about the errors of a release.
+
+    As `pgsr.algorithms.posterior.uncertainty.Uncertainty`, whose assumptions these are, but for one thing: sums are of
+    different depth. The cumulative count c[s] is shared by the levels with K > s, so its errors are carried through the
+    projection on these levels. A count x[s] = c[s] - c[s - 1] whose two ends are shared by the same levels is carried
+    as a whole. At s = k, the first size of a region's tail, where a child has only a last class, they are not: with M
+    and M' the projections on the levels that share c[k] and c[k - 1],
+
+        Var x[k] = Var(M c[k]) + Var(M' c[k - 1]) - 2 Cov(M c[k], M' c[k - 1]),
+
+    from the covariance of every region alone, (Var c[k] + Var c[k - 1] - Var x[k]) / 2. The last class is the public
+    total less c[K - 1].
+
+    **The last class of regions above the leaves** is seen by nothing but the region's own noisy values, and its prior
+    mean is estimated from them alone. Where it holds a few groups, its intervals are too narrow (docs/intervals.md).
+
+    Attributes:
+        hierarchy: the regions.
+        weights: of the levels in the joint projection.
+        totals: public numbers of groups per level, shape (regions of the level,).
+        centre: the answer of the joint projection, cumulative counts without the totals; shape (regions, K) per level.
+        variances: of cumulative counts of regions alone.
+        steps: of counts of regions alone, where the prior means are known to be estimates.
+    """
+
+    hierarchy: Hierarchy
+    weights: Sequence[float]
+    totals: Sequence[np.ndarray]
+    centre: Sequence[np.ndarray]
+    variances: Tables
+    steps: Tables
+
+    def intervals(self, counts: CountsByLevel, level: float, view: View) -> CellIntervalsByLevel:
+        """Give the intervals of all cells: centre -+ z sd, as `Uncertainty.intervals`.
+
+        Raises:
+            ArgumentError: another view, or a level that is no chance.
+        """
+        values = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in counts.tables]
+        found = []
+        for about in zip(values, self.centres(view), self.deviations(view), self.totals, strict=True):
+            value, centre, deviation, groups = about
+            low, high = ends(value.astype(np.int64), centre, deviation, level, groups)
+            if view is View.CUMULATIVE:
+                low[:, -1] = high[:, -1] = groups
+            found.append((value.astype(np.int64), low, high))
+        estimate, lower, upper = zip(*found, strict=True)
+        return CellIntervalsByLevel(counts.hierarchy, view, level, estimate, lower, upper)
+
+    def centres(self, view: View) -> list[np.ndarray]:
+        """Give the real values that intervals lie around; shape (regions of the level, K + 1) per level."""
+        whole = [
+            np.append(table, groups[:, None], axis=1) for table, groups in zip(self.centre, self.totals, strict=True)
+        ]
+        return [np.diff(table, prepend=0.0, axis=1) for table in whole] if view is View.COUNTS else whole
+
+    def deviations(self, view: View) -> list[np.ndarray]:
+        """Give the standard deviation of every cell's error; shape (regions of the level, K + 1) per level.
+
+        Raises:
+            ArgumentError: the view is neither `View.COUNTS` nor `View.CUMULATIVE`.
+        """
+        if view not in (View.COUNTS, View.CUMULATIVE):
+            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+        found = self._counts() if view is View.COUNTS else self._cumulative
+        return [np.sqrt(np.maximum(table, 0.0)) for table in found]
+
+    @cached_property
+    def _cumulative(self) -> list[np.ndarray]:
+        """The variances of errors of cumulative counts; 0 of the totals."""
+        out = [np.zeros(table.shape) for table in self.variances]
+        for depth, cells in self._ranges():
+            self._fill(out, depth, cells, self._carried(depth, [table[:, cells] for table in self.variances]))
+        return out
+
+    def _counts(self) -> list[np.ndarray]:
+        """The variances of errors of counts."""
+        out: list[np.ndarray] = [np.zeros(table.shape) for table in self.steps]
+        for depth, cells in self._ranges():
+            first, last = cells.start, cells.stop
+            inner = slice(first + (first > 0), last)
+            if inner.start < inner.stop:
+                self._fill(out, depth, inner, self._carried(depth, [table[:, inner] for table in self.steps]))
+            if first:
+                self._fill(out, depth, slice(first, first + 1), self._at_border(depth, first))
+            own = [
+                steps[:, last:] if steps.shape[1] == last + 1 else variances[:, last - 1 : last]
+                for steps, variances in zip(self.steps[: depth + 1], self.variances, strict=False)
+            ]
+            for level, part in enumerate(self._split(depth, self._carried(depth, own))):
+                if out[level].shape[1] == last + 1:
+                    out[level][:, last:] = part
+        return out
+
+    def _at_border(self, depth: int, size: int) -> np.ndarray:
+        """The variances of counts of a size that fewer levels share than the size below it, as the class says."""
+        deeper = max(level for level, k in enumerate(self._largest) if k == size)
+        at, below, steps = (
+            [table[:, s : s + 1] for table in tables[: depth + 1]]
+            for tables, s in ((self.variances, size), (self.variances, size - 1), (self.steps, size))
+        )
+        joint = [(a + b - c) / 2 for a, b, c in zip(at, below, steps, strict=True)]
+        shared = self._projection(depth).covariances(np.concatenate(joint), self._projection(deeper))
+        both = [table[:, size - 1 : size + 1].sum(axis=1, keepdims=True) for table in self._cumulative[: depth + 1]]
+        return np.concatenate(both) - 2 * shared
+
+    @cached_property
+    def _largest(self) -> list[int]:
+        return [table.shape[1] - 1 for table in self.variances]
+
+    def _ranges(self) -> list[tuple[int, slice]]:
+        """The sizes that are shared down to a level and no further, with that level; every size once."""
+        found = [(level, slice(below, k)) for level, (k, below) in enumerate(pairwise([*self._largest, 0]))]
+        return [(level, cells) for level, cells in found if cells.start < cells.stop]
+
+    def _projection(self, depth: int) -> Propagation:
+        if depth not in self._projections:
+            tree = self.hierarchy.down_to(depth)
+            self._projections[depth] = Propagation.weighted(tree, np.asarray(self.weights, float)[tree.level_of])
+        return self._projections[depth]
+
+    @cached_property
+    def _projections(self) -> dict[int, Propagation]:
+        return {}
+
+    def _carried(self, depth: int, own: Tables) -> np.ndarray:
+        """Carry variances of the levels down to `depth` through the projection; shape (their regions, cells)."""
+        return self._projection(depth).variances(np.concatenate(own[: depth + 1]).astype(float))
+
+    def _split(self, depth: int, rows: np.ndarray) -> list[np.ndarray]:
+        return np.split(rows, self.hierarchy.level_start[1 : depth + 1])
+
+    def _fill(self, out: list[np.ndarray], depth: int, cells: slice, rows: np.ndarray) -> None:
+        for level, part in enumerate(self._split(depth, rows)):
+            out[level][:, cells] = part

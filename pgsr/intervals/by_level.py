@@ -1,0 +1,88 @@
+"""Intervals with sizes per level, by the parametric bootstrap."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pgsr import memory
+from pgsr.budget import Number
+from pgsr.cell_intervals_by_level import CellIntervalsByLevel
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import ArgumentError
+from pgsr.intervals.bootstrap import DEFAULT_FORM, Replicates, checked_replicates, source_of_replicate, told
+from pgsr.intervals.statistics import Counts, CumulativeCounts
+from pgsr.intervals.value import exact_level
+from pgsr.mechanism import AnyMechanism
+from pgsr.views import View
+
+STATISTICS = {View.COUNTS: Counts(), View.CUMULATIVE: CumulativeCounts()}
+"""What intervals are of, by view."""
+
+
+def intervals_by_level(
+    mechanism: AnyMechanism,
+    released: CountsByLevel,
+    level: Number = "0.9",
+    view: View = View.COUNTS,
+    replicates: int = 200,
+    seed: str | int = "intervals",
+    form: str = DEFAULT_FORM,
+    progress: bool | Callable[[int, int], None] = False,
+) -> CellIntervalsByLevel:
+    """Give an interval for every cell of a release with sizes per level, by the parametric bootstrap.
+
+    As `intervals`, cell by cell: the released counts are taken for the truth, and the mechanism releases them again
+    with research noise. Only what was released is used, so it costs no privacy. `LevelPosterior` knows intervals of
+    its own, `LevelRelease.intervals`, which need no second release.
+
+    Args:
+        mechanism: that made the release, such as a `LevelMechanism`: what its `release` returns has `counts`.
+        released: the counts of the release.
+        level: above 0 and below 1; every interval by itself.
+        view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
+        replicates: releases to make, 20 at least.
+        seed: of the research noise.
+        form: how intervals are formed, see `Replicates.intervals`.
+        progress: whether to show a progress bar; or what is told how many of how many replicates are done.
+
+    Raises:
+        ArgumentError: an argument is none of these.
+        MemoryNeededError: the replicates do not fit.
+
+    Complexity: `replicates` releases; memory 8 bytes x replicates x cells.
+
+    Example:
+        >>> from pgsr import Geometric, Hierarchy, Seeded
+        >>> from pgsr.algorithms.m_h_levels import LevelMechanism
+        >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+        >>> truth = CountsByLevel(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))
+        >>> mechanism = LevelMechanism(Geometric(View.COUNTS, 2, totals="root"), (3, 2), "demo")
+        >>> released = mechanism.release(truth, Seeded("demo")).counts
+        >>> found = intervals_by_level(mechanism, released, replicates=20)
+        >>> bool((found.lower[0] <= released.tables[0]).all() and (released.tables[0] <= found.upper[0]).all())
+        True
+    """
+    wanted, n_replicates = exact_level(level), checked_replicates(replicates)
+    if view not in STATISTICS:
+        raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+    if not isinstance(released, CountsByLevel):
+        raise ArgumentError(f"the release is {released!r}; give the counts of a result, a CountsByLevel")
+    if not callable(getattr(mechanism, "release", None)):
+        raise ArgumentError(
+            f"the mechanism is {mechanism!r}; give the one that made the release, such as LevelMechanism"
+        )
+    memory.require(8 * (n_replicates + 8) * released.n_cells, f"{n_replicates} replicates")
+    statistic, n_groups = STATISTICS[view], float(released.tables[0].sum())
+    values = [np.empty((n_replicates, *table.shape), np.int64) for table in released.tables]
+    for place in told(n_replicates, progress):
+        again = mechanism.release(released, source_of_replicate(seed, place)).counts
+        for rows, table in zip(values, again.tables, strict=True):
+            rows[place] = statistic.of(table)
+    tables, tree = [statistic.of(table.astype(np.int64)) for table in released.tables], released.hierarchy
+    possible = 0.0, n_groups
+    found = [
+        Replicates(tree, statistic, estimate, rows, possible).intervals(wanted, form)
+        for estimate, rows in zip(tables, values, strict=True)
+    ]
+    lower, upper = tuple(part.lower for part in found), tuple(part.upper for part in found)
+    return CellIntervalsByLevel(tree, view, float(wanted), tuple(tables), lower, upper)

@@ -1,0 +1,169 @@
+"""Intervals of posterior releases with sizes per level: against dense matrices, equal sizes, and the truth."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.algorithms import Posterior
+from pgsr.algorithms.m_c_levels import LevelTwoStage
+from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.errors import ArgumentError, NoEstimateError
+from pgsr.noise import measured_by_level
+
+TREE = Hierarchy.from_paths([("r", a, b, c) for a, b, c in product("AB", "CD", "EFG")] + [("r", "A", "D", "H")])
+
+
+def dense_projection(depth: int, weights: list[float]) -> np.ndarray:
+    """The matrix that projects values of the levels down to `depth` together; of all regions, 0 for those below."""
+    tree, out = TREE.down_to(depth), np.zeros((TREE.n_regions, TREE.n_regions))
+    w = np.asarray(weights)[tree.level_of]
+    sums = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
+    out[: tree.n_regions, : tree.n_regions] = sums @ np.linalg.solve(sums.T @ (w[:, None] * sums), sums.T * w)
+    return out
+
+
+def slow_variances(k: list[int], weights: list[float], variances: list[np.ndarray], steps: list[np.ndarray]):
+    """Variances of cumulative counts and counts, cell by cell, from dense matrices.
+
+    A count is x[s] = M c[s] - M' c[s - 1]: where M = M' the errors of its own count are what counts, else every region
+    has the covariances of its own c[s] and c[s - 1].
+    """
+
+    def shared(s: int) -> np.ndarray:
+        return dense_projection(max(level for level in range(4) if k[level] > s), weights)
+
+    def column(tables: list[np.ndarray], s: int) -> np.ndarray:
+        return np.concatenate([t[:, s] if s < t.shape[1] else np.zeros(len(t)) for t in tables])
+
+    def of_level(values: np.ndarray, level: int) -> np.ndarray:
+        return values[TREE.level(level)]
+
+    cumulative, counts = ([np.zeros(t.shape) for t in variances] for _ in range(2))
+    for level, s in [(here, size) for here in range(4) for size in range(k[here] + 1)]:
+        own, step = column(variances, s), column(steps, s)
+        before = column(variances, s - 1) if s else None
+        if s == k[level]:
+            # c[K] is public here. Regions above that tell K from larger sizes know c[K - 1] all the same.
+            assert before is not None
+            last = np.concatenate([np.full(len(t), t.shape[1] == s + 1) for t in variances])
+            counts[level][:, s] = of_level(shared(s - 1) ** 2 @ np.where(last, step, before), level)
+            continue
+        m = shared(s)
+        cumulative[level][:, s] = of_level(m**2 @ own, level)
+        if before is None or np.array_equal(m, shared(s - 1)):
+            counts[level][:, s] = of_level(m**2 @ step, level)
+        else:
+            m_before, joint = shared(s - 1), (own + before - step) / 2
+            found = m**2 @ own + m_before**2 @ before - 2 * (m * m_before) @ joint
+            counts[level][:, s] = of_level(found, level)
+    return cumulative, counts
+
+
+@pytest.mark.parametrize("k", [[9, 7, 4, 2], [6, 6, 3, 3], [5, 5, 5, 5], [4, 3, 2, 1], [8, 2, 2, 1]])
+def test_equals_dense_matrices(k):
+    rng, weights = np.random.default_rng(sum(k)), [1.0, 0.3, 0.5, 0.2]
+    n = np.diff(TREE.level_start).tolist()
+    variances = [np.append(rng.random((n[i], k[i])) + 0.5, np.zeros((n[i], 1)), axis=1) for i in range(4)]
+    steps = [rng.random((n[i], k[i] + 1)) for i in range(4)]
+    nothing = [np.zeros((n[i], k[i])) for i in range(4)]
+    totals = [np.zeros(n[i], np.int64) for i in range(4)]
+    found = LevelUncertainty(TREE, weights, totals, nothing, variances, steps)
+    cumulative, counts = slow_variances(k, weights, variances, steps)
+    for level in range(4):
+        assert np.allclose(found.deviations(View.CUMULATIVE)[level] ** 2, cumulative[level])
+        assert np.allclose(found.deviations(View.COUNTS)[level] ** 2, np.maximum(counts[level], 0))
+    assert np.sqrt(counts[0]).min() >= 0
+
+
+@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
+def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view):
+    truth = CountOfCounts(TREE, TREE.sum_up(np.random.default_rng(5).integers(0, 30, (13, 25))), "data")
+    step = Geometric(View.CUMULATIVE, 2)
+    rows = step.measure(truth, Seeded("s"))
+    noisy = measured_by_level(step, CountsByLevel.of(truth, (24,) * 4), Seeded("s"), "data")
+    noisy = type(noisy)(
+        CountsByLevel(TREE, tuple(rows.matrix[TREE.level(level)] for level in range(4))),
+        View.CUMULATIVE, noisy.laws, noisy.total, noisy.totals,
+    )  # fmt: skip
+    expected, found = Posterior().apply(rows).uncertainty, LevelPosterior().apply(noisy)
+    assert expected is not None
+    for level, table in enumerate(found.uncertainty.deviations(view)):
+        assert np.allclose(table, expected.deviations(view)[TREE.level(level)], atol=2e-3)
+    shown = found.intervals(0.9, view)
+    for level in range(4):
+        assert (shown.lower[level] <= shown.estimate[level]).all()
+        assert (shown.estimate[level] <= shown.upper[level]).all()
+        values = found.counts.tables[level]
+        assert np.array_equal(shown.estimate[level], values if view is View.COUNTS else np.cumsum(values, axis=1))
+
+
+SIZES = (60, 40, 40, 6)
+
+
+def smooth(seed: int) -> CountsByLevel:
+    """6,000 groups in 13 leaves with a smooth distribution of sizes up to 60, told apart up to 6 in the leaves."""
+    rng, sizes = np.random.default_rng(seed), np.arange(61)
+    leaves = [rng.poisson(6_000 * np.exp(-sizes / scale) / scale / 13) for scale in rng.uniform(4, 15, 13)]
+    return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(np.array(leaves))), SIZES)
+
+
+@pytest.mark.slow
+def test_intervals_cover():
+    """90 % intervals hold the truth in 85 % or more of the cells with a standard deviation above 1, at every level.
+
+    Cells where tails begin are counted, too: size 40 at the root, and 6 wherever it is told apart.
+    """
+    noise = Geometric(View.CUMULATIVE, "1/2")
+    inside: dict[tuple[View, int | str], list[np.ndarray]] = {}
+    for seed in range(30):
+        truth = smooth(seed)
+        result = LevelPosterior().apply(measured_by_level(noise, truth, Seeded(f"{seed}"), "data"))
+        for view in (View.COUNTS, View.CUMULATIVE):
+            found, deviations = result.intervals(0.9, view), result.uncertainty.deviations(view)
+            for level, table in enumerate(truth.tables):
+                wanted = table if view is View.COUNTS else np.cumsum(table, axis=1)
+                held = (found.lower[level] <= wanted) & (wanted <= found.upper[level])
+                inside.setdefault((view, level), []).append(held[deviations[level] > 1])
+                for size in {6, 40} & set(range(table.shape[1] - 1)):
+                    inside.setdefault((view, "tails"), []).append(held[:, size])
+    for key, parts in inside.items():
+        together = np.concatenate(parts)
+        assert len(together) >= 200
+        assert 0.85 <= together.mean() <= 0.99, (key, together.mean())
+
+
+def test_what_cannot_be_told_is_said():
+    noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), smooth(0), Seeded("s"), "data")
+    with pytest.raises(NoEstimateError, match=r"only a release that LevelPosterior .*intervals_by_level"):
+        LevelTwoStage().apply(noisy).intervals()
+    counts = measured_by_level(Geometric(View.COUNTS, 2), smooth(0), Seeded("s"), "data")
+    with pytest.raises(NoEstimateError, match="of noisy cumulative counts knows its own"):
+        LevelPosterior().apply(counts).intervals()
+    result = LevelPosterior().apply(noisy)
+    for level in (0, 1, "90"):
+        with pytest.raises(ArgumentError, match="level"):
+            result.intervals(level)
+    with pytest.raises(ArgumentError, match="RANKED"):
+        result.intervals(0.9, View.RANKED)
+
+
+def test_intervals_as_a_table():
+    result = LevelPosterior().apply(measured_by_level(Geometric(View.CUMULATIVE, 2), smooth(1), Seeded("s"), "data"))
+    found = result.intervals(0.9)
+    frame = found.to_frame(level_names=("nation", "state", "county", "block"))
+    assert len(frame) == sum(table.size for table in result.counts.tables)
+    row = frame[(frame.region_id == "r/A/C/F") & (frame.size_class == "6 or more")].iloc[0]
+    place = TREE.index(("r", "A", "C", "F")) - TREE.level(3).start
+    assert row.block == "F"
+    assert [row.n_groups, row.lower, row.upper] == [
+        part[3][place, 6] for part in (found.estimate, found.lower, found.upper)
+    ]
+    up_to = result.intervals(0.9, View.CUMULATIVE).to_frame()
+    assert "size_class" not in up_to
+    assert up_to.n_groups_of_at_most.iloc[60] == result.counts.tables[0].sum() == up_to.upper.iloc[60]
+    assert "largest sizes 60 / 40 / 40 / 6" in repr(found)
+    assert "60 / 40 / 40 / 6" in found._repr_html_()
