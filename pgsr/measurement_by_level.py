@@ -73,8 +73,13 @@ class MeasurementByLevel:
         """
         if self.totals is None:
             raise ProblemError("only the root's total is public here; measure with totals='regions'")
-        tree, found = self.hierarchy, [self.totals.astype(np.int64)]
-        for level in range(tree.n_levels - 2, -1, -1):
-            starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-            found.insert(0, np.add.reduceat(found[0], starts))
-        return tuple(found)
+        return summed_by_level(self.hierarchy, self.totals)
+
+
+def summed_by_level(tree: Hierarchy, totals: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Add up the numbers of groups of leaves, shape (leaves,); int64, shape (regions of the level,) per level."""
+    found = [totals.astype(np.int64)]
+    for level in range(tree.n_levels - 2, -1, -1):
+        starts = tree.first_child[tree.level(level)] - tree.level(level).stop
+        found.insert(0, np.add.reduceat(found[0], starts))
+    return tuple(found)

@@ -1,6 +1,11 @@
 """The benchmark of a nation with sizes per level, small."""
 
+import pytest
+from rich.console import Console
+
+from pgsr import View
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import nation
 from pgsr.partitions import ParquetFolder
 
@@ -12,11 +17,20 @@ def test_a_small_nation_is_made_measured_and_released(tmp_path):
     assert stored.make() == "51 states"
     for made, kept in zip(data.part("Ohio").tables, stored.part("Ohio").tables, strict=True):
         assert (made == kept).all()
-    assert nation._measure(stored, folder, "2", "here") == "epsilon 2"
-    result = nation._release(stored, folder, "here")
-    assert result.startswith("proved optimal, ")
-    assert result.endswith(" passes")
-    assert nation._measure_cumulative(stored, folder, "2", "here").startswith("epsilon 2")
-    result = nation._two_stage(stored, folder, "2", "here")
-    assert result.startswith("adds up, ")
-    assert result.endswith(" groups before integers")
+    ends = {
+        "m_h": ("proved optimal, ", " passes"),
+        "m_c_dp": ("proved optimal, ", " passes"),
+        "two_stage": ("adds up, ", " groups before integers"),
+    }
+    for name, (view, release) in nation.METHODS.items():
+        measured = ParquetFolder(str(tmp_path / view.value))
+        assert nation._measure(stored, measured, view, "2", "here").startswith("epsilon 2, with ")
+        assert measured.has("Ohio", "totals-7") == (view is View.CUMULATIVE)
+        result = release(stored, measured, "2", "here")
+        assert result.startswith(ends[name][0])
+        assert result.endswith(ends[name][1])
+
+
+def test_an_unknown_method_is_told(tmp_path):
+    with pytest.raises(ArgumentError, match="use one of m_h, m_c_dp, two_stage"):
+        nation.main(Console(), tmp_path, [3_200], ["m_c"], "1", "here", None)

@@ -287,8 +287,8 @@ def network_of(problem: LevelProblem) -> Network:
     for kept in selection.kept:
         kept[:] = True
     piece = selection.piece()
-    reply = Reply((), piece.arcs, piece.supply)
-    return Joined.of(None, [reply], problem.total, problem.noisy.tables[0].shape[1]).network
+    reply = Reply((), piece.arcs, piece.supply, root=piece.root)
+    return Joined.of(None, [reply], problem.total).network
 
 
 def test_rows_keep_what_is_above_their_threshold():
@@ -300,50 +300,75 @@ def test_rows_keep_what_is_above_their_threshold():
         selection_kernel.keep_large(0, 1, y, total, kept)
         largest = np.sort(y[0])[::-1]
         means = [(largest[:n].sum() - total[0]) / n for n in range(1, 13)]
-        threshold = max(means) if total[0] > 0 else largest[0]
+        threshold = max(0, max(means) if total[0] > 0 else largest[0])
+        others = kept[0].copy()
+        others[y[0].argmax()] = False
+        assert kept[0, y[0].argmax()]
         assert kept[0][y[0] > threshold].all()
-        assert kept[0][y[0] == largest[0]].all()
-        assert not kept[0][(y[0] <= threshold - 0.5) & (y[0] < largest[0])].any()
+        assert not others[y[0] <= max(0, threshold - 0.5)].any()
 
 
 def test_cells_are_added_where_one_unit_pays():
     """Cell by cell: a sum that is left out has the lowest price that its cell permits; parts compare theirs with it."""
     generator = np.random.default_rng(18)
-    for slack in (0, 1):
-        problem = random_problem(3, (2, 2, 2), (9, 9, 4, 1), "none", spread_of_y=6)
-        selection = Selection.empty(problem)
-        for kept in selection.kept:
-            kept[:] = generator.random(kept.shape) < 0.2
-        piece = selection.piece()
-        before = [kept.copy() for kept in selection.kept]
-        price = generator.integers(-9, 10, len(piece.supply))
-        top = generator.integers(-9, 10, 10)
-        prices, added = piece.offer(price, top, slack)
-        assert added == sum(int(now.sum() - then.sum()) for now, then in zip(selection.kept, before, strict=True)) > 0
-        tree, sizes = problem.hierarchy, problem.noisy.max_sizes
-        for region in range(tree.n_regions):
-            level = int(tree.level_of[region])
-            row, first = region - tree.level(level).start, first_part(problem, level)
-            y, w = problem.noisy.tables[level][row], problem.w[region]
-            above = prices.inner[level - 1][tree.parent[region] - tree.level(level - 1).start] if level else top
-            for s in range(sizes[level] + 1):
-                leaf = level == tree.n_levels - 1
-                own = prices.leaves[row] if leaf else prices.inner[level][row][min(s, sizes[level + 1])]
-                if s < first:
-                    number = piece.numbers[level][row][s]
-                    assert own == (price[number] if number >= 0 else above[s] - w * (slack - 2 * y[s]))
-                elif not before[level][row, s - first]:
-                    assert selection.kept[level][row, s - first] == (above[s] - own > w * (slack - 2 * y[s]))
+    problem = random_problem(3, (2, 2, 2), (9, 9, 4, 1), "none", spread_of_y=6)
+    selection = Selection.empty(problem)
+    for kept in selection.kept:
+        kept[:] = generator.random(kept.shape) < 0.2
+    piece = selection.piece()
+    before = [kept.copy() for kept in selection.kept]
+    price = generator.integers(-9, 10, piece.n_vertices)
+    top = generator.integers(-9, 10, 10)
+    prices, added = piece.offer(price, top)
+    assert added == sum(int(now.sum() - then.sum()) for now, then in zip(selection.kept, before, strict=True)) > 0
+    tree, sizes = problem.hierarchy, problem.noisy.max_sizes
+    for region in range(tree.n_regions):
+        level = int(tree.level_of[region])
+        row, first = region - tree.level(level).start, first_part(problem, level)
+        y, w = problem.noisy.tables[level][row], problem.w[region]
+        above = prices.inner[level - 1][tree.parent[region] - tree.level(level - 1).start] if level else top
+        for s in range(sizes[level] + 1):
+            leaf = level == tree.n_levels - 1
+            own = prices.leaves[row] if leaf else prices.inner[level][row][min(s, sizes[level + 1])]
+            if s < first:
+                number = piece.numbers[level][row][s]
+                assert own == (price[number] if number >= 0 else above[s] - w * (1 - 2 * y[s]))
+            elif not before[level][row, s - first]:
+                assert selection.kept[level][row, s - first] == (above[s] - own > w * (1 - 2 * y[s]))
 
 
-def test_any_prices_to_start_from_give_an_optimum():
+def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
+    """As many as take what the others hold too much; not the same ones for rows whose y differ."""
+    generator = np.random.default_rng(19)
+    n = 400
+    y = np.zeros((2, n), np.int64)
+    y[:, :5] = generator.integers(0, 9, (2, 5))
+    for paid, beyond in ((3, 5), (201, 500)):  # a cell that is there holds (paid - 1) / 2 more than at 1
+        kept = np.arange(n) < np.full((2, 1), 5)
+        added, fixed = np.zeros(2, np.int64), (np.ones((2, 1), bool), 0)
+        above, own = np.full((1, n), paid), np.zeros((2, 1), np.int64)
+        numbers = np.zeros(2, np.int64), above, y, np.ones(2, np.int64), own
+        selection_kernel.offer(0, 2, *numbers, *fixed, kept, added)
+        expected = min(n - 5, max(selection_kernel.FEW, 2 * beyond))
+        assert added.tolist() == [expected] * 2 == (kept.sum(axis=1) - 5).tolist()
+        places = np.flatnonzero(kept[0, 5:])
+        assert np.ptp(np.diff(places)) <= 1
+        assert (kept[0] == kept[1]).all() == (expected == n - 5)
+
+
+def test_any_prices_and_flows_to_start_from_give_an_optimum():
     for seed in range(12):
         network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 4]))
         best = cheapest_flow(network)
         for scale in (0, 5, 200):
-            start = np.random.default_rng([13, seed]).normal(0, scale, network.n_vertices)
-            found = cheapest_flow(network, start)
-            assert cost_of(network, found.x) == cost_of(network, best.x)
+            generator = np.random.default_rng([13, seed])
+            start = generator.normal(0, scale, network.n_vertices)
+            for near in (None, generator.integers(-scale, scale + 1, len(network.y)), best.x):
+                found = cheapest_flow(network, start, near)
+                assert cost_of(network, found.x) == cost_of(network, best.x)
+        again = cheapest_flow(network, best.price, best.x)
+        assert again.visits == 0
+        assert np.array_equal(again.x, best.x)
 
 
 def cost_of(network, x: np.ndarray) -> int:

@@ -14,9 +14,16 @@ from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
 from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelTwoStage, StreamedLevelRelease
-from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection, StreamedLevelTreeProjection, measure
+from pgsr.algorithms.m_h_levels import (
+    LevelIsotonicTreeProjection,
+    LevelProblem,
+    LevelTreeProjection,
+    StreamedLevelTreeProjection,
+    measure,
+)
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.hierarchy import Hierarchy
@@ -89,42 +96,52 @@ class StoredNation:
         return f"{len(self.data.keys)} states"
 
 
-def main(console: Console, out: Path, blocks: Sequence[int], epsilon: str, place: str, keep: Path | None) -> None:
+def main(
+    console: Console,
+    out: Path,
+    blocks: Sequence[int],
+    methods: Sequence[str],
+    epsilon: str,
+    place: str,
+    keep: Path | None,
+) -> None:
     """Run all sizes; write and print the steps, and the exponent of time in the number of blocks."""
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise ArgumentError(f"the method {unknown[0]!r} is unknown; use one of {', '.join(METHODS)}")
     steps: list[Step] = []
     with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory() as folder:
         for n in blocks:
             here = Path(folder) / str(n)
-            steps += run(n, epsilon, place, ParquetFolder(str(here)), console)
+            steps += run(n, methods, epsilon, place, here, console)
             if keep is None:
                 shutil.rmtree(here)
     frame = pd.DataFrame([asdict(step) for step in steps])
     print_frame(console, frame, f"sizes per level, epsilon {epsilon}, {place}")
     if len(blocks) > 1:
-        for name in ("release", "two-stage"):
-            seconds = [step.seconds for step in steps if step.step == name]
-            console.print(f"time of {name} grows like blocks^{exponent(blocks, seconds):.2f}", highlight=False)
+        for name in methods:
+            times = [step.processor for step in steps if step.step == name]
+            console.print(f"seconds of {name} grow like blocks^{exponent(blocks, times):.2f}", highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     (out / "nation.json").write_text(json.dumps([asdict(step) for step in steps], indent=1), encoding="utf-8")
 
 
-def run(blocks: int, epsilon: str, place: str, folder: ParquetFolder, console: Console) -> list[Step]:
-    """Make a nation, measure it, release it."""
-    nation = StoredNation(CensusBlocks(blocks=blocks), folder)
-    tasks: dict[str, Callable[[], str]] = {
-        "make": nation.make,
-        "measure": partial(_measure, nation, folder, epsilon, place),
-        "release": partial(_release, nation, folder, place),
-        "measure cumulative": partial(_measure_cumulative, nation, folder, epsilon, place),
-        "two-stage": partial(_two_stage, nation, folder, epsilon, place),
-    }
+def run(blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: Path, console: Console) -> list[Step]:
+    """Make a nation, measure it in every view that the methods need, release it by each of them."""
+    nation = StoredNation(CensusBlocks(blocks=blocks), ParquetFolder(str(folder)))
+    tasks: dict[str, Callable[[], str]] = {"make": nation.make}
+    for name in methods:
+        view, release = METHODS[name]
+        measured = ParquetFolder(str(folder / view.value))
+        tasks[f"measure {view.value}"] = partial(_measure, nation, measured, view, epsilon, place)
+        tasks[name] = partial(release, nation, measured, epsilon, place)
     steps = []
     for name, task in tasks.items():
         outcome = run_isolated(partial(_timed, task), _warm_up)
         seconds, processor, result = outcome.value or (float("nan"), float("nan"), outcome.error)
         rounded = round(seconds, 1), round(processor, 1), round(outcome.peak_bytes / 1e6)
         steps.append(Step(blocks, name, *rounded, result))
-        times = f"{seconds:.1f} s, {processor:.1f} s of processors"
+        times = f"{seconds:.1f} s, {processor:.1f} s of processors, {outcome.peak_bytes / 1e6:,.0f} MB"
         console.print(f"{blocks:>9,} blocks: {name} {times}, {result}", highlight=False)
     return steps
 
@@ -145,19 +162,31 @@ def _warm_up() -> None:
     truth = CountsByLevel(tree, (np.array([[9, 1, 2, 5]], np.int32), np.array([[4, 2], [5, 6]], np.int32)))
     noisy = measure_by_level(Geometric(View.COUNTS, 1), truth, Seeded("toy"), "toy")
     LevelTreeProjection().solve(LevelProblem(noisy, total=9))
-    LevelTwoStage().apply(measured_by_level(Geometric(View.CUMULATIVE, 1), truth, Seeded("toy"), "toy"))
+    cumulative = measured_by_level(Geometric(View.CUMULATIVE, 1), truth, Seeded("toy"), "toy")
+    LevelIsotonicTreeProjection().apply(cumulative)
+    LevelTwoStage().apply(cumulative)
 
 
-def _measure(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    measure(nation, folder, Geometric(View.COUNTS, epsilon), Seeded("bench"), Engine.named(place))
-    return f"epsilon {epsilon}"
+def _measure(nation: StoredNation, folder: ParquetFolder, view: View, epsilon: str, place: str) -> str:
+    """Cumulative counts are measured with every block's number of groups, which two-stage needs."""
+    last = None if view is View.COUNTS else len(nation.max_sizes) - 1
+    measure(nation, folder, Geometric(view, epsilon), Seeded("bench"), Engine.named(place), totals_of=last)
+    public = "the nation's" if last is None else "every block's"
+    return f"epsilon {epsilon}, with {public} number of groups"
 
 
-def _measure_cumulative(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
-    last = len(nation.max_sizes) - 1
-    noise = Geometric(View.CUMULATIVE, epsilon)
-    measure(nation, folder, noise, Seeded("bench"), Engine.named(place), totals_of=last)
-    return f"epsilon {epsilon}, with every block's number of groups"
+def _m_h(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    return _projected(nation, folder, View.COUNTS, place)
+
+
+def _m_c_dp(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    return _projected(nation, folder, View.CUMULATIVE, place)
+
+
+def _projected(nation: StoredNation, folder: ParquetFolder, view: View, place: str) -> str:
+    result = StreamedLevelTreeProjection(Engine.named(place), view).solve(nation, folder)
+    proved = "proved optimal" if result.optimal else f"NOT proved, violations {result.violations}"
+    return f"{proved}, {result.n_cells:,} cells, {result.n_arcs:,} looked at, {result.passes} passes"
 
 
 def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
@@ -168,7 +197,9 @@ def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place:
     return f"{kept}, {result.n_cells:,} cells, off by {result.missing:.2g} groups before integers"
 
 
-def _release(nation: StoredNation, folder: ParquetFolder, place: str) -> str:
-    result = StreamedLevelTreeProjection(Engine.named(place)).solve(nation, folder)
-    proved = "proved optimal" if result.optimal else f"NOT proved, violations {result.violations}"
-    return f"{proved}, {result.n_cells:,} cells, {result.n_arcs:,} looked at, {result.passes} passes"
+METHODS = {
+    "m_h": (View.COUNTS, _m_h),
+    "m_c_dp": (View.CUMULATIVE, _m_c_dp),
+    "two_stage": (View.CUMULATIVE, _two_stage),
+}
+"""The releases by name, each with the view that is measured for it."""

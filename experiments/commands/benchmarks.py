@@ -102,10 +102,13 @@ def bench_release(
 
 @app.command(
     epilog="Examples:  python -m pgsr.experiments bench-nation  |  "
-    "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --place threads"
+    "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --method m_c_dp --place threads"
 )
 def bench_nation(
     blocks: Annotated[list[int] | None, typer.Option(help="Of a generated nation (repeat it).", min=3143)] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help=f"Only this release (repeat it): {', '.join(nation.METHODS)}.")
+    ] = None,
     epsilon: Annotated[str, typer.Option(help="Of all levels together.")] = "1",
     place: Annotated[str, typer.Option(help="Where states run: here, threads, dask, or an address.")] = "here",
     keep: Annotated[Path | None, typer.Option(help="Keep tables here; deleted if not given.")] = None,
@@ -113,7 +116,8 @@ def bench_nation(
 ) -> None:
     """Measure and release generated nations down to blocks, state by state: seconds and memory of every step."""
     writable(out)
-    nation.main(console_for_tables(), out, blocks or list(nation.BLOCKS), epsilon, place, keep)
+    sizes, methods = blocks or list(nation.BLOCKS), method or list(nation.METHODS)
+    nation.main(console_for_tables(), out, sizes, methods, epsilon, place, keep)
 
 
 @app.command(

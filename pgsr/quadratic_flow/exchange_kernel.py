@@ -17,18 +17,21 @@ _NEVER = 2**62
 
 @compiled
 def take(start, end, y, w, free, price, supply, x, excess):
-    """Let every arc carry what is cheapest at these prices; among equally cheap flows, what leaves less excess.
+    """Let every arc carry what is cheapest at these prices, and then among equally cheap flows what leaves less excess.
 
-    An arc is paid d = price[end] - price[start] a unit, and its unit number k + 1 costs w (2 (k - y) + 1): the flow is
-    the smallest x with d <= w (2 (x - y) + 1), and one more is as cheap where the two are equal.
+    An arc is paid d = price[end] - price[start] a unit, and its unit number k + 1 costs w (2 (k - y) + 1): the least
+    cheapest flow is the smallest x with d <= w (2 (x - y) + 1), and one more is as cheap where the two are equal. Of
+    these the one that is nearer to what x[a] holds beforehand is taken first.
     """
     for v in range(len(excess)):
         excess[v] = supply[v]
     for a in range(len(start)):
         u, v = start[a], end[a]
         paid = price[v] - price[u]
-        units = y[a] + (paid + w[a] - 1) // (2 * w[a])
-        x[a] = units if free[a] else max(0, units)
+        least, most = y[a] + (paid + w[a] - 1) // (2 * w[a]), y[a] + (paid + w[a]) // (2 * w[a])
+        if not free[a]:
+            least, most = max(0, least), max(0, most)
+        x[a] = min(max(x[a], least), most)
         excess[v] += x[a]
         excess[u] -= x[a]
     for a in range(len(start)):

@@ -11,6 +11,9 @@ from pgsr.quadratic_flow.relaxed import relaxed_prices
 _ENOUGH = 0.1
 """Units by which vertices may be off before prices are rounded."""
 
+_LEAST = -(2**62)
+"""Less than any arc carries."""
+
 
 @dataclass(frozen=True, eq=False)
 class Flow:
@@ -27,7 +30,7 @@ class Flow:
     visits: int
 
 
-def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
+def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.ndarray | None = None) -> Flow:
     """Find the cheapest integer flow, and integer prices that prove it.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
@@ -44,6 +47,8 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
 
     Args:
         start: prices to start from; those of `relaxed_prices` if None. Any give a cheapest flow, good ones sooner.
+        near: flows that begin as near to these as the prices permit, so that they change little where both nearly fit
+            already; int64, shape (arcs,). If None those with the least that the prices permit.
 
     Raises:
         ProblemError: no flow satisfies all vertices.
@@ -57,7 +62,8 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None) -> Flow:
 
     price = np.rint(relaxed_prices(network, tolerance=_ENOUGH) if start is None else start).astype(np.int64)
     price[0] = 0
-    x, excess = np.empty(len(network.y), np.int64), np.empty(network.n_vertices, np.int64)
+    x = np.full(len(network.y), _LEAST) if near is None else near.copy()
+    excess = np.empty(network.n_vertices, np.int64)
     numbers = network.y, network.w, network.free, price
     kernels.take(network.start, network.end, *numbers, network.supply, x, excess)
     visits = 0

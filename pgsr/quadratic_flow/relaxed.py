@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pgsr.parallel import inner_product
 from pgsr.quadratic_flow.network import Network
 
 _MOST_STEPS = 60
@@ -56,13 +57,13 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
         links = network.first, network.end, c, tie, pivot
         kernels.conjugate_gradients(*links, -excess, _FORCING, _MOST_CONJUGATE_STEPS, step)
         step[0] = 0.0
-        slope, length = float(excess @ step), 1.0
+        slope, length = inner_product(excess, step), 1.0
         if not slope < 0.0:
             break
         # Along the step the dual falls for as long as its derivative is negative.
         while True:
             worst = look(price + length * step)
-            here = float(excess @ step)
+            here = inner_product(excess, step)
             if here <= -0.1 * slope or length < _SHORTEST:
                 break
             length *= max(0.1, slope / (slope - here))

@@ -7,6 +7,7 @@ import numpy as np
 
 from pgsr.algorithms.m_c.dual import Point, SquaresDual
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
+from pgsr.parallel import inner_product
 from pgsr.solving import Deadline
 
 _NEWTON_PATIENCE = 200
@@ -89,7 +90,7 @@ class _Accelerated:
         dual, nothing, step = self.dual, np.zeros(self.dual.shape), np.empty(self.dual.shape)
         self.metric.advance(0.0, nothing, nothing, nothing.copy(), point.gradient.copy(), step)
         reached = point.prices + step
-        if np.vdot(point.gradient, reached - self.before) < 0.0:
+        if inner_product(point.gradient, reached - self.before) < 0.0:
             self.t = 1.0
         t = (1.0 + math.sqrt(1.0 + 4.0 * self.t**2)) / 2.0
         following = reached + (self.t - 1.0) / t * (reached - self.before)

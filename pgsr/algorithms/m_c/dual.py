@@ -15,7 +15,7 @@ from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
 from pgsr.measurement import Totals
 from pgsr.memory import unwritten
-from pgsr.parallel import share, share_levels
+from pgsr.parallel import inner_product, share, share_levels
 from pgsr.problem import Problem
 from pgsr.views import View
 
@@ -192,13 +192,13 @@ class TreeDual(ABC):
     def better(self, point: Point) -> Point | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
         direction = self.direction(point.gradient)
-        slope = float(np.vdot(point.gradient, direction))
+        slope = inner_product(point.gradient, direction)
         if not slope > 0.0:
             return None
         step = 1.0
         for _ in range(_HALVINGS):
             trial = self.at(point.prices + step * direction)
-            end = float(np.vdot(trial.gradient, direction))
+            end = inner_product(trial.gradient, direction)
             # D is concave, so it rose by step * end at least: this decides where differences of D are lost in rounding.
             if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
                 return trial

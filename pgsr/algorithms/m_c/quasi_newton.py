@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pgsr.algorithms.m_c.preconditioner import Hessian, TreeDiagonal
+from pgsr.parallel import inner_product
 
 _PAIRS = 20
 _TRIES = 20
@@ -55,39 +56,35 @@ class QuasiNewton:
         gradient = gradient_at(point)
         for _ in range(steps):
             direction = self._direction(gradient)
-            slope = _dot(gradient, direction)
+            slope = inner_product(gradient, direction)
             if not slope > 0.0 or np.abs(gradient).max() <= rounding or done():
                 break
             length, after = 1.0, gradient
             for _ in range(_TRIES):
                 after = gradient_at(point + length * direction)
-                end = _dot(after, direction)
+                end = inner_product(after, direction)
                 if end >= -_OVERSHOT * slope:
                     break
                 length *= min(max(slope / (slope - end), 0.1), 0.7)
             step, change = length * direction, gradient - after
-            bend = _dot(step, change)
+            bend = inner_product(step, change)
             if bend > 0.0:
                 self._pairs.append((step, change, bend))
-                self._length = bend / _dot(change, self._metric(change))
+                self._length = bend / inner_product(change, self._metric(change))
             point, gradient = point + step, after
         return point
 
     def _direction(self, gradient: np.ndarray) -> np.ndarray:
         rest, shares = gradient.copy(), []
         for step, change, bend in reversed(self._pairs):
-            shares.append(_dot(step, rest) / bend)
+            shares.append(inner_product(step, rest) / bend)
             rest -= shares[-1] * change
         direction = self._length * self._metric(rest)
         for (step, change, bend), share in zip(self._pairs, reversed(shares), strict=True):
-            direction += (share - _dot(change, direction) / bend) * step
+            direction += (share - inner_product(change, direction) / bend) * step
         return direction
 
     def _metric(self, gradient: np.ndarray) -> np.ndarray:
         nothing, out = np.zeros(gradient.shape), np.empty(gradient.shape)
         self._cells.advance(0.0, nothing, nothing, np.zeros(gradient.shape), gradient.copy(), out)
         return out
-
-
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.einsum("i,i->", a.ravel(), b.ravel()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
-from pgsr.parallel import share
+from pgsr.parallel import inner_product, share
 from pgsr.solving import NO_LIMIT, Deadline
 
 _STEPS = 100
@@ -198,5 +198,4 @@ def ascend(dual: LevelDual, tolerance: float, deadline: Deadline = NO_LIMIT) -> 
 
 
 def _inner(a: Prices, b: Prices) -> float:
-    """Compute the inner product; unlike `np.vdot`, `einsum` starts no threads, which wait long on a busy machine."""
-    return sum(float(np.einsum("ij,ij->", x, y)) for x, y in zip(a, b, strict=True))
+    return sum(inner_product(x, y) for x, y in zip(a, b, strict=True))

@@ -7,6 +7,7 @@ import numpy as np
 from pgsr.algorithms.isotonic import isotonic_l2
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.projection import LevelResult, LevelTreeProjection
+from pgsr.blocks import row_blocks
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
@@ -75,12 +76,26 @@ class LevelIsotonicTreeProjection:
 def repaired(measurement: MeasurementByLevel) -> CountsByLevel:
     """Fit every region's cumulative counts alone, and take differences: counts that may not add up."""
     known = None if measurement.totals is None else measurement.totals_by_level()
-    tables = []
-    for level, table in enumerate(measurement.values.tables):
-        rows, most = table.astype(np.int64), np.full(len(table), measurement.total)
-        if known is not None:
-            most = known[level]
-            rows[:, -1] = most  # known cells stay: whatever exceeds them is cut off
-        monotone = isotonic_l2(rows, np.zeros_like(most), most)
-        tables.append(np.diff(monotone, prepend=0, axis=1))
+    tables = (
+        repaired_table(table, measurement.total if known is None else known[level])
+        for level, table in enumerate(measurement.values.tables)
+    )
     return CountsByLevel(measurement.hierarchy, tuple(tables))
+
+
+def repaired_table(table: np.ndarray, groups: int | np.ndarray) -> np.ndarray:
+    """Fit the cumulative counts of the regions of one level alone, and take differences; shape (regions, K + 1).
+
+    Args:
+        table: noisy cumulative counts, shape (regions, K + 1).
+        groups: the public number of groups of every region, which its counts then add up to, shape (regions,); or that
+            of the root alone, which none of them exceeds.
+    """
+    most = np.broadcast_to(groups, len(table)).astype(np.int64)
+    out = np.empty(table.shape, np.int32 if most.max() < 2**31 else np.int64)
+    for rows in row_blocks(slice(0, len(table)), table.shape[1]):
+        y = table[rows].astype(np.int64)
+        if isinstance(groups, np.ndarray):
+            y[:, -1] = most[rows]  # known cells stay: whatever exceeds them is cut off
+        out[rows] = np.diff(isotonic_l2(y, np.zeros_like(most[rows]), most[rows]), prepend=0, axis=1)
+    return out

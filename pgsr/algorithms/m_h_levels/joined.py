@@ -1,107 +1,155 @@
-"""The network of all parts of a problem, and of the levels above them."""
+"""The network of all parts of a problem, and of the levels above them: arc by arc that of the whole in one part."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_h_levels.parts import Question, Reply
+from pgsr.algorithms.m_h_levels.certificate import LevelPrices
+from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.selection import ABOVE, GROUND, Arcs, Piece, Selection
+from pgsr.algorithms.m_h_levels.selection import ABOVE, GROUND, Arcs, Piece, Selection, layers
 from pgsr.quadratic_flow import Network
 
 
 @dataclass(frozen=True, eq=False)
 class Upper:
-    """The levels above the parts, all cells of which are in the network.
+    """The levels above the parts.
 
     Attributes:
-        problem: its hierarchy ends with the roots of the parts, in their order; their table is not looked at.
+        problem: its hierarchy ends with the roots of the parts, in their order.
+        selection: its cells; of the roots those that the parts have chosen.
         piece: the arcs of all levels but that of the roots.
     """
 
     problem: LevelProblem
+    selection: Selection
     piece: Piece
 
     @classmethod
-    def of(cls, problem: LevelProblem) -> "Upper":
-        everything = Selection.empty(problem)
-        for kept in everything.kept:
-            kept[:] = True
-        return cls(problem, everything.piece())
+    def of(cls, problem: LevelProblem, replies: Sequence[Reply]) -> "Upper":
+        """Choose the cells to begin with."""
+        return cls._around(Selection.of(problem), replies)
 
-    def ends(self, part: int) -> np.ndarray:
-        """Give the numbers at which the cells of the root of a part end."""
-        tree, above = self.problem.hierarchy, self.problem.hierarchy.n_levels - 2
-        return self.piece.numbers[above][tree.parent[tree.leaves.start + part] - tree.level(above).start]
+    @classmethod
+    def _around(cls, selection: Selection, replies: Sequence[Reply]) -> "Upper":
+        selection.kept[-1][:] = [reply.root for reply in replies]
+        return cls(selection.problem, selection, selection.piece().without_leaves())
+
+    @property
+    def n_levels(self) -> int:
+        """The number of levels above the parts."""
+        return self.problem.hierarchy.n_levels - 1
+
+    def around(self, replies: Sequence[Reply]) -> "Upper":
+        """Take up the cells that were added to it, and those of its roots that parts have chosen now."""
+        return self._around(self.selection, replies)
+
+    def offer(self, price: np.ndarray, top: np.ndarray) -> tuple[LevelPrices, int]:
+        """Do the same as `Piece.offer` above the parts; the last of the prices are those at which their roots end."""
+        return self.piece.offer(price, top, self.n_levels)
+
+    def row(self, part: int) -> int:
+        """Give the row of the region above the root of a part in the table of its level."""
+        tree = self.problem.hierarchy
+        return int(tree.parent[tree.leaves.start + part]) - tree.level(self.n_levels - 1).start
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
     """A network of parts.
 
-    Its vertices are the ground, the root's total if there is one, the upper levels', then those of part after part.
+    Its vertices are the ground, the root's total if there is one, and then the layers (`Piece`): of the upper levels,
+    and of all parts from the level of their roots on, part after part in every layer. So vertices and arcs have the
+    same numbers as in the network of the whole in one part, and their flows are the same integers.
 
     Attributes:
-        offsets: what the numbers of the vertices of every piece, the upper one first, are shifted by.
-        tops: the vertices at which the root of every piece ends, shape (K of its root + 1,) each.
-        flows: which arcs are those of a piece and level.
+        top: the vertex of the root's total, the ground if there is none.
+        n_sizes: of the root.
+        numbers: of the vertices of every piece, the upper one first if there is one; the last is that of the ground.
+        flows_at: which arcs are those of a piece and layer.
     """
 
     network: Network
-    offsets: list[int]
-    tops: list[np.ndarray]
-    flows: list[list[slice]]
+    top: int
+    n_sizes: int
+    numbers: list[np.ndarray]
+    flows_at: list[list[slice]]
 
     @classmethod
-    def of(cls, upper: Upper | None, replies: Sequence[Reply], total: int | None, n_sizes: int) -> "Joined":
-        """Join parts; without upper levels there is one part, the whole. The root has `n_sizes` sizes."""
-        top = 0 if total is None else 1
-        supplies, offsets = [np.zeros(top + 1, np.int64)], [top + 1]
-        if total is not None:
-            supplies[0][top] = -total
-        levels: list[list[Arcs]] = []
+    def of(cls, upper: Upper | None, replies: Sequence[Reply], total: int | None) -> "Joined":
+        """Join parts; without upper levels there is one part, the whole."""
+        top, groups, supplies, order = 0 if total is None else 1, [], [], []
         if upper is not None:
+            groups.append(upper.piece.arcs)
             supplies.append(upper.piece.supply)
-            levels.append(upper.piece.arcs[:-1])
-        for reply in replies:
+            order += [(layer, 0, at) for at, layer in enumerate(layers(upper.n_levels + 1, 0))]
+        for piece, reply in enumerate(replies, len(groups)):
             assert reply.arcs is not None
             assert reply.supply is not None
+            groups.append(reply.arcs)
             supplies.append(reply.supply)
-            levels.append(reply.arcs)
-        for supply in supplies[1:-1]:
-            offsets.append(offsets[-1] + len(supply))
-        tops = []
-        for index in range(len(levels)):
-            tops.append(np.full(n_sizes, top) if upper is None or not index else upper.ends(index - 1) + offsets[0])
-        order, supply = _order(levels), np.concatenate(supplies)
-        network = _network((_numbered(levels[i][j], offsets[i], tops[i]) for i, j in order), supply)
-        flows, at = [[slice(0, 0)] * len(arcs) for arcs in levels], 0
-        for i, j in order:
-            flows[i][j] = slice(at, at + len(levels[i][j].y))
+            first = 0 if upper is None else upper.n_levels
+            order += [(layer, piece, at) for at, layer in enumerate(layers(len(reply.arcs) // 2, first))]
+        order.sort()
+        places = [(piece, at) for _, piece, at in order]
+        numbers, supply = _numbered(places, supplies, top + 1)
+        supply[top] -= total or 0
+        root = replies[0].root if upper is None else upper.piece.root
+        assert root is not None
+        tops = [np.full(len(root), top)]
+        if upper is not None:
+            tops += [numbers[0][upper.piece.numbers[-1][upper.row(part)]] for part in range(len(replies))]
+        network = _network((_whole(groups[i][j], numbers[i], tops[i]) for i, j in places), supply)
+        flows, at = [[slice(0, 0)] * len(arcs) for arcs in groups], 0
+        for i, j in places:
+            flows[i][j] = slice(at, at + len(groups[i][j].y))
             at = flows[i][j].stop
-        return cls(network, offsets, tops, flows)
+        return cls(network, top, len(root), numbers, flows)
 
-    def start(self, replies: Sequence[Reply], before: np.ndarray | None) -> np.ndarray:
-        """Take over prices: of the vertices above all parts from `before`, of parts from themselves."""
-        n_shared = self.offsets[len(self.offsets) - len(replies)]
-        shared = np.zeros(n_shared) if before is None else before[:n_shared]
-        return np.concatenate([shared, *(reply.start for reply in replies if reply.start is not None)])
+    def start(self, top: float, upper: np.ndarray | None, replies: Sequence[Reply]) -> np.ndarray:
+        """Take over prices: that of the root's total, those of the upper levels, and those of the parts."""
+        parts = [reply.start for reply in replies if reply.start is not None]
+        pieces = parts if upper is None else [upper, *parts]
+        price = np.zeros(self.network.n_vertices, np.result_type(*pieces))
+        price[self.top] = top
+        for number, own in zip(self.numbers, pieces, strict=True):
+            price[number[:-1]] = own
+        return price
 
-    def questions(
-        self, keys: Sequence[object], replies: Sequence[Reply], price: np.ndarray, x: np.ndarray | None = None
-    ) -> Iterator[Question]:
-        """Ask every part about its prices and, if there are integers, its flows."""
-        first = len(self.offsets) - len(keys)
-        for i, (key, reply, own) in enumerate(zip(keys, replies, self.own(price, len(keys)), strict=True), first):
-            flows = None if x is None else [x[part] for part in self.flows[i]]
-            yield Question(key, reply.kept, own, price[self.tops[i]], flows)
+    def of_pieces(self, price: np.ndarray) -> list[np.ndarray]:
+        """Give the prices of the vertices of every piece."""
+        return [price[number[:-1]] for number in self.numbers]
 
-    def own(self, price: np.ndarray, n_parts: int) -> list[np.ndarray]:
-        """Give the prices of the vertices of every part."""
-        stops = [*self.offsets[1:], self.network.n_vertices]
-        pieces = [price[start:stop] for start, stop in zip(self.offsets, stops, strict=True)]
-        return pieces[len(pieces) - n_parts :]
+    def flows(self, of_pieces: Sequence[Sequence[np.ndarray] | None]) -> np.ndarray | None:
+        """Put the flows of all pieces together; None if there are none yet."""
+        x = np.empty(len(self.network.y), np.int64)
+        for places, flows in zip(self.flows_at, of_pieces, strict=True):
+            if flows is None:
+                return None
+            for place, flow in zip(places, flows, strict=True):
+                x[place] = flow
+        return x
+
+    def flows_of(self, piece: int, x: np.ndarray) -> list[np.ndarray]:
+        """Give the flows of the arcs of a piece, per layer."""
+        return [x[part] for part in self.flows_at[piece]]
+
+
+def _numbered(
+    places: Sequence[tuple[int, int]], supplies: Sequence[Sequence[np.ndarray]], n: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Number the vertices of all layers from n on; give the numbers, and the supply of all vertices."""
+    numbers: list[list[np.ndarray]] = [[np.empty(0, np.int32)] * len(layers_of) for layers_of in supplies]
+    found = [np.zeros(n, np.int64)]
+    for piece, layer in places:
+        if layer:  # 0 is the ground
+            own = supplies[piece][layer - 1]
+            numbers[piece][layer - 1] = np.arange(n, n + len(own), dtype=np.int32)
+            found.append(own)
+            n += len(own)
+    ground = np.zeros(1, np.int32)
+    return [np.concatenate([*piece, ground]) for piece in numbers], np.concatenate(found)
 
 
 def _network(parts: Iterable[Arcs], supply: np.ndarray) -> Network:
@@ -109,17 +157,8 @@ def _network(parts: Iterable[Arcs], supply: np.ndarray) -> Network:
     return Network.of(*map(np.concatenate, columns), n_vertices=len(supply), supply=supply)
 
 
-def _order(levels: list[list[Arcs]]) -> list[tuple[int, int]]:
-    """Order arcs by their start: those from the ground first, then piece by piece and level by level."""
-    all_of = [(i, j) for i, arcs in enumerate(levels) for j in range(len(arcs))]
-    grounded = [(i, j) for i, j in all_of if len(levels[i][j].start) and levels[i][j].start[0] == GROUND]
-    return grounded + [pair for pair in all_of if pair not in set(grounded)]
-
-
-def _numbered(arcs: Arcs, offset: int, tops: np.ndarray) -> Arcs:
-    """Number the vertices of the whole network."""
-    start = np.where(arcs.start < 0, 0, arcs.start + np.int32(offset)).astype(np.int32)
-    above = arcs.end <= ABOVE
-    end = arcs.end + np.int32(offset)
+def _whole(arcs: Arcs, number: np.ndarray, tops: np.ndarray) -> Arcs:
+    """Give arcs the numbers of their vertices in the whole network."""
+    end, above = number[np.maximum(arcs.end, GROUND)], arcs.end <= ABOVE
     end[above] = tops[ABOVE - arcs.end[above]]
-    return Arcs(start, end, arcs.y, arcs.w, arcs.free)
+    return Arcs(number[arcs.start], end, arcs.y, arcs.w, arcs.free)

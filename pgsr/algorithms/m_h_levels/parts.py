@@ -4,14 +4,14 @@ What is asked of a part are functions without a state, so that they can run anyw
 forgotten. What travels are the arcs of the cells that are worth looking at, and prices; noisy tables stay.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, prices_of_sources, violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.selection import Arcs, Selection
+from pgsr.algorithms.m_h_levels.selection import Arcs, Piece, Selection
 from pgsr.counts_by_level import CountsByLevel
 
 Key = Any
@@ -36,15 +36,24 @@ class Reply:
 
     Attributes:
         kept: its selection, as bits.
-        arcs: of the selection, per level; None where nothing has changed.
-        supply, start: of the vertices, and prices to start from; None where nothing has changed.
+        arcs: of the selection, per layer (`Piece`); None where nothing has changed.
+        supply: of the vertices, per layer; None where nothing has changed.
+        start: prices of the vertices to start from, shape (vertices,); None where nothing has changed.
+        flows: of the arcs, per layer, to start from; None before there are integers.
+        root: whether a cell of its root was chosen, shape (K of the root + 1,); None where nothing has changed.
+        noisy: the counts of its root that are to be approached, shape (K of the root + 1,); from `begin` alone.
+        added: number of cells that were added to the selection.
         outcome: of the answer, where one was asked for and no cell was added.
     """
 
     kept: tuple[np.ndarray, ...]
     arcs: list[Arcs] | None = None
-    supply: np.ndarray | None = None
+    supply: list[np.ndarray] | None = None
     start: np.ndarray | None = None
+    flows: list[np.ndarray] | None = None
+    root: np.ndarray | None = None
+    noisy: np.ndarray | None = None
+    added: int = 0
     outcome: "Outcome | None" = None
 
 
@@ -66,7 +75,7 @@ class Question:
     Attributes:
         price: of its vertices, shape (vertices,).
         top: where the cells of its root end, shape (K of the root + 1,).
-        flows: of its arcs, per level; None before there are integers.
+        flows: of its arcs, per layer; None before there are integers.
     """
 
     key: Key
@@ -78,9 +87,9 @@ class Question:
 
 def begin(parts: Parts, key: Key) -> Reply:
     """Choose the cells to begin with."""
-    selection = Selection.of(parts.read(key))
-    piece = selection.piece()
-    return Reply(_packed(selection), piece.arcs, piece.supply, np.zeros(len(piece.supply)))
+    problem = parts.read(key)
+    selection = Selection.of(problem)
+    return replace(_reply(selection.piece(), None), noisy=problem.noisy.tables[0][0])
 
 
 def improve(parts: Parts, question: Question) -> Reply:
@@ -88,10 +97,11 @@ def improve(parts: Parts, question: Question) -> Reply:
     problem = parts.read(question.key)
     selection = _unpacked(problem, question.kept)
     piece = selection.piece()
-    prices, added = piece.offer(question.price, question.top, slack=0 if question.flows is None else 1)
+    prices, added = piece.offer(question.price, question.top)
     if added:
         wider = selection.piece()
-        return Reply(_packed(selection), wider.arcs, wider.supply, wider.start(prices))
+        flows = None if question.flows is None else wider.flows(piece.counts(question.flows))
+        return replace(_reply(wider, prices), flows=flows, added=added)
     if question.flows is None:
         return Reply(question.kept)
     counts = piece.counts(question.flows)
@@ -101,6 +111,12 @@ def improve(parts: Parts, question: Question) -> Reply:
     parts.write(question.key, counts, prices)
     outcome = Outcome(objective, proved, violations(problem, counts), counts.tables[0][0], counts.n_cells)
     return Reply(question.kept, outcome=outcome)
+
+
+def _reply(piece: Piece, prices: LevelPrices | None) -> Reply:
+    """Tell what a selection consists of, with these prices to start from, or 0."""
+    start = np.zeros(piece.n_vertices) if prices is None else piece.start(prices)
+    return Reply(_packed(piece.selection), piece.arcs, piece.supply, start, root=piece.root)
 
 
 def _packed(selection: Selection) -> tuple[np.ndarray, ...]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pgsr.algorithms.m_h_levels.certificate import LevelCertificate, LevelPrices, certified
+from pgsr.algorithms.m_h_levels.parts import begin
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import solve_parts
 from pgsr.checks import require_kind
@@ -86,7 +87,7 @@ class LevelTreeProjection:
         require_kind(problem, LevelProblem, "problem", "give LevelProblem(CountsByLevel(...))")
         deadline = Deadline()
         held = _Held(problem)
-        solve_parts(held, [None], None, problem.total, problem.noisy.tables[0].shape[1], map)
+        solve_parts(held, [None], [begin(held, None)], None, problem.total, map)
         assert held.counts is not None
         assert held.prices is not None
         certificate = certified(problem, held.counts, held.prices)

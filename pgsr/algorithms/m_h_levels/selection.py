@@ -10,7 +10,8 @@ Most cells of a region with many sizes are 0 in any answer. They are left out un
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,17 +67,19 @@ class Selection:
     def piece(self) -> "Piece":
         """Make the arcs of the chosen cells."""
         problem, tree = self.problem, self.problem.hierarchy
-        sums, numbers, n = self._sums(), [], 0
+        sums, numbers, supply, n = self._sums(), [], [], 0
         for here in sums:
             number = np.full(here.shape, -1, np.int32)
             n_here = int(np.count_nonzero(here))
             number[here] = np.arange(n, n + n_here, dtype=np.int32)
             numbers.append(number)
+            supply.append(np.zeros(n_here, np.int64))
             n += n_here
         own, leaves = np.unique(problem.sources.of_leaf, return_inverse=True)
         n_grounded = int(np.count_nonzero(own == UNKNOWN))  # 0 or 1
         leaves = np.where(leaves < n_grounded, GROUND, leaves - n_grounded + n).astype(np.int32)
-        supply = np.concatenate([np.zeros(n, np.int64), problem.sources.supply[own[n_grounded:]]])
+        own = own[n_grounded:]
+        supply += np.split(problem.sources.supply[own], np.searchsorted(own, tree.level_start[1:-1]))
         arcs, places = [], []
         for level in range(tree.n_levels):
             here, table = tree.level(level), problem.noisy.tables[level]
@@ -89,12 +92,19 @@ class Selection:
                 end = ABOVE - column
             else:
                 end = numbers[level - 1][(tree.parent[here] - tree.level(level - 1).start)[row], column]
-            for part in _same_start(start) if level == tree.n_levels - 1 else [slice(None)]:
-                r, c = row[part], column[part]
+            groups: list[slice | np.ndarray] = [slice(None)]
+            if level == tree.n_levels - 1:
+                groups = _by_start(start, n + np.cumsum([0, *map(len, supply[tree.n_levels - 1 : -1])]))
+            for group in groups:
+                r, c = row[group], column[group]
                 w = problem.w[here].astype(np.int32)[r]
-                arcs.append(Arcs(start[part], end[part], table[r, c], w, c < first_part(problem, level)))
+                arcs.append(Arcs(start[group], end[group], table[r, c], w, c < first_part(problem, level)))
                 places.append((r, c))
-        return Piece(self, arcs, supply, tuple(numbers), leaves, tuple(places))
+        # Those of leaves that start at the ground stand first.
+        grounded = tree.n_levels - 1
+        arcs.insert(0, arcs.pop(grounded))
+        places.insert(0, places.pop(grounded))
+        return Piece(self, arcs, supply, tuple(numbers), leaves, tuple(places), self._cells(0, sums)[0])
 
     def _sums(self) -> list[np.ndarray]:
         """Say which vertices of inner regions are there, per level with children."""
@@ -127,38 +137,68 @@ class Arcs:
     w: np.ndarray
     free: np.ndarray
 
+    def none(self) -> "Arcs":
+        """Give no arcs, of the same kinds of numbers."""
+        return Arcs(self.start[:0], self.end[:0], self.y[:0], self.w[:0], self.free[:0])
+
 
 @dataclass(frozen=True, eq=False)
 class Piece:
     """The arcs of a selection, and where they and its vertices are in the problem.
 
+    Vertices stand in layers: those of inner regions level by level, then those of public totals by the level of the
+    region whose total it is. `layers` lists them.
+
     Attributes:
-        arcs: one part per level, each sorted by start; of leaves those from the ground apart from those of totals.
-        supply: of the vertices; shape (vertices,).
+        arcs: by the layer at which they start, the ground before all others; sorted by start.
+        supply: of the vertices, per layer; int64.
         numbers: of the vertices of inner regions, -1 where one is left out; per level with children, shape (regions of
             the level, K of the level below + 1).
         leaves: the vertices at which the cells of leaves start, shape (leaves,).
-        places: row and column of every arc in the table of its level, per part of the arcs.
+        places: row and column of every arc in the table of its level, per layer at which arcs start.
+        root: whether a cell of the root is there, shape (K of the root + 1,).
     """
 
     selection: Selection
     arcs: list[Arcs]
-    supply: np.ndarray
+    supply: list[np.ndarray]
     numbers: tuple[np.ndarray, ...]
     leaves: np.ndarray
     places: tuple[tuple[np.ndarray, np.ndarray], ...]
+    root: np.ndarray
+
+    @property
+    def n_vertices(self) -> int:
+        return sum(map(len, self.supply))
+
+    def without_leaves(self) -> "Piece":
+        """Leave out the arcs of leaves, where these are the roots of parts that have arcs of their own."""
+        n_inner = len(self.numbers)
+        arcs = [arcs if 1 <= i <= n_inner else arcs.none() for i, arcs in enumerate(self.arcs)]
+        nowhere = np.empty(0, np.int32), np.empty(0, np.int32)
+        places = (place if 1 <= i <= n_inner else nowhere for i, place in enumerate(self.places))
+        return replace(self, arcs=arcs, places=tuple(places))
 
     def counts(self, flows: Sequence[np.ndarray]) -> CountsByLevel:
-        """Put the flows of the arcs of every level into their cells; cells that were left out hold 0."""
+        """Put the flows of the arcs of every layer into their cells; cells that were left out hold 0."""
         noisy = self.selection.problem.noisy
         tables = [np.zeros(table.shape, table.dtype) for table in noisy.tables]
-        for part, ((row, column), flow) in enumerate(zip(self.places, flows, strict=False)):
-            tables[min(part, len(tables) - 1)][row, column] = flow
+        for level, (row, column), flow in zip(self._levels(), self.places, flows, strict=True):
+            tables[level][row, column] = flow
         return CountsByLevel(noisy.hierarchy, tuple(tables))
+
+    def flows(self, counts: CountsByLevel) -> list[np.ndarray]:
+        """Take the flows of the arcs of every layer from their cells: the reverse of `counts`."""
+        places = zip(self._levels(), self.places, strict=True)
+        return [counts.tables[level][row, column] for level, (row, column) in places]
+
+    def _levels(self) -> list[int]:
+        """List the levels of the cells whose arcs start at each layer."""
+        return [-1, *range(len(self.numbers)), *[-1] * (len(self.numbers) + 1)]
 
     def start(self, prices: LevelPrices) -> np.ndarray:
         """Take over prices that another selection of the same problem gave; shape (vertices,)."""
-        out = np.zeros(len(self.supply), prices.leaves.dtype)
+        out = np.zeros(self.n_vertices, prices.leaves.dtype)
         for number, price in zip(self.numbers, prices.inner, strict=True):
             there = number >= 0
             out[number[there]] = price[there]
@@ -166,20 +206,22 @@ class Piece:
         out[self.leaves[stated]] = prices.leaves[stated]
         return out
 
-    def offer(self, price: np.ndarray, top: np.ndarray, slack: int) -> tuple[LevelPrices, int]:
+    def offer(self, price: np.ndarray, top: np.ndarray, n_levels: int | None = None) -> tuple[LevelPrices, int]:
         """Add cells that are worth a unit at these prices to the selection; return all prices, and how many were added.
+
+        Not all of them are added where there are many; if there are any some are.
 
         Args:
             price: of the vertices; shape (vertices,).
             top: at which the root's cells end; shape (K of the root + 1,).
-            slack: 1 for integers, 0 for real numbers.
+            n_levels: look at cells of the first levels only, or of all if None.
         """
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
 
         problem, kept = self.selection.problem, self.selection.kept
-        tree, inner, n_added, own = problem.hierarchy, [], 0, np.empty((0, 1))
-        above = top[None, :].copy()
-        for level, table in enumerate(problem.noisy.tables):
+        tree, inner, n_added, above = problem.hierarchy, [], 0, top[None, :].copy()
+        leaves = np.append(price, np.zeros(1, price.dtype))[self.leaves]  # the ground is the last one
+        for level, table in enumerate(problem.noisy.tables[:n_levels]):
             here = tree.level(level)
             parent = tree.parent[here] - tree.level(level - 1).start if level else np.zeros(1, np.int64)
             if level < tree.n_levels - 1:
@@ -188,25 +230,35 @@ class Piece:
                 own[known] = price[self.numbers[level][known]]
                 inner.append(own)
             else:
-                own = np.zeros((len(table), 1), price.dtype)
-                own[self.leaves != GROUND, 0] = price[self.leaves[self.leaves != GROUND]]
-                known = np.ones(own.shape, bool)
+                own, known = leaves[:, None], np.ones((len(table), 1), bool)
             added = np.zeros(len(table), np.int64)
-            fixed = parent, above, table, problem.w[here].copy(), slack, own, known, first_part(problem, level)
+            fixed = parent, above, table, problem.w[here].copy(), own, known, first_part(problem, level)
             share(kernels.offer, range(len(table)), table.shape[1], *fixed, kept[level], added)
             n_added += int(added.sum())
             above = own
-        return LevelPrices(top, tuple(inner), own[:, 0]), n_added
+        return LevelPrices(top, tuple(inner), leaves), n_added
 
 
-def _same_start(start: np.ndarray) -> list[np.ndarray | slice]:
-    """Take the arcs of leaves apart: those from the ground, and the others in the order of their start."""
-    grounded = start == GROUND
-    if grounded.all():
-        return [slice(None)]
-    rest = np.flatnonzero(~grounded)
-    rest = rest[np.argsort(start[rest], kind="stable")]
-    return [rest] if len(rest) == len(start) else [np.flatnonzero(grounded), rest]
+def layers(n_levels: int, first: int) -> list[tuple[int, int]]:
+    """List the layers of the vertices of a piece whose root is at level `first`, in the order of a whole network.
+
+    The ground, levels of inner regions, and levels of regions with public totals.
+    """
+    inner = [(1, first + level) for level in range(n_levels - 1)]
+    return [(0, 0), *inner, *((2, first + level) for level in range(n_levels))]
+
+
+def _by_start(start: np.ndarray, firsts: np.ndarray) -> list[slice | np.ndarray]:
+    """Group the arcs of leaves by the layer at which they start, the ground first, each group in order of its start.
+
+    Args:
+        firsts: the first vertex of every layer of public totals.
+    """
+    if (start[1:] >= start[:-1]).all():
+        bounds = [0, *np.searchsorted(start, firsts).tolist(), len(start)]
+        return [slice(*pair) for pair in pairwise(bounds)]
+    order = np.argsort(start, kind="stable")
+    return list(np.split(order, np.searchsorted(start[order], firsts)))
 
 
 def first_part(problem: LevelProblem, level: int) -> int:

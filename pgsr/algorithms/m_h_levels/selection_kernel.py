@@ -1,16 +1,23 @@
 """The compiled loops of `selection`, on the rows start..stop-1 of one level."""
 
+import numpy as np
+
 from pgsr.compilation import compiled
+
+FEW = 32
+"""Cells of a row that are added at a time however little the others have too much."""
 
 
 @compiled
 def keep_large(start, stop, y, total, kept):
-    """Keep what is above the threshold at which sum of max(0, y - threshold) is total[r], and the largest of a row."""
+    """Keep what is positive and above the threshold at which sum of max(0, y - threshold) is total[r]; one at least."""
     n = y.shape[1]
     for r in range(start, stop):
-        most = y[r, 0]
+        largest = 0
         for s in range(n):
-            most = max(most, y[r, s])
+            if y[r, s] > y[r, largest]:
+                largest = s
+        most = y[r, largest]
         low, high = most - 1.0 - max(0.0, float(total[r])), float(most)
         while high - low > 0.5:
             middle = 0.5 * (low + high)
@@ -22,15 +29,20 @@ def keep_large(start, stop, y, total, kept):
             else:
                 high = middle
         for s in range(n):
-            kept[r, s] = y[r, s] > low or y[r, s] == most
+            kept[r, s] = y[r, s] > max(0.0, low) or s == largest
 
 
 @compiled
-def offer(start, stop, parent, above, y, w, slack, own, known, first_part, kept, added):
+def offer(start, stop, parent, above, y, w, own, known, first_part, kept, added):
     """Fill in the prices of vertices that are left out, and add cells that are left out and would be worth a unit.
 
-    A cell at 0 leaves its prices optimal while the price above, less its own, is at most w (slack - 2 y). For the cell
+    A cell at 0 leaves integer prices optimal while the price above, less its own, is at most w (1 - 2 y). For the cell
     of a sum that is left out the lowest price of its own that satisfies this is the best one for what is below.
+
+    Where more than `FEW` cells of a row are worth a unit, as many are added as would take twice what the cells of the
+    row now hold beyond what they would at the price w of a first unit. They are spread evenly over those that are worth
+    it, and where they begin follows from y: regions with the same prices above them choose different ones, and the same
+    ones whatever part of a hierarchy they are looked at in.
 
     above[parent[r], s]   the price at which cell (r, s) ends
     own[r, s]             the price at which it starts, s < first_part; cells from first_part on all start at the last
@@ -40,14 +52,25 @@ def offer(start, stop, parent, above, y, w, slack, own, known, first_part, kept,
     """
     last = own.shape[1] - 1
     for r in range(start, stop):
-        number = 0
-        row = above[parent[r]]
+        row, price = above[parent[r]], own[r, last]
         for s in range(first_part):
             if not known[r, s]:
-                own[r, s] = row[s] - w[r] * (slack - 2 * y[r, s])
+                own[r, s] = row[s] - w[r] * (1 - 2 * y[r, s])
+        worth, beyond, mixed = 0, 0.0, 0
         for s in range(kept.shape[1]):
             cell = first_part + s
-            if not kept[r, s] and row[cell] - own[r, last] > w[r] * (slack - 2 * y[r, cell]):
-                kept[r, s] = True
-                number += 1
-        added[r] = number
+            paid = row[cell] - price
+            mixed += s * y[r, cell]
+            if kept[r, s]:
+                least = y[r, cell] + 0.5 * min(paid, w[r]) / w[r]
+                beyond += max(0.0, y[r, cell] + 0.5 * paid / w[r]) - max(0.0, least)
+            elif paid > w[r] * (1 - 2 * y[r, cell]):
+                worth += 1
+        added[r] = min(worth, max(FEW, np.int64(np.ceil(2.0 * beyond))))
+        if worth:
+            i = mixed % worth
+            for s in range(kept.shape[1]):
+                cell = first_part + s
+                if not kept[r, s] and row[cell] - price > w[r] * (1 - 2 * y[r, cell]):
+                    kept[r, s] = i * added[r] % worth < added[r]
+                    i += 1

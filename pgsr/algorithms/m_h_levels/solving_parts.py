@@ -6,13 +6,18 @@ from functools import partial
 
 import numpy as np
 
+from pgsr.algorithms.m_h_levels.certificate import LevelPrices
 from pgsr.algorithms.m_h_levels.joined import Joined, Upper
-from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Reply, begin, improve
+from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Question, Reply, improve
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.parallel import Mapper
 from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
 
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
+
+_FEW = 0.005
+"""Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,61 +26,68 @@ class Solved:
 
     Attributes:
         outcomes: of the parts.
-        flows: of the arcs of the upper levels, per level; none without upper levels.
-        price: of the vertices of the upper levels, shape (vertices,).
-        top: the price of the root's total.
+        above: the counts and prices of the upper levels, those of the parts' roots left out; None without upper levels.
         passes: how often every part was read.
         n_arcs: of the last network.
     """
 
     outcomes: list[Outcome]
-    flows: list[np.ndarray]
-    price: np.ndarray
-    top: int
+    above: tuple[CountsByLevel, LevelPrices] | None
     passes: int
     n_arcs: int
 
 
 def solve_parts(
-    parts: Parts, keys: Sequence[Key], upper: Upper | None, total: int | None, n_sizes: int, mapper: Mapper
+    parts: Parts, keys: Sequence[Key], replies: Sequence[Reply], upper: Upper | None, total: int | None, mapper: Mapper
 ) -> Solved:
     """Solve a problem in rounds, until no cell that was left out is worth a unit.
 
-    First in real numbers, since most cells join then, and searches for integers start near their end.
+    First in real numbers alone, since most cells join then. Every round begins with the prices of the one before, and
+    with its integers once there are some.
 
     Args:
         keys: of the parts; one, the whole, without upper levels.
+        replies: of `begin` on every part.
         total: of the root, or None.
-        n_sizes: of the root.
         mapper: where parts are asked.
     """
-    replies, price, passes = list(mapper(partial(begin, parts), keys)), None, 1
-    in_integers = False
+    top, start_above, flows_above = 0.0, None if upper is None else np.zeros(upper.piece.n_vertices), None
+    passes, in_integers = 1, False
     while True:
-        joined = Joined.of(upper, replies, total, n_sizes)
-        start = joined.start(replies, price)
+        joined = Joined.of(upper, replies, total)
+        price, x = joined.start(top, start_above, replies), None
+        before = [reply.flows for reply in replies]
+        near = joined.flows(before if upper is None else [flows_above, *before])
+        if near is None:
+            price = relaxed_prices(joined.network, price, _ENOUGH)
         if in_integers:
-            flow = cheapest_flow(joined.network, start)
+            flow = cheapest_flow(joined.network, price, near)
             price, x = flow.price, flow.x
-        else:
-            price, x = relaxed_prices(joined.network, start, _ENOUGH), None
-        answers = list(mapper(partial(improve, parts), joined.questions(keys, replies, price, x)))
+        top, own = price[joined.top], joined.of_pieces(price)
+        tops, prices, added = [np.full(joined.n_sizes, top)], None, 0
+        if upper is not None:
+            prices, added = upper.offer(own.pop(0), tops[0])
+            tops = [prices.inner[-1][upper.row(part)] for part in range(len(keys))]
+        flows = [None] * len(keys) if x is None else [joined.flows_of(part, x) for part in range(-len(keys), 0)]
+        questions = map(Question, keys, (reply.kept for reply in replies), own, tops, flows)
+        answers = list(mapper(partial(improve, parts), questions))
         passes += 1
         outcomes = [answer.outcome for answer in answers if answer.outcome is not None]
-        if x is not None and len(outcomes) == len(keys):
-            return _solved(joined, outcomes, x, price, passes)
-        in_integers = in_integers or all(answer.arcs is None for answer in answers)
-        replies = [_newer(*pair) for pair in zip(replies, answers, joined.own(price, len(keys)), strict=True)]
+        if x is not None and not added and len(outcomes) == len(keys):
+            above = None
+            if upper is not None and prices is not None:
+                above = upper.piece.counts(joined.flows_of(0, x)), prices
+            return Solved(outcomes, above, passes, len(x))
+        added += sum(answer.added for answer in answers)
+        in_integers = in_integers or added <= _FEW * len(joined.network.y)
+        replies = [_newer(*of_part) for of_part in zip(replies, answers, own, flows, strict=True)]
+        if upper is not None and prices is not None:
+            counts = None if x is None else upper.piece.counts(joined.flows_of(0, x))
+            upper = upper.around(replies)
+            start_above = upper.piece.start(prices)
+            flows_above = None if counts is None else upper.piece.flows(counts)
 
 
-def _newer(before: Reply, after: Reply, price: np.ndarray) -> Reply:
+def _newer(before: Reply, after: Reply, price: np.ndarray, flows: list[np.ndarray] | None) -> Reply:
     """Take over what has not changed."""
-    return after if after.arcs is not None else replace(before, start=price, outcome=None)
-
-
-def _solved(joined: Joined, outcomes: list[Outcome], x: np.ndarray, price: np.ndarray, passes: int) -> Solved:
-    own = price[:0]
-    flows: list[np.ndarray] = []
-    if len(joined.offsets) > len(outcomes):
-        own, flows = price[joined.offsets[0] : joined.offsets[1]], [x[part] for part in joined.flows[0]]
-    return Solved(outcomes, flows, own, int(price[joined.tops[0][0]]), passes, len(x))
+    return after if after.arcs is not None else replace(before, start=price, flows=flows, outcome=None)

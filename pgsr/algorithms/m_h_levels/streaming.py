@@ -9,16 +9,18 @@ import numpy as np
 
 from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.m_h_levels.certificate import LevelPrices, judged, violations
+from pgsr.algorithms.m_h_levels.isotonic_tree_projection import repaired_table
 from pgsr.algorithms.m_h_levels.joined import Upper
-from pgsr.algorithms.m_h_levels.parts import Outcome
+from pgsr.algorithms.m_h_levels.parts import Outcome, Reply, begin
 from pgsr.algorithms.m_h_levels.problem import UNKNOWN, LevelProblem
 from pgsr.algorithms.m_h_levels.solving_parts import Solved, solve_parts
 from pgsr.checks import require_kind, require_source
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.errors import ProblemError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
 from pgsr.measurement import Totals
+from pgsr.measurement_by_level import summed_by_level
 from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
@@ -170,33 +172,46 @@ class StreamedLevelResult:
 
 @dataclass(frozen=True)
 class StreamedLevelTreeProjection:
-    """A `LevelTreeProjection` for a hierarchy in parts: the same proved integer optimum, one part in memory at a time.
+    """A `LevelTreeProjection` for a hierarchy in parts: the same proved integers, one part in memory at a time.
 
     What lies below a region of some level, say a state, is a part: its choice of cells, its prices, its answer and its
-    judgement. Between parts travel the cells that are worth looking at, and prices. The root's total is public.
-    Answers are written as counts-l for level l.
+    judgement. Between parts travel the cells that are worth looking at, and prices. Their network is arc by arc that of
+    the whole, so the integers are the same as in memory, one by one, wherever parts run. Answers are written as
+    counts-l for level l.
 
-    Attributes:
+    With View.CUMULATIVE it is a `LevelIsotonicTreeProjection` (M_c^dp): every region's cumulative counts are repaired
+    whenever its part is read, and the rest is the same.
+
+    Args:
         engine: where parts are asked.
+        view: of what `measure` wrote.
 
-    Memory: about 100 bytes per cell that is worth looking at, 30 per cell of the parts in work.
+    Memory: about 150 bytes per cell that is worth looking at, 30 per cell of the parts in work.
 
     Shown equal to `LevelTreeProjection` by `tests/test_m_h_levels_streaming.py::test_equals_the_whole`.
     """
 
     engine: Mapper = field(default_factory=Engine)
+    view: View = View.COUNTS
+
+    def __post_init__(self) -> None:
+        if self.view not in KINDS:
+            raise MethodError(f"view={self.view!r}; give View.COUNTS for M_H or View.CUMULATIVE for M_c^dp")
 
     def solve(self, tree: Tree, partitions: Partitions) -> StreamedLevelResult:
-        """Solve what `measure` wrote, and write the answer."""
-        deadline, upper, stored = Deadline(), tree.upper, _Stored(tree, partitions)
-        total = None if stored.levels_known() else int(partitions.read(UPPER, "total")[0, 0])
-        first = upper.n_levels - 1
-        noisy = [partitions.read(UPPER, f"noisy-{level}") for level in range(first)]
-        roots = np.zeros((len(tree.keys), tree.max_sizes[first] + 1), np.int64)
-        problem = LevelProblem(CountsByLevel(upper, (*noisy, roots)), total=total)
-        above = Upper.of(problem)
-        solved = solve_parts(stored, list(tree.keys), above, total, noisy[0].shape[1], self.engine)
-        summary = _judge_upper(above, solved)
+        """Solve what `measure` wrote, and write the answer.
+
+        Raises:
+            ProblemError: tables do not fit the tree; or cumulative counts have public numbers of groups that are not
+                those of the last level.
+        """
+        deadline, keys = Deadline(), list(tree.keys)
+        stored = _Stored(tree, partitions, self.view, int(partitions.read(UPPER, "total")[0, 0]))
+        total = None if stored.levels_known() else stored.total
+        replies = list(self.engine(partial(begin, stored), keys))
+        upper = Upper.of(stored.above(replies), replies)
+        solved = solve_parts(stored, keys, replies, upper, total, self.engine)
+        summary = _judge_upper(upper.problem, solved)
         for level, table in enumerate(summary.counts.tables[:-1]):
             partitions.write(UPPER, f"counts-{level}", table)
         outcomes = [summary.outcome, *solved.outcomes]
@@ -215,32 +230,62 @@ class StreamedLevelTreeProjection:
 
 @dataclass(frozen=True)
 class _Stored:
-    """Parts whose tables are in partitions."""
+    """Parts whose tables are in partitions, of this view; `total` is the public number of groups of the root."""
 
     tree: Tree
     partitions: Partitions
+    view: View
+    total: int
 
     def read(self, key: str) -> LevelProblem:
         tree, first = self.tree.tree(key), self.tree.upper.n_levels - 1
-        tables = []
-        for level in range(first, len(self.tree.max_sizes)):
-            table = self.partitions.read(key, f"noisy-{level}")
-            if table.shape[1] != self.tree.max_sizes[level] + 1:
-                raise ProblemError(
-                    f"noisy-{level} of {key} has {table.shape[1]} sizes, not {self.tree.max_sizes[level] + 1}; "
-                    "measure into an empty folder"
-                )
-            tables.append(table)
         totals = None
         for level in self.levels_known():
             totals = np.full(tree.n_regions, UNKNOWN, np.int64) if totals is None else totals
             totals[tree.level(level - first)] = self.partitions.read(key, f"totals-{level}")[:, 0]
+        tables, known = [], None
+        if totals is not None and self.view is View.CUMULATIVE:
+            known = summed_by_level(tree, totals[tree.leaves])
+        for level in range(first, len(self.tree.max_sizes)):
+            name = f"{KINDS[self.view]}-{level}"
+            table = self.partitions.read(key, name)
+            if table.shape[1] != self.tree.max_sizes[level] + 1:
+                raise ProblemError(
+                    f"{name} of {key} has {table.shape[1]} sizes, not {self.tree.max_sizes[level] + 1}; "
+                    "measure into an empty folder"
+                )
+            tables.append(self._counts(table, None if known is None else known[level - first]))
         return LevelProblem(CountsByLevel(tree, tuple(tables)), totals=totals)
+
+    def above(self, replies: Sequence[Reply]) -> LevelProblem:
+        """Make the problem of the upper levels, whose last one are the roots of the parts."""
+        upper, first = self.tree.upper, self.tree.upper.n_levels - 1
+        roots, known = np.array([reply.noisy for reply in replies]), None
+        stated = bool(self.levels_known())
+        if stated and self.view is View.CUMULATIVE:
+            known = summed_by_level(upper, roots.sum(axis=1))  # repaired counts add up to a region's number of groups
+        tables = []
+        for level in range(first):
+            table = self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}")
+            tables.append(self._counts(table, None if known is None else known[level]))
+        return LevelProblem(CountsByLevel(upper, (*tables, roots)), total=None if stated else self.total)
+
+    def _counts(self, table: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+        """Make counts of the table of a level: repair it if it is of cumulative ones, below what is known of groups."""
+        if self.view is View.COUNTS:
+            return table
+        return repaired_table(table, self.total if known is None else known)
 
     def levels_known(self) -> list[int]:
         """List the levels whose regions' numbers of groups were written."""
         levels = range(self.tree.upper.n_levels - 1, len(self.tree.max_sizes))
-        return [level for level in levels if self.partitions.has(self.tree.keys[-1], f"totals-{level}")]
+        known = [level for level in levels if self.partitions.has(self.tree.keys[-1], f"totals-{level}")]
+        if self.view is View.CUMULATIVE and known and levels[-1] not in known:
+            raise ProblemError(
+                "M_c^dp needs every region's number of groups or the root's alone; measure with "
+                f"totals_of={levels[-1]}, the last level, or without totals_of"
+            )
+        return known
 
     def write(self, key: str, counts: CountsByLevel, prices: LevelPrices) -> None:
         del prices
@@ -254,15 +299,13 @@ class _JudgedUpper:
     outcome: Outcome
 
 
-def _judge_upper(upper: Upper, solved: Solved) -> _JudgedUpper:
+def _judge_upper(problem: LevelProblem, solved: Solved) -> _JudgedUpper:
     """Judge the levels above the parts from their own counts and the parts' roots."""
+    assert solved.above is not None
+    partly, prices = solved.above
     roots = np.array([outcome.root for outcome in solved.outcomes])
-    partly = upper.piece.counts(solved.flows)
     counts = CountsByLevel(partly.hierarchy, (*partly.tables[:-1], roots))
-    n_sizes = counts.tables[0].shape[1]
-    inner = tuple(solved.price[number] for number in upper.piece.numbers)
-    prices = LevelPrices(np.full(n_sizes, solved.top), inner, np.zeros(len(roots), np.int64))
-    objective, proved = judged(upper.problem, counts, prices, n_levels=counts.hierarchy.n_levels - 1)
+    objective, proved = judged(problem, counts, prices, n_levels=counts.hierarchy.n_levels - 1)
     n_cells = sum(table.size for table in counts.tables[:-1])
-    outcome = Outcome(objective, proved, violations(upper.problem, counts), counts.tables[0][0], n_cells)
+    outcome = Outcome(objective, proved, violations(problem, counts), counts.tables[0][0], n_cells)
     return _JudgedUpper(counts, outcome)
