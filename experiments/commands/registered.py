@@ -143,7 +143,7 @@ def status(names: SomeNamesArgument = None, out: ResultsOption = Path("results")
             reasons += remarks
             for task, condition in known:
                 entry = store.load(task.cell, profile)
-                if condition in (Condition.FAILED, Condition.TORN) and entry is not None:
+                if condition in (Condition.ABSENT, Condition.FAILED, Condition.TORN) and entry is not None:
                     reasons.append(f"{profile}: {task.cell.key}: {entry.reason}")
     print_frame(console, pd.DataFrame(rows), f"Results in {out}")
     for reason in dict.fromkeys(reasons):
@@ -236,6 +236,8 @@ def _print_summary(console: Console, summary: runner.Summary) -> None:
     left = f"; {summary.left:,} left" if summary.left else ""
     again = f"; {summary.restarted:,} needed several starts, the machine was busy" if summary.restarted else ""
     console.print(f"  {summary.planned:,} cells: {had}; ran: {done}{left}{again}", highlight=False)
+    for reason in summary.absent:
+        console.print(f"  not installed: {reason}", highlight=False, markup=False)
     for key, reason in summary.failures[:10]:
         console.print(f"  failed: {key}: {reason}", highlight=False, markup=False)
     if len(summary.failures) > 10:

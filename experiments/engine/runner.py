@@ -29,8 +29,13 @@ from pgsr.experiments.engine.progress import Progress
 from pgsr.experiments.engine.store import Entry, State, Store, Torn
 from pgsr.experiments.engine.worker import Worker
 
-RETRIED = ("FAILED", "NOT_INSTALLED", "UNLICENSED")
-"""Statuses of a record that another run may mend."""
+ENDS = {
+    "FAILED": State.FAILED,
+    "TIMED_OUT": State.TIMED_OUT,
+    "NOT_INSTALLED": State.ABSENT,
+    "UNLICENSED": State.ABSENT,
+}
+"""The statuses of a record after which its cell may be run again, and how it ended."""
 
 OBSERVED = 1.1
 """Where cells like it ran before, a cell needs at most this much of the most that they needed."""
@@ -49,6 +54,7 @@ class Condition(StrEnum):
     FINISHED = "finished"
     TIMED_OUT = "timed out"
     STALE = "stale"
+    ABSENT = "not installed"
     FAILED = "failed"
     TORN = "torn"
     MISSING = "missing"
@@ -63,6 +69,7 @@ class Summary:
         before: what the store knew about them.
         ran: how those that were run ended.
         failures: key and reason of each that failed.
+        absent: what cells said of the packages and licences that they miss, each sentence once.
         left: cells still to run, because of a limit.
         restarted: cells that took several processes, because the machine was too busy to start one in time.
     """
@@ -71,6 +78,7 @@ class Summary:
     before: dict[Condition, int]
     ran: dict[State, int] = field(default_factory=dict)
     failures: list[tuple[str, str]] = field(default_factory=list)
+    absent: tuple[str, ...] = ()
     left: int = 0
     restarted: int = 0
 
@@ -123,7 +131,7 @@ def run(
     else:
         finished = _on_cluster(tasks, scheduler)
     ran: Counter[State] = Counter()
-    failures, restarted = [], 0
+    failures, absent, restarted = [], {}, 0
     progress = Progress(f"{experiment.id} {profile}", len(todo), say)
     with contextlib.closing(progress), contextlib.closing(finished):
         for entry in finished:
@@ -132,8 +140,10 @@ def run(
             restarted += entry.starts > 1
             if entry.state is State.FAILED:
                 failures.append((entry.cell.key, entry.reason))
+            if entry.state is State.ABSENT:
+                absent[entry.reason] = None
             progress.advance(entry.state is State.FAILED)
-    return Summary(len(known), before, dict(ran), failures, len(wanted) - len(todo), restarted)
+    return Summary(len(known), before, dict(ran), failures, tuple(absent), len(wanted) - len(todo), restarted)
 
 
 def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
@@ -169,8 +179,7 @@ def compute_entry(task: Task, worker: Worker | None = None) -> Entry:
         return finish(state=State.FAILED, reason=reason, record={})
     record = {name: value for name, value in outcome.value.items() if name != "reason"}
     status, reason = record.get("status"), str(outcome.value.get("reason", ""))
-    state = State.TIMED_OUT if status == "TIMED_OUT" else State.FAILED if status in RETRIED else State.DONE
-    return finish(state=state, reason=reason, record=record)
+    return finish(state=ENDS.get(str(status), State.DONE), reason=reason, record=record)
 
 
 def _condition(task: Task, found: Entry | Torn | None) -> Condition:
@@ -178,8 +187,8 @@ def _condition(task: Task, found: Entry | Torn | None) -> Condition:
         return Condition.MISSING
     if isinstance(found, Torn):
         return Condition.TORN
-    if found.state is State.FAILED:
-        return Condition.FAILED
+    if found.state in (State.FAILED, State.ABSENT):
+        return Condition(found.state.value)
     if found.code != code_digest(task.experiment):
         return Condition.STALE
     if found.state is State.TIMED_OUT:

@@ -59,10 +59,15 @@ class StoreError(PgsrError):
 
 
 class State(StrEnum):
-    """The way in which a cell ended. Failed cells are run again; timed out ones too, once they may take longer."""
+    """The way in which a cell ended.
+
+    Failed cells are run again, and those whose package or licence is absent; timed out ones too, once they may take
+    longer. An absent package is no failure: the user chose what to install.
+    """
 
     DONE = "done"
     TIMED_OUT = "timed out"
+    ABSENT = "not installed"
     FAILED = "failed"
 
 

@@ -177,8 +177,8 @@ def _conditions(
 
 
 def _stored_condition(entry: Entry, digest: str) -> Condition:
-    if entry.state is State.FAILED:
-        return Condition.FAILED
+    if entry.state in (State.FAILED, State.ABSENT):
+        return Condition(entry.state.value)
     if entry.code != digest:
         return Condition.STALE
     return Condition.TIMED_OUT if entry.state is State.TIMED_OUT else Condition.FINISHED
