@@ -105,6 +105,14 @@ def test_the_folder_says_what_they_are(made):
     assert pq.read_schema(made / artefact.COUNTS).names[-3:] == ["n_groups", "lower", "upper"]
 
 
+def test_a_posterior_of_noisy_counts_publishes_the_band(tmp_path):
+    """It knows no intervals of its own: the prior that it estimates decides, and its variance is not known."""
+    write_tables(tmp_path)
+    folder = publish(config(tmp_path, "posterior", view='"counts"', **LEVEL)).folder
+    assert not failed(folder), check(folder)
+    assert json.loads((folder / artefact.MANIFEST).read_text())["intervals"]["construction"] == "band"
+
+
 def test_without_the_key_nothing_is_there(tmp_path):
     write_tables(tmp_path)
     wanted = config(tmp_path)

@@ -214,10 +214,14 @@ class Terms:
 
     @property
     def construction(self) -> Construction | None:
-        """The way in which published intervals are made; None without intervals."""
+        """The way in which published intervals are made; None without intervals.
+
+        A posterior of noisy counts knows none of its own, see `pgsr.algorithms.posterior.uncertainty`.
+        """
         if self.intervals is None:
             return None
-        return Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
+        own = self.kind is Kind.POSTERIOR and self.measures is not Measured.COUNTS
+        return Construction.POSTERIOR if own else Construction.BAND
 
     @property
     def options(self) -> dict[str, str | int]:
@@ -312,7 +316,7 @@ class Terms:
         if self.max_sizes is not None:
             about = self.noise(n_levels), self.sizes(n_levels), self.data_set
             return LevelMechanism(*about, post_by_level(self.kind))
-        post = post_of(self.kind, self.merge, self.norm, self.intervals is not None)
+        post = post_of(self.kind, self.merge, self.norm, self.construction is Construction.POSTERIOR)
         return Mechanism(self.noise(n_levels), post, Problem.m_h if self.kind is Kind.M_H else None)
 
     def measured(
