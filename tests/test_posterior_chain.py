@@ -216,3 +216,21 @@ def test_ranked_sizes_weigh_cumulative_counts() -> None:
         wrong = sum(int((noisy[: c[s]] > s).sum() + (noisy[c[s] :] <= s).sum()) for s in range(top))
         outside = np.abs(noisy - np.clip(noisy, 0, top)).sum()
         assert np.abs(noisy - sizes).sum() == wrong + outside
+
+
+def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
+    """Large counts that end at a size, and a prior that is smooth there: windows of millions of states would follow."""
+    counts = np.repeat([90_000, 0], [40, 50])
+    noisy = np.cumsum(counts) + np.random.default_rng(40).integers(-4, 5, 90)
+    evidence = Evidence(
+        View.CUMULATIVE, noisy, 89, DoubleGeometric(Fraction(2)), int(counts.sum()), int(counts.sum()), 90
+    )
+    smooth, shape = np.convolve(counts, np.ones(21) / 21, "same") + 0.001, np.full(90, 93.0)
+    found = evidence.marginals(evidence.pilot().astype(float), np.full(90, 12.0), smooth, shape, 1e-9)
+    assert np.abs(found.mean - np.cumsum(counts)).max() < 6
+    changed = found.prior_mean != smooth
+    assert 0 < changed.sum() < 25, "only where the prior is off"
+    again = evidence.marginals(found.mean, np.full(90, 40.0), found.prior_mean, shape, 1e-9)
+    np.testing.assert_allclose(again.mean, found.mean, atol=1e-6)
+    drawn = evidence.draws(found, shape, np.random.default_rng(41).random((20, 90)))
+    assert np.abs(drawn - found.mean).max() < 40

@@ -20,6 +20,15 @@ BORDER = 1e-9
 ROUGH_BORDER = 1e-4
 """The same for a round that is followed by others."""
 
+CONTRADICTION = 1.0
+"""What the compiled loops say of windows in which nothing is possible."""
+
+PATIENCE = 4.0
+"""By which factor windows are widened before the prior is doubted."""
+
+CONFLICTS = (4.0, 2.0, 0.0)
+"""By how many prior standard deviations, beside the window, a count may be off until its prior mean gives way."""
+
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
@@ -109,11 +118,13 @@ class Evidence:
     ) -> Marginals:
         """The posterior under a negative binomial prior of these means and shapes, (K + 1,) each.
 
-        Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge.
+        Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge. Where the prior
+        contradicts the noisy values even so, as a smooth one does at a size where large counts end, it gives way at
+        the sizes where it is off (`_without_conflict`); the result has the means that were used.
         """
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
-        widening = 1.0
+        widening, conflicts = 1.0, iter(CONFLICTS)
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
@@ -125,6 +136,8 @@ class Evidence:
             if edge <= border or width > self.most:
                 return Marginals(mean, variance, median, step_variance, mu)
             widening *= 1.5
+            if edge == CONTRADICTION and widening > PATIENCE and (conflict := next(conflicts, None)) is not None:
+                mu, widening = self._without_conflict(centre, half, mu, shape, conflict), 1.0
 
     def draws(self, found: Marginals, shape: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Draw whole vectors of cumulative counts from the posterior `found`; int64, shape (draws, K + 1).
@@ -144,6 +157,18 @@ class Evidence:
             if draw(*about, np.empty((self.n_sizes, width)), uniforms, out):
                 return out
             widening *= 1.5
+
+    def _without_conflict(
+        self, centre: np.ndarray, half: np.ndarray, mu: np.ndarray, shape: np.ndarray, conflict: float
+    ) -> np.ndarray:
+        """Replace the prior means that are further from the counts of `centre` than these standard deviations.
+
+        Such a mean becomes the region's own count, but no less than the noise's standard deviation. A negative binomial
+        law of that mean is wide beside the noise where the count is large, and allows 0 where it is small.
+        """
+        own = np.diff(centre, prepend=0.0)
+        off = np.abs(own - mu) > conflict * np.sqrt(mu + mu * mu / shape) + half
+        return np.where(off, np.maximum(own, float(self.law.variance_bound) ** 0.5), mu)
 
     def _likelihood(self, width: int) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray, int]:
         """List what the compiled loops read of the noisy values and their law, in windows of this width."""
