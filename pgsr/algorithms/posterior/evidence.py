@@ -20,11 +20,14 @@ BORDER = 1e-9
 ROUGH_BORDER = 1e-4
 """The same for a round that is followed by others."""
 
-CONTRADICTION = 1.0
-"""What the compiled loops say of windows in which nothing is possible."""
+CONTRADICTION = 0.5
+"""The mass at an edge, after `PATIENCE`, from which on prior and noisy values contradict each other.
+
+It is 1 where nothing is possible within the windows.
+"""
 
 PATIENCE = 4.0
-"""By which factor windows are widened before the prior is doubted."""
+"""How many times as wide as the first windows are those in which the prior is doubted."""
 
 CONFLICTS = (4.0, 2.0, 0.0)
 """By how many prior standard deviations, beside the window, a count may be off until its prior mean gives way."""
@@ -124,7 +127,7 @@ class Evidence:
         """
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
-        widening, conflicts = 1.0, iter(CONFLICTS)
+        widening, conflicts, patience = 1.0, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
@@ -136,7 +139,11 @@ class Evidence:
             if edge <= border or width > self.most:
                 return Marginals(mean, variance, median, step_variance, mu)
             widening *= 1.5
-            if edge == CONTRADICTION and widening > PATIENCE and (conflict := next(conflicts, None)) is not None:
+            if (
+                edge > CONTRADICTION
+                and (half * widening).max() > patience
+                and (conflict := next(conflicts, None)) is not None
+            ):
                 mu, widening = self._without_conflict(centre, half, mu, shape, conflict), 1.0
 
     def draws(self, found: Marginals, shape: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
