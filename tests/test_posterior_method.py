@@ -169,7 +169,7 @@ def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyP
 
 
 def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Less than half of what intervals take, blocks of leaves apart: `test_few_blocks_take_little_memory` is about those."""
+    """Less than half of what intervals take, blocks apart: `test_few_blocks_take_little_memory` is about those."""
     monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 20_000)
     truth = census_like("counties", 100, 3_000_000, seed=29)
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("memory"))
