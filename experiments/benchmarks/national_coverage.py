@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ class NationalCoverage:
         parts, the mean width of their intervals, and that of 90 % intervals from the noisy values alone.
         """
         truth = DATA[self.data]()
-        terms = Terms(truth.name, truth.max_size, exact(self.epsilon), self.kind, shares=self._shares())
+        about = truth.name, truth.max_size, exact(self.epsilon), self.kind
+        terms = Terms(*about, shares=self._shares(), intervals=Fraction(9, 10))  # so that a posterior knows its own
         mechanism = terms.mechanism(truth.hierarchy.n_levels)
         assert isinstance(mechanism, Mechanism), "one K for all levels"
         parts = []
