@@ -9,6 +9,7 @@ from pathlib import Path
 import cloudpickle
 import numpy as np
 import pytest
+from instances import FULL
 
 from pgsr import Geometric, Secure, Seeded, View
 from pgsr.accounting.spending import Ledger
@@ -84,9 +85,8 @@ def test_equals_the_whole(tmp_path, name, view):
     ("view", "totals_of", "name"),
     [
         (View.COUNTS, 3, "one drop"),
-        (View.COUNTS, 7, "one drop"),
-        (View.CUMULATIVE, 7, "one drop"),
         (View.CUMULATIVE, 7, "drops above and below"),
+        *[(View.COUNTS, 7, "one drop"), (View.CUMULATIVE, 7, "one drop")] * FULL,
     ],
 )
 def test_equals_the_whole_with_public_totals(tmp_path, view, totals_of, name):
@@ -231,7 +231,7 @@ class Broken:
             raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("view", KINDS)
+@pytest.mark.parametrize("view", KINDS if FULL else [View.COUNTS])
 def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view):
     """Where a table cannot be read or written the part is asked again, in the same run or in another."""
     data, folder = measured(tmp_path, SIZES["one drop"], view=view, totals_of=7)
@@ -252,7 +252,9 @@ def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("view", "totals_of"), [(View.COUNTS, None), (View.CUMULATIVE, None), (View.CUMULATIVE, 7)])
+@pytest.mark.parametrize(
+    ("view", "totals_of"), [(View.COUNTS, None)] + [(View.CUMULATIVE, None), (View.CUMULATIVE, 7)] * FULL
+)
 def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of):
     distributed = pytest.importorskip("distributed")
     data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, totals_of)
@@ -307,7 +309,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", KINDS)
+@pytest.mark.parametrize("view", KINDS if FULL else [View.CUMULATIVE])
 def test_a_worker_that_is_killed_is_replaced_and_the_integers_are_the_same(tmp_path, view):
     distributed = pytest.importorskip("distributed")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
