@@ -114,7 +114,7 @@ def improve(parts: Parts, question: Question) -> Reply:
 
 
 def _reply(piece: Piece, prices: LevelPrices | None) -> Reply:
-    """Make the reply of a part whose cells are selected: its network, and prices to start from, 0 where none are known."""
+    """Make the reply of a part with this selection: its network, and prices to start from, 0 where none are known."""
     start = np.zeros(piece.n_vertices) if prices is None else piece.start(prices)
     return Reply(_packed(piece.selection), piece.arcs, piece.supply, start, root=piece.root)
 
