@@ -12,7 +12,8 @@ from pgsr.random import Source, StreamId
 def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
     """Draw noisy, consistent, non-negative numbers of groups of every region; shape (regions,).
 
-    One group more or less changes one region's total per level by one, see `noisy_numbers`.
+    One group more or less changes one region's total per level by one, and an entity that takes m groups along changes
+    them by m (`pgsr.sensitivity.sensitivity_of_totals`); the law is made for what is hidden. See `noisy_numbers`.
 
     Example:
         >>> from fractions import Fraction

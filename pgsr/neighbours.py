@@ -12,7 +12,8 @@ class Relation(StrEnum):
     """A relation of neighbouring data sets: what becomes of one unit of privacy, by default one row of a private table.
 
     ADD_REMOVE: one has one unit more.
-    ADD_REMOVE_OR_EMPTY_GROUP: one has one unit more, or one empty group more; of releases with noisy totals.
+    ADD_REMOVE_OR_EMPTY_GROUP: one has one unit more, with groups that exist for its sake alone, or one empty group
+        more; of releases with noisy totals.
     REPLACE: one unit has other values, and stays where it is: a row in its group, a group in its region.
     MOVE: one unit is removed and another inserted, in the same place or elsewhere.
     """

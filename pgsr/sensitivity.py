@@ -120,8 +120,10 @@ def sensitivity_of(
 def sensitivity_of_totals(unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Sensitivity:
     """Find how far the numbers of groups of all regions of one level, taken together, differ between neighbours.
 
-    Entities leave them as they are. A group, or an empty group, that is added or removed changes one of them by one; a
-    group that moves changes two, and not the root's. Where nothing changes, the numbers may be public.
+    A group, or an empty group, that is added or removed changes one of them by one; a group that moves changes two, and
+    not the root's. Entities leave them as they are where a public table lists the groups. Where it is private, an
+    entity in m groups may be all that m groups have, and these may be listed for its sake alone: it changes them by m.
+    Where nothing changes, the numbers may be public.
 
     Raises:
         ProblemError: entities are hidden under Relation.REPLACE.
@@ -129,11 +131,13 @@ def sensitivity_of_totals(unit: Unit, relation: Relation = Relation.ADD_REMOVE) 
     Example:
         >>> sensitivity_of_totals(Unit.GROUP, Relation.MOVE)
         Sensitivity(l1=2, l2_squared=2, largest=1)
+        >>> sensitivity_of_totals(Unit.entity_in_groups(5), Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+        Sensitivity(l1=5, l2_squared=25, largest=5)
     """
     relation = Relation(relation)
-    if not unit.is_group:
+    if unit.groups is not None:
         _refuse_replaced_entities(relation)
-        return Sensitivity(((1,) if relation is Relation.ADD_REMOVE_OR_EMPTY_GROUP else (),))
+        return Sensitivity(((unit.groups,) if relation is Relation.ADD_REMOVE_OR_EMPTY_GROUP else (),))
     return Sensitivity((_CHANGES_OF_TOTALS[relation],))
 
 

@@ -259,11 +259,19 @@ def neighbours(world: World, case: Case) -> Iterator[World]:
     yield from changed(world, case, 1)
     if case.relation is EMPTY:
         yield from (ordered([*world, (leaf, 0)]) for leaf in range(LEAVES))
+        # Without a table of groups, a group exists if it has a row: an entity that joins brings some of its groups.
+        places, m = list(product(range(LEAVES), range(1, case.max_quantity + 1))), case.unit.groups or 0
+        for n in range(1, m + 1):
+            for brought in combinations_with_replacement(places, n):
+                yield from (ordered([*grown, *brought]) for grown in changed(world, case, 1, m - n))
 
 
-def changed(world: World, case: Case, sign: int) -> Iterator[World]:
-    """The worlds in which an entity's contributions came in (sign 1) or went out (sign -1)."""
-    most = min(case.unit.groups or 0, len(world))
+def changed(world: World, case: Case, sign: int, most: int | None = None) -> Iterator[World]:
+    """The worlds in which an entity's contributions to groups that stay came in (sign 1) or went out (sign -1).
+
+    They are at most as many as the unit says, or `most`.
+    """
+    most = min((case.unit.groups or 0) if most is None else most, len(world))
     for groups in (chosen for n in range(most + 1) for chosen in combinations(range(len(world)), n)):
         for amounts in product(range(1, case.max_quantity + 1), repeat=len(groups)):
             sizes = [list(group) for group in world]

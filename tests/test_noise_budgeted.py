@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
@@ -17,9 +18,11 @@ from pgsr.mechanism import Mechanism
 from pgsr.method import Status
 from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Noise
+from pgsr.noise.step import _vector
 from pgsr.problem import Problem, precision_weights
 from pgsr.random import StreamId
 from pgsr.sensitivity import sensitivity_of, sensitivity_of_totals
+from pgsr.tables import Entities, Parents, count_groups
 from pgsr.views import cumulative, ranked
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -160,3 +163,30 @@ def test_impossible_budgets_are_sentences(arguments: dict, sentence: str) -> Non
     with pytest.raises(PgsrError, match=sentence):
         Noise(View.COUNTS, **({"budget": Rho("1/10")} | arguments)).measure(TRUTH, Seeded("r"), ledger)
     assert ledger.spent == []
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("view", View)
+def test_an_entity_that_leaves_may_take_its_groups_along(view: View, m: int) -> None:
+    """Without a table of groups a group exists if it has a row: the worst log ratio of all that is drawn is epsilon."""
+    regions = pd.DataFrame({"region": ["US", "GA"], "parent": [None, "US"]})
+    others = [(100 + person, 100 + person % 4, "GA") for person in range(8)]
+    rows = pd.DataFrame([*others, *((0, group, "GA") for group in range(m))], columns=["entity", "group", "region"])
+    with_, without = (
+        count_groups(Entities(table, None, region="region"), None, Parents(regions), max_size=3, private_groups=True)
+        for table in (rows, rows[rows.entity != 0].reset_index(drop=True))
+    )
+    epsilon = Fraction(3, 2)
+    noise = Noise(view, PureEpsilon(epsilon), totals="noisy", totals_share="1/3", unit=Unit.entity_in_groups(m))
+    laws = noise._laws(2, 3)
+    lost = Fraction(0)
+    for region in range(2):
+        totals = [int(truth.totals[region]) for truth in (with_, without)]
+        lost += Fraction(abs(totals[0] - totals[1])) / noise._totals_law(2, 3).scale
+        one, other = (_vector(truth.row(region), view, 20) for truth in (with_, without))
+        law = laws[region][view]
+        assert isinstance(law, DoubleGeometric)
+        lost += Fraction(int(np.abs(one - other).sum())) / law.scale
+    assert lost <= epsilon
+    if view is not View.COUNTS:  # of two cells that counts may change in, an entity that takes its group along uses one
+        assert lost == epsilon
