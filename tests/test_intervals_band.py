@@ -12,12 +12,14 @@ from exact_law import noise_by
 from instances import random_tree, random_truth, scale
 from test_intervals_statistics import all_of
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, View
 from pgsr.intervals import Bounds, Difference, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.measurement import Measurement
+from pgsr.neighbours import Unit
+from pgsr.noise import Noise
 
 SMALL = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
@@ -268,3 +270,24 @@ def test_intervals_of_a_band_show_the_released_value():
     assert list(frame.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
     assert frame["estimate"].tolist() == [9, 5, 4]
     assert found.method == "band"
+
+
+@pytest.mark.parametrize("ranked", ["GA", "MI"])
+def test_a_level_with_two_laws_is_within_the_wider_one(ranked: str) -> None:
+    """A customer of nine taxis moves a cumulative count by 9, and nine ranked sizes by 1: sigma is three times as wide.
+
+    Whichever region comes first, the noise of every value stays within its level's quantile as often as was asked.
+    """
+    rows = {name: [0, 1, 0, 1] if name == ranked else [0, 40, 30, 30] for name in ("GA", "MI")}
+    truth = CountOfCounts(Hierarchy.from_paths([("US", name) for name in rows]), list(rows.values()))
+    noise = Noise(ByGroups("2/3"), Rho("1/5"), laws="gaussian", unit=Unit.entity_in_groups(9))
+    noisy = noise.measure(truth, Seeded("two laws"))
+    assert {noisy.view_of(region) for region in (1, 2)} == {View.RANKED, View.CUMULATIVE}
+    quantiles, chance = band(noisy, "0.99").quantiles, mpmath.mpf(1)
+    for region in range(3):
+        law, quantile = noisy.law(region), quantiles[int(noisy.hierarchy.level_of[region])]
+        assert law is not None
+        assert quantile is not None
+        known = noisy.view_of(region) is View.CUMULATIVE
+        chance *= chance_within(law, quantile) ** (len(noisy.values[region]) - known)
+    assert chance >= 0.99

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from pgsr.release import (
     publish,
 )
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.forecast import _choices
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement, finish
 from pgsr.release.noise_law import families, judge
@@ -424,3 +426,34 @@ def test_the_key_of_a_configuration(tmp_path):
     assert check(publish(read).folder).passed
     with pytest.raises(ConfigError, match="by_group"):
         ReleaseConfig.read(write_config(tmp_path, "kuo", view='"by_group"'))
+
+
+CUSTOMERS = {"epsilon": None, "unit": "entity in 3 groups"}
+
+
+@pytest.mark.parametrize("budget", [{"rho": "2"}, {"rho": "2", "laws": "gaussian"}, {"epsilon": "1", "delta": "1e-6"}])
+def test_regions_of_a_level_have_the_law_that_is_stated_of_it(budget: dict[str, str]) -> None:
+    """Customers of three taxis change cumulative counts by 3 in one cell, and three ranked sizes by 1: another sigma.
+
+    A manifest states one law per level, and what tells a rehearsal takes off noise of that law.
+    """
+    with pytest.raises(ConfigError, match="differ in sensitivity here"):
+        Terms("views", 9, kind=Kind.KUO, view=Measured.BY_GROUPS, **(CUSTOMERS | budget))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": "1"}, {"rho": "2", "laws": "geometric"}])
+def test_customers_are_measured_by_groups_with_geometric_noise(budget: dict[str, str]) -> None:
+    """Both views change by 3 in all, so that both have the noise that is stated."""
+    terms = Terms("views", 9, kind=Kind.KUO, view=Measured.BY_GROUPS, **(CUSTOMERS | budget))
+    stated = terms.noise_laws(2)
+    for of_views, law in zip(terms.noise(2)._laws(2, 9), stated, strict=True):
+        assert set(of_views.values()) == {law}
+
+
+@pytest.mark.parametrize("more", [{"unit": "entity in 3 groups"}, {"max_quantity": 2}])
+def test_plans_leave_out_views_that_a_release_refuses(tmp_path: Path, more: dict[str, Any]) -> None:
+    """Every region has few enough groups to be ranked."""
+    truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), np.eye(10, dtype=np.int64)[:2])
+    for terms, ranked in ((config(tmp_path).terms, True), (Terms("views", 9, None, Kind.KUO, rho="2", **more), False)):
+        found = {choice.terms.measures for choice in _choices(terms, [Kind.KUO, Kind.BOTTOM_UP], truth)}
+        assert (Measured.BY_GROUPS in found) == ranked

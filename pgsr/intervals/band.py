@@ -16,6 +16,7 @@ from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.statistics import Statistic
 from pgsr.intervals.tightening import tightened
 from pgsr.intervals.value import Intervals, exact_level
+from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
@@ -129,11 +130,18 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
 
 def _quantiles(measurement: Measurement, level: Fraction) -> tuple[int | None, ...]:
     tree = measurement.hierarchy
-    laws = [measurement.law(int(first)) for first in tree.level_start[:-1]]
+    laws = [_widest_law(measurement, place) for place in range(tree.n_levels)]
     known = [(place, law) for place, law in enumerate(laws) if law is not None]
     cells = [_cells(measurement, place) for place, _ in known]
     found = iter(noise_quantiles([law for _, law in known], cells, level))
     return tuple(None if law is None else next(found) for law in laws)
+
+
+def _widest_law(measurement: Measurement, level: int) -> Law | None:
+    """The law of a level's noise; where ranked sizes have another one than cumulative counts, the wider of both."""
+    first = {measurement.view_of(region): region for region in reversed(_measured_of(measurement, level).tolist())}
+    laws = [law for region in first.values() if (law := measurement.law(region)) is not None]
+    return max(laws, key=lambda law: law.variance) if laws else None
 
 
 def _cells(measurement: Measurement, level: int) -> int:

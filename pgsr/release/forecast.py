@@ -358,7 +358,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | Coun
         noisy = terms.public is Totals.NOISY
         totals = terms.public if noisy or kind is terms.kind else kind.totals[0]
         by_groups = totals is Totals.REGIONS and any_ranked
-        left_out = {Measured.BY_GROUPS} if not by_groups or terms.unit.is_group else set()
+        left_out = {Measured.BY_GROUPS} if not by_groups or not terms.ranks_alike else set()
         left_out |= {Measured.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
         for view in [view for view in kind.views if view not in left_out]:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:

@@ -180,6 +180,18 @@ class Terms:
         return self.view
 
     @property
+    def ranks_alike(self) -> bool:
+        """Whether noise for cumulative counts has the law of that for ranked sizes, so that a level may have both.
+
+        What one entity adds to m groups changes a cumulative count by m and m ranked sizes by one: alike to geometric
+        noise, which is made for the sum of changes, and not to Gaussian noise.
+        """
+        if self.plain:
+            return True
+        alike = self.unit == Unit.ENTITY or self.laws is Laws.GEOMETRIC
+        return alike and self.max_quantity == 1 and not self.unit.is_group
+
+    @property
     def ranked_up_to(self) -> int | None:
         """The largest number of groups of a region that is measured by ranked sizes; None if none is."""
         rule = self.measures.rule
@@ -413,7 +425,7 @@ class Terms:
                 f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
                 "delta or rho"
             )
-        if self.measures is Measured.BY_GROUPS and not self.plain and (self.max_quantity > 1 or self.unit.is_group):
+        if self.measures is Measured.BY_GROUPS and not self.ranks_alike:
             raise ConfigError(
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
