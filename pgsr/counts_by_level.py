@@ -26,9 +26,11 @@ class CountsByLevel:
     Attributes:
         hierarchy: the regions.
         tables: one array per level, root first; int64 or int32, shape (regions of the level, K[l] + 1).
+        max_quantity, private_groups: as in `CountOfCounts`; noise has to be made for them.
 
     Raises:
-        CountError: a table of the wrong shape or kind, or a K that rises from a level to the one below it.
+        CountError: a table of the wrong shape or kind, a K that rises from a level to the one below it, or a
+            max_quantity below 1.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -38,8 +40,12 @@ class CountsByLevel:
 
     hierarchy: Hierarchy
     tables: tuple[np.ndarray, ...]
+    max_quantity: int = 1
+    private_groups: bool = False
 
     def __post_init__(self) -> None:
+        if type(self.max_quantity) is not int or self.max_quantity < 1:
+            raise CountError(f"max_quantity={self.max_quantity!r}; give a public whole number from 1 up")
         tree, tables = self.hierarchy, tuple(map(np.asarray, self.tables))
         if len(tables) != tree.n_levels:
             raise CountError(f"{len(tables)} tables for {tree.n_levels} levels; give one table per level")
@@ -75,7 +81,8 @@ class CountsByLevel:
                 f"largest size {max(max_sizes):,} for counts of sizes 0..{counts.max_size:,}; give at most that"
             )
         rows = (counts.rows(here.start, here.stop) for here in map(tree.level, range(tree.n_levels)))
-        return cls(tree, tuple(folded(table, k) for table, k in zip(rows, max_sizes, strict=True)))
+        tables = tuple(folded(table, k) for table, k in zip(rows, max_sizes, strict=True))
+        return cls(tree, tables, counts.max_quantity, counts.private_groups)
 
     @property
     def max_sizes(self) -> tuple[int, ...]:

@@ -92,7 +92,7 @@ def test_a_part_has_the_noise_of_its_level_and_place():
     part, again = (measure_by_level(noise, truth, Seeded("k"), "data", 1, (5, 5, 2)) for _ in range(2))
     for a, b in zip(part.tables, again.tables, strict=True):
         assert np.array_equal(a, b)
-    whole = measure_by_level(noise, truth, Seeded("k"), "data", 0, (5, 5, 2))
+    whole = measure_by_level(noise, truth, Seeded("k"), "data", 0, (5, 2, 2))
     assert not np.array_equal(whole.tables[0], part.tables[0])
 
 
@@ -112,6 +112,30 @@ def test_what_cannot_be_measured_is_told():
         measure_by_level(Geometric(View.RANKED, 1), counts((1,), (0,)), Seeded("k"), "data")
     with pytest.raises(ProblemError, match="totals by level are public"):
         measure_by_level(Geometric(View.COUNTS, 1, totals="noisy"), counts((1,), (0,)), Seeded("k"), "data")
+
+
+@pytest.mark.parametrize("by", [measure_by_level, measured_by_level])
+def test_noise_is_for_the_quantities_and_the_groups_that_were_counted(by):
+    """Folded counts know how much one entity adds, and that their groups are private, as those they were made of."""
+    leaves = np.array([[0, 3, 0, 2, 0, 1], [1, 0, 0, 0, 4, 0]])
+    added = CountsByLevel.of(CountOfCounts(TREE, leaves, max_quantity=4), (5, 2))
+    private = CountsByLevel.of(CountOfCounts(TREE, leaves, private_groups=True), (5, 2))
+    ledger = {} if by is measure_by_level else {"ledger": Ledger(1)}
+    with pytest.raises(
+        ProblemError, match=r"adds up to 4 .* this noise hides 1; give Geometric\(..., max_quantity=4\)"
+    ):
+        by(Geometric(View.CUMULATIVE, 1), added, Seeded("k"), "data", **ledger)
+    with pytest.raises(ProblemError, match="groups is private, and totals by level are public"):
+        by(Geometric(View.CUMULATIVE, 1), private, Seeded("k"), "data", **ledger)
+    assert all(not ledger.spent for ledger in ledger.values())
+    by(Geometric(View.CUMULATIVE, 1, max_quantity=4), added, Seeded("k"), "data", **ledger)
+
+
+def test_noise_is_for_the_sizes_that_were_counted():
+    """With groups as units a cumulative level costs as many cells as it has sizes."""
+    noise = Noise(View.CUMULATIVE, Rho("1/5"), unit=Unit.GROUP, relation=Relation.REPLACE)
+    with pytest.raises(ProblemError, match=r"sizes 0\.\.5, 0\.\.2, and the noise is for 0\.\.1, 0\.\.1"):
+        measure_by_level(noise, counts((1, 2, 4), (0, 0, 1)), Seeded("k"), "data", 1, (9, 1, 1))
 
 
 def test_laws_are_those_of_the_budget_and_the_unit():

@@ -118,3 +118,10 @@ def test_a_stand_in_by_level_has_the_law_of_the_folded_one() -> None:
         assert (np.abs(total / draws - n[:, None] * chance) <= 4 * spread + 1e-9).all()
     folded = CountsByLevel.of(stand_in_of(tree, totals, law.tolist()), sizes)
     assert [t.sum() for t in folded.tables] == [t.sum() for t in made.tables]
+
+
+def test_counts_know_how_much_a_tuple_may_add() -> None:
+    people, homes = tables(3, 20)
+    tuples = pd.DataFrame({"user": people.entity, "unit": people.group, "quantity": 2})
+    given = Quantities(tuples, 5, region=None), Groups(homes, region=("us", "state", "county"))
+    assert count_groups_by_level(*given, max_sizes=(9, 9, 9)).max_quantity == 5

@@ -42,7 +42,8 @@ def measure_by_level(
 
     Raises:
         BudgetError: the shares do not fit the levels, or a level would get nothing.
-        ProblemError: the noise is of another view, or it is to pay for totals.
+        ProblemError: the noise is of another view, it is to pay for totals, or it is made for other quantities, groups
+            or sizes than were counted.
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
@@ -55,7 +56,9 @@ def measure_by_level(
     Shown by `tests/test_noise_by_level.py::test_sensitivity_by_enumeration`.
     """
     require_source(source)
-    laws = require_by_level(noise, truth.max_sizes if max_sizes is None else max_sizes)
+    sizes = truth.max_sizes if max_sizes is None else tuple(max_sizes)
+    laws = require_by_level(noise, sizes)
+    _require_counted(noise, truth, sizes[first_level : first_level + len(truth.tables)])
     view, tables = require_view(noise), []
     for level, table in enumerate(truth.tables, first_level):
         stream = source.stream(StreamId(name, view.value, level, truth.hierarchy.paths[0]))
@@ -82,7 +85,8 @@ def measured_by_level(
 
     Raises:
         BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
-        ProblemError: the noise is of another view, or it is to pay for totals.
+        ProblemError: the noise is of another view, it is to pay for totals, or it is made for other quantities or
+            groups than were counted.
 
     Example:
         >>> from pgsr import Geometric, Hierarchy, Seeded
@@ -108,6 +112,7 @@ def blank_by_level(noise: NoiseStep, truth: CountsByLevel) -> MeasurementByLevel
         BudgetError, ProblemError: as `measured_by_level`.
     """
     laws, view = require_by_level(noise, truth.max_sizes), require_view(noise)
+    _require_counted(noise, truth, truth.max_sizes)
     zeros = CountsByLevel(truth.hierarchy, tuple(map(np.zeros_like, truth.tables)))
     every = Totals.parse(noise.totals) is Totals.REGIONS
     totals = truth.tables[-1].sum(axis=1, dtype=np.int64) if every else None
@@ -137,6 +142,23 @@ def require_by_level(noise: NoiseStep, max_sizes: Sequence[int]) -> list[Law]:
             raise BudgetError("a level has a share of 0; give every level a part, as all are to be measured")
         laws.append(level.law(noise.sensitivity(view, max_size)))
     return laws
+
+
+def _require_counted(noise: NoiseStep, truth: CountsByLevel, max_sizes: tuple[int, ...]) -> None:
+    """Raise `ProblemError` unless the noise is made for what was counted: quantities, groups, and sizes by level."""
+    if truth.max_quantity > noise.max_quantity:
+        raise ProblemError(
+            f"one entity adds up to {truth.max_quantity} to a size here, and this noise hides {noise.max_quantity}; "
+            f"give {type(noise).__name__}(..., max_quantity={truth.max_quantity})"
+        )
+    if truth.private_groups:
+        raise ProblemError(
+            "the table of groups is private, and totals by level are public; measure counts of one max_size for all "
+            "levels with totals='noisy'"
+        )
+    if truth.max_sizes != max_sizes:
+        counted, made_for = (", ".join(f"0..{k:,}" for k in sizes) for sizes in (truth.max_sizes, max_sizes))
+        raise ProblemError(f"these levels have the sizes {counted}, and the noise is for {made_for}; give the same")
 
 
 def _narrow(block: np.ndarray, kind: np.dtype) -> np.ndarray:

@@ -122,7 +122,7 @@ def count_groups_by_level(
     """
     require_falling(max_sizes)
     with _counted(entities, groups, hierarchy, tuple(max_sizes), False, limits, log) as found:
-        return _tables_by_level(found, max_sizes)
+        return _tables_by_level(found, max_sizes, _most(entities))
 
 
 @dataclass(frozen=True)
@@ -346,12 +346,16 @@ def _table(
     n_leaves = tree.n_regions - tree.n_inner
     place = cells["leaf"], cells["size"]
     table = sparse.csr_array((cells["n_groups"], place), shape=(n_leaves, largest + 1))
-    change = entities.max_quantity if isinstance(entities, Quantities) else 1
     counts = table if dense > LARGEST_DENSE else table.toarray()
-    return CountOfCounts(tree, counts, name, max_quantity=change, private_groups=private_groups)
+    return CountOfCounts(tree, counts, name, max_quantity=_most(entities), private_groups=private_groups)
 
 
-def _tables_by_level(found: _Counted, max_sizes: Sequence[int]) -> CountsByLevel:
+def _most(entities: Entities | Quantities) -> int:
+    """Say what a row adds to the size of its group at most."""
+    return entities.max_quantity if isinstance(entities, Quantities) else 1
+
+
+def _tables_by_level(found: _Counted, max_sizes: Sequence[int], max_quantity: int) -> CountsByLevel:
     tree = found.tree
     levels = [tree.level(level) for level in range(tree.n_levels)]
     shapes = [(here.stop - here.start, k + 1) for here, k in zip(levels, max_sizes, strict=True)]
@@ -363,7 +367,7 @@ def _tables_by_level(found: _Counted, max_sizes: Sequence[int]) -> CountsByLevel
         np.add.at(table, (region - here.start, np.minimum(cells["size"], k)), cells["n_groups"])
         tables.insert(0, table)
         region = tree.parent[region]
-    return CountsByLevel(tree, tuple(tables))
+    return CountsByLevel(tree, tuple(tables), max_quantity)
 
 
 def _leaf_name(tree: Hierarchy, leaf: int) -> str:

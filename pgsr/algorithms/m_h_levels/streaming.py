@@ -1,7 +1,7 @@
 """M_H with sizes per level for a nation that is kept apart by state: noise, solution and answer part by part."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -118,7 +118,9 @@ def measure(
     names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
     if not all(partitions.has(UPPER, name) for name in ("total", *names)):
         above = truth.above()
-        shared = CountsByLevel(above.hierarchy.down_to(above.hierarchy.n_levels - 2), above.tables[:-1])
+        shared = replace(
+            above, hierarchy=above.hierarchy.down_to(above.hierarchy.n_levels - 2), tables=above.tables[:-1]
+        )
         noisy = measure_by_level(noise, shared, source, truth.name, 0, truth.max_sizes)
         _write_new(partitions, UPPER, kind, noisy, 0)
         partitions.write(UPPER, "total", above.tables[0].sum(keepdims=True, dtype=np.int64))
