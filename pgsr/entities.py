@@ -13,6 +13,7 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
+from pgsr.neighbours import ONE_ENTITY, Unit
 from pgsr.random import Source
 
 
@@ -54,6 +55,11 @@ def noisy_entities(
         source: the same as for the measurement; streams are separate.
         ledger: charged before any noise is drawn.
 
+    Raises:
+        ProblemError: the measurement is of other data, protects another unit or relation than one entity more or less,
+            or entities have quantities.
+        BudgetError: epsilon is malformed, or the ledger has less left; nothing is drawn then.
+
     Example:
         >>> from pgsr import Geometric, Problem, Seeded, View
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
@@ -76,6 +82,11 @@ def noisy_entities(
         raise ProblemError(
             f"one entity adds up to {truth.max_quantity} to a region's number here, and the noise is for 1; "
             "noisy numbers of entities need quantities of 0 and 1"
+        )
+    if noisy.unit != Unit.ENTITY or noisy.relation not in ONE_ENTITY:
+        raise ProblemError(
+            f"the measurement protects one {noisy.unit} under {noisy.relation}, and the noise here is for one entity "
+            "more or less; measure both for that, or leave the numbers of entities out"
         )
     require_source(source)
     epsilon = exact(epsilon)

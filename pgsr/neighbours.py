@@ -24,6 +24,9 @@ class Relation(StrEnum):
     MOVE = "move"
 
 
+ONE_ENTITY = (Relation.ADD_REMOVE, Relation.ADD_REMOVE_OR_EMPTY_GROUP)
+"""The relations under which one entity joins or leaves one group, where the unit is `Unit.ENTITY`."""
+
 IN_WORDS = {
     Relation.ADD_REMOVE: "one row more or less",
     Relation.ADD_REMOVE_OR_EMPTY_GROUP: "one row, or one empty group, more or less",

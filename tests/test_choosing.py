@@ -23,6 +23,7 @@ from pgsr import (
     View,
     metrics,
 )
+from pgsr.accounting import PureEpsilon
 from pgsr.algorithms import BottomUp, IsotonicTreeProjection, Matching, TreeProjection
 from pgsr.algorithms.choosing import (
     Branch,
@@ -35,6 +36,8 @@ from pgsr.algorithms.choosing import (
 )
 from pgsr.algorithms.choosing.mechanisms import by_public_totals
 from pgsr.laws import DoubleGeometric
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise import Noise
 from pgsr.random import ByteStream, StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -371,6 +374,26 @@ def test_candidates_without_an_answer_take_no_part() -> None:
     nobody = ChosenByScore([slow, broken], 1).release(TRUTH, Seeded(1))
     assert nobody.status is Status.FAILED
     assert nobody.answer is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "relation"),
+    [
+        (Unit.GROUP, Relation.REPLACE),
+        (Unit.entity_in_groups(3), Relation.ADD_REMOVE),
+        (Unit.ENTITY, Relation.MOVE),
+    ],
+)
+def test_scores_and_statistics_are_of_one_entity(unit: Unit, relation: Relation) -> None:
+    """A score moves by up to K levels with a replaced group, by m levels with an entity in m groups, twice if moved."""
+    counts = Mechanism(
+        Noise(View.CUMULATIVE, PureEpsilon(1), laws="geometric", unit=unit, relation=relation), Matching()
+    )
+    for chosen in (ChosenByScore([hc(), counts], "1/2"), ChosenByStatistic([hc(), counts], lambda t: counts, "1/2")):
+        ledger = Ledger(10)
+        with pytest.raises(PgsrError, match=f"protects one {unit} under {relation}.*one entity more or less"):
+            chosen.release(TRUTH, Seeded("unit"), ledger)
+        assert ledger.left == 10
 
 
 def test_private_tables_of_groups() -> None:

@@ -25,6 +25,7 @@ from pgsr import (
     View,
     certify,
 )
+from pgsr.accounting import PureEpsilon
 from pgsr.algorithms import (
     CostTables,
     CumulativeProjection,
@@ -43,6 +44,8 @@ from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
 from pgsr.models.availability import capabilities
 from pgsr.models.formulate import formulate
 from pgsr.models.latex import latex
+from pgsr.neighbours import Relation, Unit
+from pgsr.noise import Noise
 from pgsr.random import StreamId
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -420,6 +423,23 @@ def test_the_whole_budget_is_spent_once():
         noisy_entities(TRUTH, noisy, "1/100", source, ledger)
     with pytest.raises(PgsrError, match="measure this very truth"):
         noisy_entities(CountOfCounts(TREE, [[1, 1], [1, 1]]), noisy, 1, source)
+
+
+@pytest.mark.parametrize(
+    ("unit", "relation"),
+    [
+        (Unit.GROUP, Relation.REPLACE),  # a household of 3 for one of none: 3 persons
+        (Unit.entity_in_groups(2), Relation.ADD_REMOVE),
+        (Unit.ENTITY, Relation.MOVE),  # one region has one less, another one more
+    ],
+)
+def test_numbers_of_entities_are_refused_where_a_unit_changes_more_than_one(unit, relation):
+    """The ledger would be charged for one entity, and the other values of this measurement protect more."""
+    ledger = Ledger(1)
+    noisy = Noise(View.COUNTS, PureEpsilon("2/3"), unit=unit, relation=relation).measure(TRUTH, Seeded(1), ledger)
+    with pytest.raises(PgsrError, match=f"protects one {unit} under {relation}, and the noise here is for one entity"):
+        noisy_entities(TRUTH, noisy, "1/3", Seeded(1), ledger)
+    assert ledger.left == Fraction(1, 3)
 
 
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])

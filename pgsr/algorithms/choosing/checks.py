@@ -6,6 +6,7 @@ from pgsr.errors import MethodError, ProblemError
 from pgsr.histogram import CountOfCounts
 from pgsr.mechanism import Mechanism
 from pgsr.method import Method, PostProcess
+from pgsr.neighbours import ONE_ENTITY, Unit
 from pgsr.random import Source
 
 
@@ -35,6 +36,13 @@ def refuse_early(candidates: Sequence[Mechanism], truth: CountOfCounts, source: 
             "noisy values or public facts (ChosenByNoise, expected_errors)"
         )
     for candidate in candidates:
+        unit, relation = candidate.noise.unit, candidate.noise.relation
+        if unit != Unit.ENTITY or relation not in ONE_ENTITY:
+            raise ProblemError(
+                f"candidate {label(candidate)} protects one {unit} under {relation}, and scores and statistics are "
+                "proved for one entity more or less; choose by noisy values or public facts (ChosenByNoise, "
+                "expected_errors)"
+            )
         try:
             candidate.check(truth, source)
         except ProblemError as error:
