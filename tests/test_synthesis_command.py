@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_popul
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.given_sizes import read_sizes
 from pgsr.synthesis.publish import load_model, synthesize
+from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
 
@@ -392,6 +394,20 @@ def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released
         assert not LedgerFile(ledger).entries
     with pytest.raises(SynthesisError, match="those of a rehearsal"):
         invoke("--model", place / "x.npz", "--sizes", released / "release-rehearsal", "--output", place / "x")
+
+
+def test_sizes_that_hide_households_do_not_hide_a_person_as_well(place, tmp_path):
+    """A person more is a household less and another one more: twice the release's epsilon. Persons' values are none."""
+    write_tables(tmp_path)
+    private = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
+    LedgerFile.create(tmp_path / "groups.jsonl", "made", PureEpsilon(10), unit=Unit.GROUP)
+    keys = {"unit": '"group"', "totals": '"noisy"', "tables": private, "ledger": '"groups.jsonl"'}
+    publish(ReleaseConfig.read(write_config(tmp_path, **keys)))
+    with pytest.raises(SynthesisError, match="protects one group .* and this synthesis a person"):
+        invoke(configured(place, "hpd-fixed"), "--sizes", tmp_path / "release")
+    assert not LedgerFile(place / "ledger.jsonl").entries
+    found = read_sizes(tmp_path / "release")
+    replace(found, relation=Relation.REPLACE).require(Neighbours.REPLACE, rehearse=False)
 
 
 def test_a_rehearsal_does_not_pass_for_a_release_in_another_form(place, released):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.histogram import CountOfCounts
-from pgsr.ledger import LedgerError, Relation, steps
+from pgsr.ledger import LedgerError, Relation, Unit, steps
 from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.sensitivity import Neighbours
 
@@ -19,13 +19,15 @@ class GivenSizes:
     Attributes:
         counts: of every region.
         source: what is known of them, as a transcript tells it; a table on its own states nothing but its claim.
-        relation: between which data sets the release protects; None where that is not known.
+        relation, unit: between which data sets the release protects, and whose presence or values; None where that is
+            not known.
         secure: False for a rehearsal, True for a release, None where that is not known.
     """
 
     counts: CountOfCounts
     source: dict[str, Any]
     relation: Relation | None = None
+    unit: Unit | None = None
     secure: bool | None = None
 
     def require(self, neighbours: Neighbours, rehearse: bool) -> None:
@@ -40,6 +42,12 @@ class GivenSizes:
             raise SynthesisError(
                 f"the release of the sizes protects {self.relation}, and this synthesis {under}, so that no one "
                 f"statement holds for both; write neighbours = {str(Relation.ADD_REMOVE)!r}, or leave --sizes out"
+            )
+        # Where values are replaced no size changes. Elsewhere a person changes one or two households' sizes.
+        if self.unit is not None and self.unit.is_group and neighbours is not Neighbours.REPLACE:
+            raise SynthesisError(
+                f"the release of the sizes protects one {self.unit} ({self.relation}), and this synthesis a person, who "
+                "makes a household another one; give a release of unit = 'entity', or leave --sizes out"
             )
 
 
@@ -83,7 +91,8 @@ def read_sizes(path: str | PathLike[str]) -> GivenSizes:
         )
     source = {name: fields[name] for name in RELEASE_FIELDS if name != "digest"}
     source["digest"] = artefact.digest_of(folder)
-    return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge_for(terms, folder).relation, secure)
+    charge = charge_for(terms, folder)
+    return GivenSizes(read_long(folder / artefact.COUNTS).counts(), source, charge.relation, charge.unit, secure)
 
 
 TABLE = "of counts by region and size"
