@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
 from math import isfinite
@@ -99,13 +100,6 @@ def release(
     if example:
         print(EXAMPLE, end="")
         return
-    if finish is not None:
-        if config is not None or rehearse:
-            raise ConfigError("--finish takes no configuration: the terms lie in the folder that was kept")
-        _show_release(complete(finish, sign, lambda line: _console().print(line, style="dim")))
-        return
-    if config is None:
-        raise ConfigError("name a configuration; `pgsr release --example` prints one to start from")
     flags = {
         "epsilon": epsilon,
         "mechanism": mechanism,
@@ -114,6 +108,14 @@ def release(
         "ledger": ledger,
         "sign": sign,
     }
+    if finish is not None:
+        if config is not None or rehearse:
+            raise ConfigError("--finish takes no configuration: the terms lie in the folder that was kept")
+        _require_left_out({**flags, "sign": None}, "with --finish, whose terms and place are those that were paid for")
+        _show_release(complete(finish, sign, lambda line: _console().print(line, style="dim")))
+        return
+    if config is None:
+        raise ConfigError("name a configuration; `pgsr release --example` prints one to start from")
     console = _console()
     asked = ReleaseConfig.read(config, flags)
     with Stages(console) as stages:
@@ -196,8 +198,8 @@ def intervals(
         str, typer.Option(help="bootstrap: each interval by itself, approximate. band: all at once, guaranteed.")
     ] = "bootstrap",
     level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
-    replicates: Annotated[int, typer.Option(help="Releases of the bootstrap.")] = 200,
-    seed: Annotated[str, typer.Option(help="Of the bootstrap's research noise.")] = "intervals",
+    replicates: Annotated[int | None, typer.Option(help="Releases of the bootstrap, 200 if left out.")] = None,
+    seed: Annotated[str | None, typer.Option(help="Of the bootstrap's research noise.")] = None,
     region: Annotated[str | None, typer.Option(help="Id of one region, such as US/GA; else all.")] = None,
     output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
 ) -> None:
@@ -217,6 +219,8 @@ def intervals(
         raise ConfigError(f"{output} exists; name a file that does not")
     if output is not None and output.resolve().parent == folder.resolve():
         raise ConfigError(f"{output} would lie in the release, which has no such file; name another place")
+    if kind == "band":
+        _require_left_out({"replicates": replicates, "seed": seed}, "with --kind band, which draws nothing")
     asked, wanted = [statistic_of(text) for text in statistic or ["mean"]], exact_level(level)
     published, console = read_release(folder), _console()
     place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
@@ -226,7 +230,8 @@ def intervals(
     else:
         with Stages(console) as stages:
             stages(SIMULATING)
-            drawn = replicate(published.mechanism, published.counts, asked, replicates, seed, progress=stages.part)
+            n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
+            drawn = replicate(published.mechanism, published.counts, asked, n, key, progress=stages.part)
         found = [each.intervals(wanted) for each in drawn]
     frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
     if not published.secure:
@@ -246,8 +251,10 @@ def intervals(
 )
 def selftest(
     config: SomeConfigArgument = None,
-    epsilon: Annotated[str, typer.Option(help="Of all levels together, without a configuration.")] = "1",
-    sensitivity: Annotated[int, typer.Option(help="2 for counts, 1 for cumulative counts.", min=1)] = 2,
+    epsilon: Annotated[str | None, typer.Option(help="Of all levels, without a configuration; 1 if left out.")] = None,
+    sensitivity: Annotated[
+        int | None, typer.Option(help="2 for counts (if left out), 1 for cumulative counts.", min=1)
+    ] = None,
     levels: Annotated[int | None, typer.Option(help="Instead of the configuration's; 3 without one.", min=1)] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
@@ -256,11 +263,13 @@ def selftest(
     from pgsr.release import selftest as run
 
     if config is not None:
+        _require_left_out({"epsilon": epsilon, "sensitivity": sensitivity}, "with a configuration, which states them")
         asked = ReleaseConfig.read(config)
         n_levels = levels or asked.tree().n_levels
         laws = [law for law in (*asked.terms.noise_laws(n_levels), asked.terms.totals_law(n_levels)) if law]
     else:
-        laws = [DoubleGeometric(Fraction(sensitivity * (levels or 3)) / exact(epsilon))]
+        change = 2 if sensitivity is None else sensitivity
+        laws = [DoubleGeometric(Fraction(change * (levels or 3)) / exact("1" if epsilon is None else epsilon))]
     report = run(laws)
     _show(report, "Self-test of the noise")
     if not report.passed:
@@ -350,6 +359,15 @@ def main() -> None:
             raise
         _refuse(str(error) if isinstance(error, PgsrError | OSError) else _unexpected(error))
         raise SystemExit(2) from None
+
+
+def _require_left_out(options: Mapping[str, object], where: str) -> None:
+    """Raise `ConfigError` if an option is given that would change nothing."""
+    from pgsr.release import ConfigError
+
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ConfigError(f"--{given[0].replace('_', '-')} has no meaning {where}; leave it out")
 
 
 def _show_release(made: "Release") -> None:

@@ -451,3 +451,26 @@ def test_importing_pgsr_loads_no_command_line():
     code = f"import sys, pgsr; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("release", "--finish", ".release.abcdefgh", "--output", "other"), "--output has no meaning with --finish"),
+        (("release", "--finish", ".release.abcdefgh", "--epsilon", "1"), "--epsilon has no meaning with --finish"),
+        (("release", "--finish", ".release.abcdefgh", "--rehearse"), "--finish takes no configuration"),
+        (("selftest", "release.toml", "--epsilon", "1/2"), "--epsilon has no meaning with a configuration"),
+        (("selftest", "release.toml", "--sensitivity", 1), "--sensitivity has no meaning with a configuration"),
+        (
+            ("intervals", "release", "--kind", "band", "--replicates", 50),
+            "--replicates has no meaning with --kind band",
+        ),
+        (("intervals", "release", "--kind", "band", "--seed", "s"), "--seed has no meaning with --kind band"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(place: Path, ended, arguments: tuple, said: str) -> None:
+    write_config(place)
+    (place / "release").mkdir()
+    found = ended(*arguments)
+    assert found.code == 2
+    assert said in found.err

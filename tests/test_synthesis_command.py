@@ -403,7 +403,7 @@ def test_sizes_that_hide_households_do_not_hide_a_person_as_well(place, tmp_path
     LedgerFile.create(tmp_path / "groups.jsonl", "made", PureEpsilon(10), unit=Unit.GROUP)
     keys = {"unit": '"group"', "totals": '"noisy"', "tables": private, "ledger": '"groups.jsonl"'}
     publish(ReleaseConfig.read(write_config(tmp_path, **keys)))
-    with pytest.raises(SynthesisError, match="protects one group .* and this synthesis a person"):
+    with pytest.raises(SynthesisError, match=r"protects one group .* and this synthesis a person"):
         invoke(configured(place, "hpd-fixed"), "--sizes", tmp_path / "release")
     assert not LedgerFile(place / "ledger.jsonl").entries
     found = read_sizes(tmp_path / "release")

@@ -46,8 +46,8 @@ class GivenSizes:
         # Where values are replaced no size changes. Elsewhere a person changes one or two households' sizes.
         if self.unit is not None and self.unit.is_group and neighbours is not Neighbours.REPLACE:
             raise SynthesisError(
-                f"the release of the sizes protects one {self.unit} ({self.relation}), and this synthesis a person, who "
-                "makes a household another one; give a release of unit = 'entity', or leave --sizes out"
+                f"the release of the sizes protects one {self.unit} ({self.relation}), and this synthesis a person, "
+                "who makes a household another one; give a release of unit = 'entity', or leave --sizes out"
             )
 
 
