@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pgsr.accounting import PureEpsilon
 from pgsr.accounting.spending import Ledger
 from pgsr.budget import Number, exact
 from pgsr.checks import as_array, require_kind, require_source
@@ -93,7 +94,7 @@ def noisy_entities(
     law = DoubleGeometric(truth.hierarchy.n_levels / epsilon)  # refuses noise that is too large before it is paid for
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-        ledger.charge(epsilon, "measuring numbers of entities")
+        ledger.charge(PureEpsilon(epsilon), "measuring numbers of entities", noisy.unit, noisy.relation)
     drawn = noisy_numbers(truth, entity_totals(truth), "entities", law, source)
     found = nearest_consistent(truth.hierarchy, drawn)
     tree, largest = truth.hierarchy, noisy.max_size

@@ -8,16 +8,18 @@ import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Ledger, Seeded, View
-from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, composed
+from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho, composed, rho_of_pure
 from pgsr.algorithms import Matching, TreeProjection
 from pgsr.algorithms.posterior import Posterior
+from pgsr.counts_by_level import CountsByLevel
+from pgsr.entities import noisy_entities
 from pgsr.errors import PgsrError
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, GaussianNoise, GeometricNoise
 from pgsr.measurement import Measurement
 from pgsr.mechanism import Mechanism
 from pgsr.method import Status
 from pgsr.neighbours import Relation, Unit
-from pgsr.noise import Noise
+from pgsr.noise import Noise, measured_by_level
 from pgsr.noise.step import _vector
 from pgsr.problem import Problem, precision_weights
 from pgsr.random import StreamId
@@ -190,3 +192,30 @@ def test_an_entity_that_leaves_may_take_its_groups_along(view: View, m: int) -> 
     assert lost <= epsilon
     if view is not View.COUNTS:  # of two cells that counts may change in, an entity that takes its group along uses one
         assert lost == epsilon
+
+
+def test_a_ledger_adds_up_what_protects_the_same() -> None:
+    """Epsilon of households and epsilon of persons are no sum of anything; noisy totals hide empty groups as well."""
+    ledger = Ledger(10)
+    half, group = PureEpsilon("1/2"), {"unit": Unit.GROUP, "relation": Relation.REPLACE}
+    Noise(View.COUNTS, half).measure(TRUTH, Seeded("one"), ledger)
+    Geometric(View.COUNTS, "1/2", totals="noisy").measure(TRUTH, Seeded("two"), ledger)
+    noisy_entities(TRUTH, Noise(View.COUNTS, half).measure(TRUTH, Seeded("one")), "1/2", Seeded("three"), ledger)
+    for other in (group, {"relation": Relation.MOVE}, {"unit": Unit.entity_in_groups(2)}):
+        with pytest.raises(PgsrError, match=r"what was charged before one entity under add_remove; keep a ledger of"):
+            Noise(View.COUNTS, half, **other).measure(TRUTH, Seeded("other"), ledger)
+    folded = CountsByLevel.of(TRUTH, (3, 2))
+    with pytest.raises(PgsrError, match="measuring by level protects one group under replace, and what was charged"):
+        measured_by_level(Noise(View.COUNTS, half, **group), folded, Seeded("k"), "d", ledger)
+    households = Ledger(10)
+    Noise(View.COUNTS, half, **group).measure(TRUTH, Seeded("other"), households)
+    with pytest.raises(PgsrError, match="what was charged before one group under replace"):
+        Geometric(View.COUNTS, 1).measure(TRUTH, Seeded("one"), households)
+    assert ledger.left == 10 - Fraction(3, 2)
+
+
+def test_numbers_of_entities_are_pure_epsilon_in_every_ledger() -> None:
+    ledger = Ledger(Rho(1))
+    noisy = Noise(View.COUNTS, Rho("1/2")).measure(TRUTH, Seeded("rho"), ledger)
+    noisy_entities(TRUTH, noisy, "1/2", Seeded("rho"), ledger)
+    assert ledger.left == Fraction(1, 2) - rho_of_pure(Fraction(1, 2))

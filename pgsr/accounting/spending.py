@@ -7,11 +7,15 @@ from pgsr.accounting.loss import Approximate, Loss, PureEpsilon, Rho
 from pgsr.accounting.noise_rho import rho_of_pure
 from pgsr.budget import Number, exact
 from pgsr.errors import BudgetError
+from pgsr.neighbours import Relation, Unit
 
 
 @dataclass
 class Ledger:
     """A record of what may be spent on one data set, and what was. It is charged before any noise is drawn.
+
+    Charges of noise add up under one unit and relation alone, those of the first: epsilon of persons and epsilon of
+    households are no sum. What hides an empty group as well is counted with what does not, and the sum hides none.
 
     Args:
         total: of pure epsilon, as a number or `PureEpsilon`; or of `Rho`, into which pure epsilon counts as
@@ -33,6 +37,7 @@ class Ledger:
 
     total: Number | Loss
     spent: list[tuple[Fraction, str]] = field(default_factory=list, init=False)
+    _protects: tuple[Unit, Relation] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.total, Approximate):
@@ -48,13 +53,27 @@ class Ledger:
         """What may still be spent, in the currency of the total."""
         return self._amount(self.total) - sum((amount for amount, _ in self.spent), Fraction(0))
 
-    def charge(self, amount: Number | Loss, what: str) -> None:
+    def charge(
+        self, amount: Number | Loss, what: str, unit: Unit | None = None, relation: Relation | None = None
+    ) -> None:
         """Spend `amount` on `what`; a plain number is of the total's currency.
 
+        Args:
+            amount: of privacy.
+            what: any text.
+            unit, relation: what the amount protects; None where only you know that it is what the others do.
+
         Raises:
-            BudgetError: less than `amount` is left, it is no positive number, or of a currency that the total cannot
-                hold; nothing is spent then.
+            BudgetError: less than `amount` is left, it is no positive number, of a currency that the total cannot
+                hold, or protects something else than what was charged before; nothing is spent then.
         """
+        protects = self._protects if unit is None or relation is None else (unit, _counted_under(relation))
+        if self._protects is not None and protects is not None and protects != self._protects:
+            (new, under), (old, before) = protects, self._protects
+            raise BudgetError(
+                f"{what} protects one {new} under {under}, and what was charged before one {old} under {before}; keep "
+                "a ledger of its own"
+            )
         number = self._amount(amount) if isinstance(amount, Loss) else exact(amount, f"the charge for {what}")
         if number > self.left:
             name = "rho" if isinstance(self.total, Rho) else "epsilon"
@@ -63,6 +82,7 @@ class Ledger:
                 f"{name}"
             )
         self.spent.append((number, what))
+        self._protects = protects
 
     def _amount(self, loss: Number | Loss) -> Fraction:
         match self.total, loss:
@@ -76,3 +96,8 @@ class Ledger:
             f"{loss} cannot be counted in a ledger of {self.total}; give Ledger(...) a total in the currency of what "
             "is charged, or keep a file, pgsr.ledger.LedgerFile"
         )
+
+
+def _counted_under(relation: Relation) -> Relation:
+    """The relation under which a charge adds to others: what hides an empty group as well is one step of add_remove."""
+    return Relation.ADD_REMOVE if relation is Relation.ADD_REMOVE_OR_EMPTY_GROUP else relation

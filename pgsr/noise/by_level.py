@@ -100,7 +100,7 @@ def measured_by_level(
     blank = blank_by_level(noise, truth)
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-        ledger.charge(noise.cost, "measuring by level")
+        ledger.charge(noise.cost, "measuring by level", noise.unit, noise.relation)
     values = measure_by_level(noise, truth, source, name)
     return replace(blank, values=values, secure=source.secure, data_set=name)
 

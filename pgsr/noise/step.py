@@ -91,7 +91,7 @@ class NoiseStep(ABC):
         noise, laws = self.levels(tree.n_levels, truth.max_size), self._laws(tree.n_levels, truth.max_size)
         if ledger is not None:
             require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}")
+            ledger.charge(self.cost, f"measuring {_named(dict.fromkeys(self._rules))}", self.unit, self.relation)
 
         totals = (truth.totals if public is Totals.REGIONS else truth.totals[:1]).copy()
         if public is Totals.NOISY:

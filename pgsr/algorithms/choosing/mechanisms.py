@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pgsr.accounting import PureEpsilon
 from pgsr.accounting.spending import Ledger
 from pgsr.algorithms.choosing.checks import checked_candidates, label, refuse_early
 from pgsr.algorithms.choosing.score import Branch, draw, score
@@ -19,6 +20,7 @@ from pgsr.laws import DoubleGeometric
 from pgsr.measurement import Measurement, Totals
 from pgsr.mechanism import Mechanism
 from pgsr.method import ANSWERED, PostProcess, Result, Status
+from pgsr.neighbours import Relation, Unit
 from pgsr.random import Source, StreamId
 from pgsr.views import View
 
@@ -143,7 +145,8 @@ class ChosenByStatistic:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise MethodError(f"the statistic {self.statistic.name!r} is a {type(value).__name__}; return an integer")
         if ledger is not None:
-            ledger.charge(self.epsilon, f"a choice among {len(self.candidates)} mechanisms by a statistic")
+            what = f"a choice among {len(self.candidates)} mechanisms by a statistic"
+            ledger.charge(PureEpsilon(self.epsilon), what, Unit.ENTITY, Relation.ADD_REMOVE)
         identity = StreamId(truth.name, "selection statistic", 0, (self.statistic.name,))
         noisy = int(value) + draw(law, source, identity)
         chosen = self.choose(noisy)
@@ -236,7 +239,8 @@ class ChosenByScore:
         refuse_early(self.candidates, truth, source)
         n = len(self.candidates)
         if ledger is not None:
-            ledger.charge(self.epsilon, f"a choice among {n} mechanisms by noisy scores")
+            what = f"a choice among {n} mechanisms by noisy scores"
+            ledger.charge(PureEpsilon(self.epsilon), what, Unit.ENTITY, Relation.ADD_REMOVE)
         best: tuple[int, int, Result] | None = None
         failures = []
         for i, candidate in enumerate(self.candidates):

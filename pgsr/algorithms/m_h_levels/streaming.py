@@ -113,7 +113,7 @@ def measure(
         )
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
-        ledger.charge(noise.cost, "measuring counts by level")
+        ledger.charge(noise.cost, "measuring counts by level", noise.unit, noise.relation)
     kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
     names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
     if not all(partitions.has(UPPER, name) for name in ("total", *names)):
