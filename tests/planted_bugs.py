@@ -49,7 +49,7 @@ def infinite_epsilon(patch: MonkeyPatch) -> None:
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:
-    def charge(ledger: Ledger, amount: Fraction | Loss, what: str) -> None:
+    def charge(ledger: Ledger, amount: Fraction | Loss, what: str, *_: object) -> None:
         amount = amount.parts[0] if isinstance(amount, Loss) else amount
         if float(amount) > float(ledger.left):
             raise BudgetError(what)

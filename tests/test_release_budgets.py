@@ -33,6 +33,11 @@ CASES: dict[str, tuple[str, dict[str, str | None], Loss]] = {
         PureEpsilon(1),
     ),
     "customers": ("two_stage", {"unit": '"entity in 3 groups"'}, PureEpsilon(1)),
+    "private customers": (
+        "kuo",
+        {"unit": '"entity in 3 groups"', "totals": '"noisy"', "tables": PRIVATE_GROUPS, "totals_share": '"1/5"'},
+        PureEpsilon(1),
+    ),
     "moved": ("bottom_up", {"relation": '"move"', "epsilon": None, "rho": '"1/2"'}, Rho("1/2")),
     "with intervals": ("two_stage", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
 }
@@ -91,13 +96,17 @@ def test_what_is_said_before_anything_is_spent(made) -> None:
 
 def test_the_laws_written_out(tmp_path) -> None:
     """Scales and variances of four cases, by hand: Delta_1 / epsilon_level and Delta_2^2 / (2 rho_level)."""
-    laws = {}
-    for case in ("rho", "households", "customers", "private households"):
+    laws, of_totals = {}, {}
+    for case in ("rho", "households", "customers", "private households", "private customers"):
         (tmp_path / case).mkdir()
-        laws[case] = configured(tmp_path / case, case).terms.noise_laws(3)
+        terms = configured(tmp_path / case, case).terms
+        laws[case], of_totals[case] = terms.noise_laws(3), terms.totals_law(3)
     assert laws["rho"] == (DiscreteGaussian(Fraction(30)),) * 3
     assert laws["households"] == (DiscreteGaussian(Fraction(6)),) * 3
     assert laws["customers"] == (DoubleGeometric(Fraction(9)),) * 3
+    assert of_totals["private households"] == DoubleGeometric(Fraction(15))
+    assert laws["private customers"] == (DoubleGeometric(Fraction(45, 4)),) * 3
+    assert of_totals["private customers"] == DoubleGeometric(Fraction(45))  # who leaves may take three groups along
     assert laws["private households"] == (DoubleGeometric(Fraction(15, 4)),) * 3  # of 4/5 of epsilon, one cell by one
 
 
