@@ -218,6 +218,7 @@ def test_from_python_values(place):
         ({"totals": "some"}, ConfigError, "root, regions, noisy"),
         ({"max_size": 2.5}, ConfigError, "whole numbers"),
         ({"level_names": ()}, ConfigError, "is empty"),
+        ({"kind": "kuo", "norm": True}, ConfigError, "norm is True"),
     ],
 )
 def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):

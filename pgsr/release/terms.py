@@ -119,7 +119,7 @@ class Terms:
                 f'view = "by_groups" tells every region\'s number of groups, and totals = "{self.totals}" publishes no '
                 'exact ones; write view = "cumulative"'
             )
-        if self.norm not in (1, 2):
+        if type(self.norm) is not int or self.norm not in (1, 2):
             raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
         if noisy != (0 < self.part < 1) or self.part < 0:
