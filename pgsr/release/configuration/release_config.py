@@ -108,6 +108,7 @@ class ReleaseConfig:
             if path is not None and self.output.absolute() in path.absolute().parents:
                 what = "private key" if name == "sign" else name
                 raise ConfigError(f"the {what} lies inside the output folder, which is published; put it elsewhere")
+        self._require_own_log()
         written = {"log": self.log, "ledger": self.ledger, "output": self.output}
         require_unread(written, self.entities, self.groups, self.regions)
 
@@ -247,6 +248,14 @@ class ReleaseConfig:
             )
         names = self.terms.level_names or self._level_columns()
         keep(self, "terms", replace(self.terms, max_quantity=most, level_names=names))
+
+    def _require_own_log(self) -> None:
+        """Raise `ConfigError` if the log, to which lines are appended, is the file of a ledger or of a key."""
+        others = {self.ledger: "ledger", self.ledger.with_name(f"{self.ledger.name}.head"): "ledger's head"}
+        others |= {} if self.sign is None else {self.sign: "private key"}
+        for path, what in others.items():
+            if path.resolve() == self.log.resolve():
+                raise ConfigError(f"the log {self.log.name!r} is the {what}, which it would spoil; name another file")
 
     def _level_columns(self) -> tuple[str, ...] | None:
         """The columns that name regions, where there is one per level."""
