@@ -8,6 +8,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from instances import FULL
@@ -31,6 +32,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "counted" not in getattr(item, "fixturenames", ()):
             raise pytest.UsageError(f"{item.nodeid} shows {target} but counts nothing; give it the fixture `counted`")
         item.user_properties.append(("target", target))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Builds three small instances of PGSR-LIB, one with its MPS file; a test that changes them takes a copy."""
+    from lib_instances import INTEGER, MAGNITUDES, REAL
+
+    from pgsr.experiments.lib.folder import build
+    from pgsr.experiments.lib.instances import find
+
+    out = tmp_path_factory.mktemp("lib")
+    for name in (INTEGER, REAL, MAGNITUDES):
+        build(find(name), out, with_mps=name == INTEGER)
+    return out
 
 
 @pytest.fixture

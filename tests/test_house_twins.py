@@ -19,7 +19,7 @@ BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 CYCLES = "test_m_c_absolute_integers::test_cycles_keep_every_condition_and_lose_nothing"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
-FACTORS = "test_m_h_levels::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows"
+FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
@@ -35,8 +35,8 @@ TWINS = {
         ),
     },
     "algorithms.m_h_levels.selection_kernel": {
-        "keep_large": ("a sort", "test_m_h_levels::test_rows_keep_what_is_above_their_threshold"),
-        "offer": ("cell by cell", "test_m_h_levels::test_cells_are_added_where_one_unit_pays"),
+        "keep_large": ("a sort", "test_m_h_levels_network::test_rows_keep_what_is_above_their_threshold"),
+        "offer": ("cell by cell", "test_m_h_levels_network::test_cells_are_added_where_one_unit_pays"),
     },
     "algorithms.matching.kernel": {
         "match_runs": ("naive.matched_runs", "test_matching::test_runs_equal_fractions_group_size_by_group_size"),
@@ -196,7 +196,7 @@ TWINS = {
         ),
     },
     "quadratic_flow.newton_kernel": {
-        "demand": ("excess_at, arc by arc", "test_m_h_levels::test_relaxed_prices_balance_every_vertex"),
+        "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
         "conjugate_gradients": ("the matrix itself", FACTORS),
     },

@@ -198,6 +198,16 @@ def test_a_gradient_of_rounding_alone_ends_the_ascent():
     assert result.certificate.objective == 108
 
 
+def test_a_change_of_the_gradient_by_rounding_alone_is_no_curvature():
+    """Three leaves, where a step along a plateau changed gradients of 1/2 by 1e-12, and the next was 1e21 long."""
+    tree = Hierarchy.from_parents([f"r{i}" for i in range(4)], [-1, 0, 0, 0])
+    noisy = np.array([[-9, 8, 5, 13], [0, -3, 0, -1], [2, -1, 5, 8], [3, 6, 9, 11]])
+    problem = Problem.m_c(naive.measurement_of(tree, noisy, 12, View.CUMULATIVE))
+    result = CumulativeIntegers().solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.objective == 162
+
+
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_not_below_the_bound(totals):
     rng = np.random.default_rng(506)

@@ -110,7 +110,7 @@ class CumulativeIntegers(GatedMethod):
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         dual = SquaresDual(problem.relaxed())
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
-        best = _Best(problem)
+        best = _Best(problem, _multipliers(dual, prices))
         ascent, rounded = QuasiNewton(dual), RoundedDual(dual)
         rounding = _ROUNDING * max(1.0, float(np.abs(problem.target).max()))
 
@@ -132,11 +132,11 @@ class CumulativeIntegers(GatedMethod):
 class _Best:
     """The best integers and the best prices so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, prices: Multipliers) -> None:
         self.problem = problem
         self.estimate: Estimate | None = None
-        self.objective, self.bound = math.inf, -math.inf
-        self.prices: Multipliers | None = None
+        self.objective = math.inf
+        self.prices, self.bound = prices, lagrangian_bound(problem, prices)
 
     def offer(self, x: np.ndarray, prices: Multipliers) -> None:
         estimate = Estimate(self.problem.hierarchy, View.CUMULATIVE, x)
@@ -144,7 +144,7 @@ class _Best:
         if value < self.objective:
             self.objective, self.estimate = value, estimate
         bound = lagrangian_bound(self.problem, prices)
-        if bound > self.bound or self.prices is None:
+        if bound > self.bound:
             self.bound, self.prices = bound, prices
 
     @property

@@ -47,8 +47,8 @@ class QuasiNewton:
     ) -> np.ndarray:
         """Take at most so many steps from this point, fewer if the gradient vanishes or it is `done`.
 
-        The gradient vanishes where none of its components exceeds `rounding`: changes of what is rounding alone say
-        nothing of the curvature, and steps by them have any length.
+        The gradient vanishes where none of its components exceeds `rounding`. A change of the gradient that is no
+        larger is not kept either: it says nothing of the curvature, and steps by it have any length.
 
         `done` is asked before every step, when `gradient_at` was last called with the point of that step. It was last
         called with the point that this returns, too.
@@ -68,7 +68,7 @@ class QuasiNewton:
                 length *= min(max(slope / (slope - end), 0.1), 0.7)
             step, change = length * direction, gradient - after
             bend = inner_product(step, change)
-            if bend > 0.0:
+            if bend > 0.0 and np.abs(change).max() > rounding:
                 self._pairs.append((step, change, bend))
                 self._length = bend / inner_product(change, self._metric(change))
             point, gradient = point + step, after

@@ -1,0 +1,137 @@
+"""The command line of the experiments, experiments in files of a user's own, and the registry."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sweeps
+from typer.testing import CliRunner
+
+from pgsr import PgsrError
+from pgsr.experiments.__main__ import app
+from pgsr.experiments.engine import from_file
+from pgsr.experiments.engine.experiment import Arm, ExperimentError
+from pgsr.experiments.registry import EXPERIMENTS, find
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_registry_is_sound():
+    ids = [experiment.id for experiment in EXPERIMENTS]
+    assert len({name.lower() for name in ids}) == len(ids)
+    for experiment in EXPERIMENTS:
+        for profile in experiment.profiles:
+            keys = [task.cell.key for task in experiment.tasks(profile)]
+            assert keys
+            assert len(set(keys)) == len(keys)
+    assert find("k8").id == "K8"
+    with pytest.raises(ExperimentError, match=r"'K99' is unknown; use one of .*K8"):
+        find("K99")
+
+
+def test_the_command_line(tmp_path, monkeypatch):
+    def call(*arguments: str) -> str:
+        done = CliRunner().invoke(app, [*arguments])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    out = ["--out", str(tmp_path)]
+    assert "K8" in call("list")
+    assert "8 cells: 8 missing; ran: 4 done; 4 left" in call("run", "k8", "--profile", "smoke", "--limit", "4", *out)
+    assert "8" in call("status", "K8", *out)
+    plotted = call("plot", "K8", "--profile", "smoke", *out)
+    assert "bottom-up is better at" in " ".join(plotted.split())
+    assert "profile too small" in " ".join(plotted.split())
+    assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
+    said = " ".join(call("verdicts", "K8", "K9", "--profile", "smoke", *out).split())
+    assert "4 cells are missing" in said
+    assert "K9 L1 against L2 nothing is stored" in said
+    assert "1 of 2 experiments have results in profile smoke: " in said
+    assert "Findings by cause" in said
+    assert "bottom-up is better at" in said
+    for arguments in (
+        ["run", "K99"],
+        ["plot", "K99"],
+        ["status", "K99"],
+        ["plot", "K8", "--profile", "paper", *out],
+        ["verdicts", "K8", "--profile", "paper", *out],
+    ):
+        error = CliRunner().invoke(app, arguments).exception
+        assert isinstance(error, PgsrError)
+        assert "use one of" in str(error) or "python -m pgsr.experiments run K8 --profile paper" in str(error)
+    monkeypatch.setattr(
+        "pgsr.experiments.commands.registered.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
+    )
+    assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
+    assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
+
+
+def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+    """The command line as a user has it, in a folder of the user's."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    command = [sys.executable, "-m", "pgsr.experiments", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_new_experiment_runs_as_it_is(tmp_path):
+    """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
+    written = call("new", "mine", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
+    ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "4 cells: 4 missing; ran: 4 done" in ran.stdout
+    assert "nothing to do: 4 cells, 4 finished" in call("run", "mine.py", "--profile", "smoke", cwd=tmp_path).stdout
+    drawn = call("plot", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
+    assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
+    reported = call("report", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert reported.returncode == 0, reported.stderr
+    page = (tmp_path / "results" / "report" / "report.md").read_text()
+    assert "`python -m pgsr.experiments run mine.py --profile quick`" in page.replace(
+        "PGSR_DATA=folder-of-the-real-data ", ""
+    )
+    again = call("new", "mine", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "is there already; choose another name" in again.stderr
+    changed = (tmp_path / "mine.py").read_text().replace('totals="root")', 'totals="regions")')
+    (tmp_path / "mine.py").write_text(changed)
+    assert "4 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
+
+
+def test_files_that_define_no_experiment_are_sentences(tmp_path):
+    (tmp_path / "helper.py").write_text("NUMBER = 5\n")
+    (tmp_path / "none.py").write_text("from helper import NUMBER\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    several = "import sweeps\nONE, TWO = sweeps.experiment(), sweeps.experiment()\n"
+    (tmp_path / "several.py").write_text(several)
+    for name, words in (
+        ("none.py", "defines no experiment; give the one to run the name EXPERIMENT"),
+        ("several.py", "defines several experiments"),
+        ("broken.py", "cannot be run: ZeroDivisionError"),
+        ("absent.py", "there is no file absent.py"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            from_file.load(tmp_path / name)
+    (tmp_path / "chosen.py").write_text(several + "EXPERIMENT = TWO\n")
+    assert from_file.load(tmp_path / "chosen.py").id == "T1"
+    for name in ("two words", "", "../x", "1st"):
+        with pytest.raises(ExperimentError, match="cannot name an experiment"):
+            from_file.write_template(name, tmp_path)
+
+
+def test_help_has_examples_that_are_commands():
+    for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
+        done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
+        assert done.exit_code == 0
+        examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
+        assert examples, arguments
+        known = {command.name or command.callback.__name__ for command in app.registered_commands}
+        known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
+        assert set(examples) <= {name.replace("_", "-") for name in known}
