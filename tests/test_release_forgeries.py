@@ -22,6 +22,7 @@ from made_tables import write_config, write_tables
 from pgsr import Geometric, Hierarchy, Seeded
 from pgsr.release import Kind, ReleaseConfig, check, new_key, publish
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.readme import readme
 from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.judging import replayed
 
@@ -257,6 +258,14 @@ def versions_everywhere(target: Target) -> None:
         text(name, old, "3.99.0", target)
 
 
+def sentence_for_a_version(target: Target) -> None:
+    """README.txt prints the versions, and so any sentence that stands for one."""
+    fields = target.fields
+    fields["versions"]["python"] = "3.12, and the publisher has withdrawn these counts"
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+    (target / artefact.README).write_text(readme(fields))
+
+
 # Signatures
 
 
@@ -345,6 +354,7 @@ CONSISTENT: dict[str, tuple[Forgery, bool]] = {
     "other names of the levels": (partial(other_terms, level_names=("a", "b", "c")), False),
     "another name of a region": (region_everywhere, False),
     "another version of Python": (versions_everywhere, False),
+    "a sentence for a version of Python": (sentence_for_a_version, True),
 }
 """Everything that follows is written anew; whether the folder itself still tells, without the publisher's key."""
 

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
@@ -279,8 +280,8 @@ def read(text: str) -> dict[str, Any]:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
-        if not isinstance(value, str):
-            raise ManifestError(f"the version of {name} is {value!r}, no text")
+        if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
+            raise ManifestError(f"the version of {name} is {value!r}, no version")  # README.txt prints it
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
     return found
