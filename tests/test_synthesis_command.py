@@ -396,6 +396,19 @@ def test_sizes_of_another_relation_or_of_a_rehearsal_are_refused(place, released
         invoke("--model", place / "x.npz", "--sizes", released / "release-rehearsal", "--output", place / "x")
 
 
+def test_a_number_of_households_beside_sizes_is_refused(place):
+    """The sizes say how many there are of each; another number would be ignored."""
+    given = ["--sizes", place / "sizes.csv"]
+    for arguments in (
+        [configured(place, "hpd-fixed"), "--groups", 40],
+        [configured(place, "hpd-fixed", "groups = 40\n")],
+        ["--model", place / "x.npz", "--groups", 40, "--output", place / "x"],
+    ):
+        with pytest.raises(SynthesisError, match="the sizes say how many households to sample; leave out"):
+            invoke(*arguments, *given)
+    assert not LedgerFile(place / "ledger.jsonl").entries
+
+
 def test_sizes_that_hide_households_do_not_hide_a_person_as_well(place, tmp_path):
     """A person more is a household less and another one more: twice the release's epsilon. Persons' values are none."""
     write_tables(tmp_path)

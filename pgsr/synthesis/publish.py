@@ -102,10 +102,11 @@ def resample(
     """Sample a saved model again, which costs no privacy; return the folder that was made.
 
     Raises:
-        SynthesisError: the file holds no model, the place is not right, or neither `groups` nor `sizes` is given.
+        SynthesisError: the file holds no model, the place is not right, or not one of `groups` and `sizes` is given.
     """
     folder = Path(output)
     require_place(folder)
+    _require_one_number(groups, sizes)
     if groups is None and sizes is None:
         raise SynthesisError("say how many households to sample with --groups, or give --sizes")
     given = None if sizes is None else read_sizes(sizes)
@@ -184,6 +185,14 @@ def require_place(folder: Path) -> None:
         raise SynthesisError(f"the folder {str(folder.parent)!r} of the output does not exist; make it")
 
 
+def _require_one_number(groups: int | None, sizes: str | PathLike[str] | None) -> None:
+    """Raise `SynthesisError` if households are to be as many as was said, and as many as the sizes say."""
+    if groups is not None and sizes is not None:
+        raise SynthesisError(
+            "the sizes say how many households to sample; leave out --groups, and groups in the configuration"
+        )
+
+
 def _make(
     config: SynthesisConfig,
     folder: Path,
@@ -193,6 +202,7 @@ def _make(
     progress: bool,
 ) -> None:
     """Do what `synthesize` does, into a folder that no other process makes."""
+    _require_one_number(config.groups, sizes)
     pay = _nothing if rehearse else _payment(config, folder, say)
     given = None if sizes is None else read_sizes(sizes)
     if given is not None:
