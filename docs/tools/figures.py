@@ -3,7 +3,7 @@
 They show public generators with seeded noise, and the published results in docs/results.
 
 `python docs/tools/figures.py` draws docs/overview.png anew, the one figure that is kept in the repository, because
-README shows it.
+README shows it. In all of them orange is noisy values, and black the truth.
 """
 
 import hashlib
@@ -114,13 +114,13 @@ def noise() -> Figure:
     figure = new_figure(WIDTH, 3.3)
     left, right = figure.subplots(1, 2)
     k = np.arange(-12, 13)
-    for scale, colour, marker in ((1, BLUE, "o"), (2, ORANGE, "s"), (6, GREEN, "^")):
+    for scale, colour, marker in ((1, GREEN, "o"), (2, PINK, "s"), (6, GREY, "^")):
         a = np.exp(-1 / scale)
         left.plot(k, (1 - a) / (1 + a) * a ** abs(k), color=colour, marker=marker, markersize=3, label=f"scale {scale}")
     finish(left, "noise k (groups)", "probability", "P(k) proportional to exp(-|k| / scale)")
     left.set_ylim(0)
     left.legend(frameon=False, fontsize="small")
-    _sizes(right, (("truth", nation().counts, BLACK, "o"), ("with noise", noisy(View.COUNTS).values, ORANGE, "x")))
+    _sizes(right, (("truth", nation().counts, BLACK, "v"), ("with noise", noisy(View.COUNTS).values, ORANGE, "x")))
     finish(right, "size (members)", "households", "Vermont, counts, scale 4 (epsilon 1, two levels)")
     right.legend(frameon=False, fontsize="small")
     return figure
@@ -181,7 +181,7 @@ def judged() -> Figure:
 
 RELEASES: tuple[tuple[str, Callable[[], object], str, str], ...] = (
     ("M_c^dp", IsotonicTreeProjection, GREY, "s"),
-    ("Kuo: H_c, matching", Matching, ORANGE, "^"),
+    ("Kuo: H_c, matching", Matching, GREEN, "^"),
     ("bottom-up", BottomUp, PINK, "D"),
     ("posterior", Posterior, BLUE, "o"),
 )
@@ -212,7 +212,7 @@ def _errors(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.set_xticks([0, 1], ["nation", "states (mean)"])
     axes.set_xlim(-0.5, 1.5)
-    finish(axes, "level", "people to move, per region", "")
+    finish(axes, "level", "people to move per region\n(log scale)", "")
     log_labels(axes.yaxis)
     legend_below(axes.figure, (axes,))
 
@@ -224,12 +224,13 @@ def overview() -> Figure:
     differences = np.diff(measured.values, axis=1, prepend=0)
     figure = new_figure(WIDTH, 3.4)
     left, right = figure.subplots(1, 2)
-    _sizes(left, (("truth", nation().counts, BLACK, "o"), ("with noise", differences, ORANGE, "x"),
-                  ("released", release, BLUE, "s")))  # fmt: skip
+    _sizes(left, (("truth", nation().counts, BLACK, "v"), ("with noise", differences, ORANGE, "x"),
+                  ("released (posterior)", release, BLUE, "o")))  # fmt: skip
     finish(left, "size (members)", "households", "Vermont: households by size")
     left.legend(frameon=False, fontsize="small")
     _errors(right)
-    right.set_title("error of four releases, all 52 regions", fontsize="medium")
+    title = f"error of four releases, all 52 regions\nmean and standard error of {REPLICATES} replicates"
+    right.set_title(title, fontsize="medium")
     return figure
 
 
