@@ -35,6 +35,13 @@ class CpSat(SolverModel):
     Args:
         threads: one searches the same way every time, so a release is a function of the noisy counts. Several may
             return another of many optima each time.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> CpSat().solve(problem).certificate
+        Certificate(problem: objective 2, bound 2 by exchange test, no violations)
     """
 
     threads: int = 1

@@ -61,6 +61,13 @@ class Flow(GatedMethod):
     between solves); NOT_INSTALLED; FAILED where `around` has no answer.
 
     Source: scaling for convex cost flows, Ahuja, Magnanti and Orlin 1993, section 14.5.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> Flow().solve(problem).certificate
+        Certificate(problem: objective 2, bound 2 by exchange test, no violations)
     """
 
     conditions_taken: ClassVar[Taken] = Taken.TOTALS

@@ -40,6 +40,13 @@ class MathOpt(SolverModel):
 
     Status: OPTIMAL, FEASIBLE with the solver's own bound, RELAXED (PDLP on integer problems); UNSUPPORTED; TIMED_OUT;
     NOT_INSTALLED.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> MathOpt("GSCIP").solve(problem).certificate
+        Certificate(problem: objective 2, bound 2 by exchange test, no violations)
     """
 
     solver: str = "GSCIP"

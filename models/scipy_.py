@@ -18,6 +18,13 @@ class Scipy(SolverModel):
     """Solves L1 problems as they stand and integer squares by unit steps, with the HiGHS that comes with SciPy.
 
     Relaxed squares are UNSUPPORTED: HiGHS' solver for them is not in SciPy (`Cvxpy("HIGHS")` has it).
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> Scipy().solve(problem).certificate
+        Certificate(problem: objective 2, bound 2 by exchange test, no violations)
     """
 
     @property

@@ -50,7 +50,7 @@ SomeConfigArgument = Annotated[
         ("pgsr plan release.toml", "what errors to expect; opens no private table"),
         ("pgsr selftest release.toml", "whether the noise is right on this machine"),
         ("pgsr release release.toml", "charges the ledger and writes the folder"),
-        ("pgsr check release", "what anybody can do with the folder"),
+        ("pgsr check release", "verifies the folder, as anybody can"),
         ("pgsr intervals release", "how far its counts may be from the truth"),
         after="Exit codes: 0 done, 1 a check failed, 2 refused (one sentence on stderr), 130 interrupted.",
     )
@@ -84,12 +84,16 @@ def release(
     ] = None,
     max_size: Annotated[int | None, typer.Option(help="Instead of the file's: the public largest size.")] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
-    ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Instead of the file's: the ledger to charge.")] = None,
     sign: Annotated[
         str | None, typer.Option(metavar="KEY", help="Instead of the file's: file of the private key that signs.")
     ] = None,
     finish: Annotated[
-        Path | None, typer.Option(metavar="HIDDEN", help="Make a release of what a failed one kept, without a charge.")
+        Path | None,
+        typer.Option(
+            metavar="HIDDEN",
+            help="Finish a release that failed after its charge, from the hidden folder it left; no new charge.",
+        ),
     ] = None,
 ) -> None:
     """Charge the ledger, draw secure noise, and write a folder that anybody can check."""
@@ -199,7 +203,10 @@ def intervals(
     ] = "bootstrap",
     level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
     replicates: Annotated[int | None, typer.Option(help="Releases of the bootstrap, 200 if left out.")] = None,
-    seed: Annotated[str | None, typer.Option(help="Of the bootstrap's research noise.")] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(help="Seed of the bootstrap's noise: any text; the same text gives the same intervals."),
+    ] = None,
     region: Annotated[str | None, typer.Option(help="Id of one region, such as US/GA; else all.")] = None,
     output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
 ) -> None:
@@ -251,11 +258,15 @@ def intervals(
 )
 def selftest(
     config: SomeConfigArgument = None,
-    epsilon: Annotated[str | None, typer.Option(help="Of all levels, without a configuration; 1 if left out.")] = None,
-    sensitivity: Annotated[
-        int | None, typer.Option(help="2 for counts (if left out), 1 for cumulative counts.", min=1)
+    epsilon: Annotated[
+        str | None, typer.Option(help="Total epsilon of all levels, where no configuration is named; 1 if left out.")
     ] = None,
-    levels: Annotated[int | None, typer.Option(help="Instead of the configuration's; 3 without one.", min=1)] = None,
+    sensitivity: Annotated[
+        int | None, typer.Option(help="Sensitivity: 2 for counts (if left out), 1 for cumulative counts.", min=1)
+    ] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="Number of levels, instead of the configuration's; 3 without one.", min=1)
+    ] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
     from pgsr.laws import DoubleGeometric
@@ -296,16 +307,23 @@ def plan(
     mechanism: Annotated[
         list[str] | None,
         typer.Option(
-            help="To compare with the configured one; all if left out.", autocompletion=lambda: list(MECHANISMS)
+            help="Mechanism to compare with the configured one (repeat it); all if left out.",
+            autocompletion=lambda: list(MECHANISMS),
         ),
     ] = None,
     weight: Annotated[
         list[str] | None,
-        typer.Option(metavar="LEVEL=W", help="Of a level in the recommendation, 1 if left out, 0 to disregard it."),
+        typer.Option(
+            metavar="LEVEL=W",
+            help="Weight of a level in the recommendation (repeat it): 1 if left out, 0 to disregard it.",
+        ),
     ] = None,
     target_error: Annotated[
         list[str] | None,
-        typer.Option(metavar="LEVEL=ERROR", help="Instead: the smallest epsilon with at most this error at the level."),
+        typer.Option(
+            metavar="LEVEL=ERROR",
+            help="Find the smallest epsilon with at most this expected error at the level, instead of comparing.",
+        ),
     ] = None,
 ) -> None:
     """Recommend mechanism and split, or epsilon, before any is spent. On made-up sizes; opens no private table."""

@@ -15,20 +15,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows of a comparison, as text, data frame, HTML or figure."""
+    """The rows of a comparison, as text, data frame, HTML or figure; `pgsr.compare` makes it.
+
+    Attributes:
+        rows: one per arm, with its result.
+        title: what was compared.
+    """
 
     rows: list[Row]
     title: str
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per arm, numbers as numbers: seconds, megabytes, groups and entities.
+        """Make a data frame with one row per arm, numbers as numbers: seconds, megabytes, groups and entities.
 
         `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column.
         """
         return frame(self)
 
     def plot(self) -> "Figure":
-        """Time by method, and error by level if a truth was given."""
+        """Draw the time by method, and the error by level if a truth was given."""
         return figure(self.rows, self.title)
 
     def __str__(self) -> str:

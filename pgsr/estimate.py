@@ -29,6 +29,16 @@ class Estimate:
         hierarchy: the regions.
         view: `View.COUNTS` or `View.CUMULATIVE`.
         values: shape (regions, K + 1), int64 or float64; large estimates of counts are SciPy sparse arrays.
+
+    Raises:
+        CountError: the view is `View.RANKED`, or the values are no array of numbers with two dimensions.
+
+    Example:
+        >>> from pgsr import Hierarchy, View
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> estimate = Estimate(tree, View.CUMULATIVE, np.array([[1, 10], [0, 5], [1, 5]]))
+        >>> estimate.as_counts.tolist()
+        [[1, 9], [0, 5], [1, 4]]
     """
 
     hierarchy: Hierarchy
@@ -45,6 +55,7 @@ class Estimate:
 
     @property
     def max_size(self) -> int:
+        """The largest size, K."""
         return self.values.shape[1] - 1
 
     @property

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 class Totals(StrEnum):
     """The regions whose number of groups is public: all (Kuo et al.), or the root (Fioretto, Van Hentenryck).
 
-    With NOISY no number is public: part of the budget buys noisy totals of all regions, which are public afterwards.
+    With NOISY no number is public: a part of the budget is spent on noisy totals of all regions, which are published.
+
+    Example:
+        >>> Totals.parse("regions") is Totals.REGIONS
+        True
     """
 
     ROOT = "root"
@@ -38,6 +42,11 @@ class Totals(StrEnum):
 
     @classmethod
     def parse(cls, value: "Totals | str") -> "Totals":
+        """Read the member from its text.
+
+        Raises:
+            ProblemError: the text is none of root, regions and noisy.
+        """
         return member_of(cls, value, "totals", ProblemError)
 
 
@@ -63,6 +72,15 @@ class Measurement:
         totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
         unit, relation: whose presence or values the noise hides, and what may become of one.
+
+    Example:
+        >>> from pgsr import CountOfCounts, Geometric, Seeded
+        >>> truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 3], [1, 6]])
+        >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
+        >>> noisy
+        Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..1, epsilon=1)
+        >>> noisy.values.shape, noisy.law(0)
+        ((3, 2), DoubleGeometric(scale=Fraction(4, 1)))
     """
 
     hierarchy: Hierarchy

@@ -22,7 +22,12 @@ KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone",
 
 
 class Status(Enum):
-    """The way in which a solve ended; the value is a sentence."""
+    """The way in which a solve ended; the value is a sentence.
+
+    Example:
+        >>> Status.FEASIBLE.value
+        'feasible, not proved optimal'
+    """
 
     OPTIMAL = "proved optimal"
     FEASIBLE = "feasible, not proved optimal"
@@ -89,6 +94,15 @@ class Result:
         uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
         refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
             estimate, `estimate` raises beside it, and nothing that publishes reads it.
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> from pgsr.algorithms import TreeProjection
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> result = TreeProjection().solve(problem)
+        >>> result.status.name, result.estimate.values.tolist()
+        ('OPTIMAL', [[1, 9], [1, 5], [0, 4]])
     """
 
     status: Status
@@ -217,7 +231,13 @@ class Uncertain(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """The interface of whatever solves a stated problem, a specialised algorithm or a solver model."""
+    """The interface of whatever solves a stated problem, a specialised algorithm or a solver model.
+
+    Example:
+        >>> from pgsr.algorithms import TreeProjection
+        >>> isinstance(TreeProjection(), Method)
+        True
+    """
 
     def supports(self, problem: Problem) -> str | None:
         """Give the reason why this method does not solve this problem, or None."""
@@ -235,4 +255,6 @@ class PostProcess(Protocol):
     It may also have `supports(measurement) -> None | reason`, which is asked before any budget is spent.
     """
 
-    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result: ...
+    def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
+        """Estimate within `time_limit` seconds. What cannot be done is a status with a reason, not an exception."""
+        ...

@@ -16,6 +16,10 @@ class Relation(StrEnum):
         more; of releases with noisy totals.
     REPLACE: one unit has other values, and stays where it is: a row in its group, a group in its region.
     MOVE: one unit is removed and another inserted, in the same place or elsewhere.
+
+    Example:
+        >>> Relation("replace") is Relation.REPLACE
+        True
     """
 
     ADD_REMOVE = "add_remove"

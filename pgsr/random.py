@@ -57,13 +57,20 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Secure:
-    """A source for publishing: every stream has a fresh key from the operating system. No seed exists."""
+    """A source for publishing: every stream has a fresh key from the operating system. No seed exists.
+
+    Example:
+        >>> Secure().stream(StreamId("taxi", "counts", 0, ("Manhattan",))).words(2).shape
+        (2,)
+    """
 
     @property
     def secure(self) -> bool:
+        """True: noise from this source may claim privacy."""
         return True
 
     def stream(self, identity: StreamId) -> ByteStream:
+        """Make a stream with a fresh key, whatever its identity."""
         del identity
         return ByteStream(os.urandom(32))
 
@@ -88,6 +95,7 @@ class Seeded:
 
     @property
     def secure(self) -> bool:
+        """False: anybody who knows the key can draw the noise again and take it off."""
         return False
 
     def stream(self, identity: StreamId) -> ByteStream:

@@ -15,7 +15,17 @@ import numpy as np
 
 
 class View(Enum):
-    """The kind of vector that is measured of a region. Every view holds the same information."""
+    """The kind of vector that is measured of a region. Every view holds the same information.
+
+    COUNTS: H[s], how many groups have size s; shape (K + 1,).
+    CUMULATIVE: Hc[s], how many groups have size at most s; shape (K + 1,).
+    RANKED: Hg[i], the size of the i-th smallest group; one number per group.
+
+    Example:
+        >>> counts = np.array([0, 2, 1])
+        >>> cumulative(counts).tolist(), ranked(counts).tolist()
+        ([0, 2, 3], [1, 1, 2])
+    """
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"

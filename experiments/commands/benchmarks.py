@@ -105,11 +105,13 @@ def bench_release(
     "python -m pgsr.experiments bench-nation --blocks 60000 --blocks 200000 --method m_c_dp --place threads"
 )
 def bench_nation(
-    blocks: Annotated[list[int] | None, typer.Option(help="Of a generated nation (repeat it).", min=3143)] = None,
+    blocks: Annotated[
+        list[int] | None, typer.Option(help="Number of census blocks of a generated nation (repeat it).", min=3143)
+    ] = None,
     method: Annotated[
         list[str] | None, typer.Option(help=f"Only this release (repeat it): {', '.join(nation.METHODS)}.")
     ] = None,
-    epsilon: Annotated[str, typer.Option(help="Of all levels together.")] = "1",
+    epsilon: Annotated[str, typer.Option(help="Total epsilon of all levels.")] = "1",
     place: Annotated[str, typer.Option(help="Where states run: here, threads, dask, or an address.")] = "here",
     keep: Annotated[Path | None, typer.Option(help="Keep tables here; deleted if not given.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
@@ -141,7 +143,7 @@ def units(
     max_size: Annotated[
         list[int] | None, typer.Option(help="K of the variances (repeat it); 10, 100, 1000 and 10000.", min=1)
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Releases of every population by every way.", min=1)] = 5,
+    seeds: Annotated[int, typer.Option(help="Releases of every population, by every way of measuring.", min=1)] = 5,
     out: Annotated[Path, typer.Option(help="Folder for the two tables (CSV).")] = Path("results/units"),
 ) -> None:
     """Compare what to measure when whole groups are hidden: variances by K, and errors of releases."""
@@ -169,9 +171,9 @@ def units(
 
 @app.command(epilog="Example:  python -m pgsr.experiments coverage --seed 11 --seed 12 --seed 13")
 def coverage(
-    seed: Annotated[list[int] | None, typer.Option(help="Of a population (repeat it).")] = None,
-    releases: Annotated[int, typer.Option(help="Of every population by every mechanism.", min=1)] = 60,
-    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    seed: Annotated[list[int] | None, typer.Option(help="Seed of a population (repeat it).")] = None,
+    releases: Annotated[int, typer.Option(help="Releases of every population, by every mechanism.", min=1)] = 60,
+    replicates: Annotated[int, typer.Option(help="Replicates of the bootstrap of every release.", min=20)] = 200,
     out: Annotated[Path, typer.Option(help="Folder for the table (CSV).")] = Path("results/coverage"),
 ) -> None:
     """Measure how often intervals of 90 % hold the truth, by mechanism, form, statistic and level."""
@@ -189,12 +191,12 @@ def coverage(
     "python -m pgsr.experiments national-coverage --mechanism posterior --shares 1/12,0,11/12"
 )
 def national_coverage(
-    mechanism: Annotated[Kind, typer.Option(help="Of the releases.")] = Kind.POSTERIOR,
+    mechanism: Annotated[Kind, typer.Option(help="Mechanism of the releases.")] = Kind.POSTERIOR,
     data: Annotated[str, typer.Option(help=f"The population: {', '.join(DATA)}.")] = "census",
-    epsilon: Annotated[str, typer.Option(help="Of every release, 1 or 1/10.")] = "1",
-    shares: Annotated[str | None, typer.Option(help="Of epsilon, root first: 1/12,0,11/12.")] = None,
-    releases: Annotated[int, typer.Option(help="Of the population.", min=1)] = 20,
-    replicates: Annotated[int, typer.Option(help="Of the bootstrap of every release.", min=20)] = 200,
+    epsilon: Annotated[str, typer.Option(help="Total epsilon of every release, as '1' or '1/10'.")] = "1",
+    shares: Annotated[str | None, typer.Option(help="Shares of epsilon by level, root first, as 1/12,0,11/12.")] = None,
+    releases: Annotated[int, typer.Option(help="Releases of the population.", min=1)] = 20,
+    replicates: Annotated[int, typer.Option(help="Replicates of the bootstrap of every release.", min=20)] = 200,
     out: Annotated[Path, typer.Option(help="Folder for the tables (CSV).")] = Path("results/national_coverage"),
 ) -> None:
     """Measure how often the intervals of a national release hold the truth, stratum by stratum; a rerun continues."""

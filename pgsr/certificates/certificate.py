@@ -46,6 +46,17 @@ class Certificate:
         bound_by: the argument that shows the bound, or "".
         violations: number of violated conditions by kind (integrality, sign, consistency, totals, entities, monotone,
             conditions).
+
+    Example:
+        >>> from pgsr import Hierarchy, Problem
+        >>> from pgsr.algorithms import TreeProjection
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> certificate = TreeProjection().solve(problem).certificate
+        >>> certificate
+        Certificate(problem: objective 2, bound 2 by exchange test, no violations)
+        >>> certificate.feasible, certificate.gap, certificate.optimal
+        (True, 0.0, True)
     """
 
     problem: str
@@ -56,6 +67,7 @@ class Certificate:
 
     @property
     def feasible(self) -> bool:
+        """True if no condition of the problem is violated."""
         return not any(self.violations.values())
 
     @property
@@ -91,13 +103,25 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
     matrix no network, so integers are left to branch and bound. Nor have other rows that were stated by
     `Problem.where`; bounds of cells have, in the exchange test of M_H and in the chain. Otherwise a Lagrangian bound is
     given: of `multipliers`, if offered, and for regions that stand alone of multipliers derived from the estimate;
-    every problem has one. A bound without prices for stated conditions says so in its name, and holds, since leaving
-    conditions out only makes room.
+    every problem has one. A bound without prices for stated conditions says so in its name, and holds, since the
+    minimum under fewer conditions is never above the minimum under all.
 
     Complexity: O(regions x sizes) times a logarithm of the sizes at most, for node potentials times their sweeps.
 
+    Args:
+        problem: the problem that the estimate is to answer.
+        estimate: values of the problem's view, shape (regions, K + 1), wherever they come from.
+        multipliers: prices for a Lagrangian bound, such as a solver's duals; wrong ones give a worse bound that holds.
+
     Raises:
         ProblemError: estimate and problem are of different shapes or views.
+
+    Example:
+        >>> from pgsr import Estimate, Hierarchy, Problem, View
+        >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+        >>> problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+        >>> certify(problem, Estimate(tree, View.COUNTS, np.array([[1, 9], [0, 5], [1, 4]])))
+        Certificate(problem: objective 4, bound none, no violations)
     """
     require_kind(problem, Problem, "the problem", "give Problem.m_h(measurement) or another constructor's")
     require_kind(estimate, Estimate, "the estimate", "give Estimate(hierarchy, view, values)")

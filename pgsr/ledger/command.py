@@ -31,13 +31,17 @@ LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledg
 )
 def init(
     ledger: LedgerArgument,
-    data_set: Annotated[str, typer.Option(help="Its public name, as data_set in every configuration.")],
+    data_set: Annotated[
+        str, typer.Option(help="Public name of the data set, the value of data_set in every configuration.")
+    ],
     total: Annotated[str | None, typer.Option(help="Epsilon of all charges together, as '2' or '1/3'.")] = None,
     delta: Annotated[str | None, typer.Option(help="Delta of all charges together, beside --total.")] = None,
     rho: Annotated[str | None, typer.Option(help="Rho (zCDP) of all charges together, instead of --total.")] = None,
-    relation: Annotated[Relation, typer.Option(help="What the total protects.")] = Relation.ADD_REMOVE,
+    relation: Annotated[
+        Relation, typer.Option(help="Which data sets are neighbours: add_remove, replace or move one unit.")
+    ] = Relation.ADD_REMOVE,
     unit: Annotated[
-        str, typer.Option(help="Whose presence or values: entity, group, or such as 'entity in 5 groups'.")
+        str, typer.Option(help="Unit of privacy: entity, group, or such as 'entity in 5 groups'.")
     ] = "entity",
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
@@ -52,7 +56,7 @@ def init(
 def show(
     ledger: LedgerArgument,
     delta: Annotated[
-        str | None, typer.Option(help="Tell what all charges come to in epsilon at this delta, too, such as 1e-8.")
+        str | None, typer.Option(help="Also show the epsilon of all charges together at this delta, such as 1e-8.")
     ] = None,
 ) -> None:
     """Show what was charged in every currency, what is left, and the head to note elsewhere. It is verified first.
@@ -69,7 +73,9 @@ def show(
 @app.command(epilog="Examples:  pgsr ledger verify ledger.jsonl  |  pgsr ledger verify ledger.jsonl --head 3f5a...")
 def verify(
     ledger: LedgerArgument,
-    head: Annotated[str | None, typer.Option(help="A head that was noted after some charge.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="A head that was printed by an earlier charge; it must be in the ledger.")
+    ] = None,
 ) -> None:
     """Verify that no line was edited, removed or moved. Exit 1 if one was.
 

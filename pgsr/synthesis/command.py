@@ -34,14 +34,17 @@ def synthesize(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="Instead of the file's, as '1', '0.1' or '1/3'.")] = None,
     delta: Annotated[str | None, typer.Option(help="Instead of the file's, as '1e-10'.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Instead of the file's.", min=1)] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of the method, instead of the file's.", min=1)] = None,
     k: Annotated[int | None, typer.Option("--k", help="Attributes per query, instead of the file's.", min=1)] = None,
     method: Annotated[
-        SynthesisMethod | None, typer.Option(metavar="METHOD", help=f"{', '.join(SynthesisMethod)}; not the file's.")
+        SynthesisMethod | None,
+        typer.Option(metavar="METHOD", help=f"Instead of the file's: {', '.join(SynthesisMethod)}."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the method and the sample, not of the noise.", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the method and of the sample, not of the noise.", min=0)
+    ] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
-    ledger: Annotated[str | None, typer.Option(help="Instead of the file's.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Instead of the file's: the ledger to charge.")] = None,
 ) -> None:
     """Charge the ledger, fit a model to households and persons with secure noise, and write a synthetic population.
 

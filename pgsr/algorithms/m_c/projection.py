@@ -39,9 +39,9 @@ class CumulativeProjection(GatedMethod):
     concave and piecewise quadratic, and D(p) is a lower bound whatever p is. Its gradient is c[r] minus the sum of the
     children's values; minus its Hessian is a tree of weights 1 / 2w plus the averaging over the blocks of the isotonic
     regressions, so that a product costs the number of blocks, a hundredth of the number of cells. Newton directions are
-    found by conjugate gradients, stopped early, on two levels: aggregates of sizes, where the tree is eliminated exactly, and
-    what they leave (`preconditioner.TwoLevel`). The leaves at these prices, scaled to the public total and added
-    upwards, are feasible.
+    found by conjugate gradients, stopped early, on two levels: aggregates of sizes, where the tree is eliminated
+    exactly, and what they leave (`preconditioner.TwoLevel`). The leaves at these prices, scaled to the public total and
+    added upwards, are feasible.
 
     An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
     is taken out exactly: its children become its parent's.
