@@ -240,6 +240,18 @@ def test_cpsat_reaches_every_optimum():
     assert CpSat().solve(Problem.naive(totals)).certificate.objective == 3
 
 
+def test_cpsat_reaches_optima_of_free_signs_with_entities_and_of_ordered_counts():
+    tree = Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0])
+    y = np.array([[5, -10, 5], [3, -6, 3], [2, -4, 2]])  # no groups and no entities in any region: feasible as it is
+    signed = {"groups": 0, "entities": np.zeros(1, np.int64)}
+    asked = [replace(Problem.of(y, tree, **signed, norm=norm), nonnegative=False) for norm in (1, 2)]
+    asked += [replace(Problem.of([[9, 0], [9, 0], [0, 0]], tree, groups=9), monotone=True)]
+    for problem, best in zip(asked, (0, 0, 92), strict=True):
+        ours, theirs = CpSat().solve(problem), Scipy().solve(problem)
+        assert ours.status is theirs.status is Status.OPTIMAL, (problem, ours, theirs)
+        assert ours.certificate.objective == theirs.certificate.objective == best
+
+
 def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
     """Stopped before it has a point, HiGHS hands on zeros, which are none of its answers."""
     from pgsr.models import cvxpy_

@@ -38,7 +38,7 @@ class CvxpyModel(NativeModel):
         for l in levels.inner:
             self.state("consistency", f"consistency[{l}]", x[l] == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
-            total = cp.sum(x[l][regions], axis=1) if not self.problem.monotone else x[l][regions, -1]
+            total = x[l][regions, -1] if levels.total_is_last else cp.sum(x[l][regions], axis=1)
             self.state("total", f"total[{l}]", total == G)
         for l, regions, E in levels.entities:
             self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(n_sizes) == E)
