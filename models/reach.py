@@ -37,7 +37,7 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         point[:, column] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[tree.level_start[:-1] if problem.consistent else 0, column] = totals[0]
-    if problem.entities is not None and problem.max_size:  # signs are free: groups of size 1 carry all, size 0 evens out
+    if problem.entities is not None and problem.max_size:  # signs are free: size 1 carries all, size 0 evens out
         carrying = slice(None) if len(problem.entities) == tree.n_regions else tree.level_start[:-1]
         point[carrying, 1] += problem.entities
         point[carrying, 0] -= problem.entities
