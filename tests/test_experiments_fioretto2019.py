@@ -17,7 +17,7 @@ from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, 
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, to_frame
 from pgsr.experiments.engine.summary import LevelError
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.verdicts import Finding, smaller
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
     error_by_level,
@@ -233,6 +233,10 @@ def test_saturated_errors_are_not_compared():
     assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is Finding.NOT_JUDGED
     assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is Finding.HOLDS
     assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is Finding.FAILS
+    # An arm without results was not beaten, and takes nothing back from one that lost.
+    for test in (smaller_unless_saturated, smaller):
+        assert test(error(most - 500), error(most + 500), None).finding is Finding.NOT_JUDGED
+        assert test(error(most + 500), error(most - 500), None).finding is Finding.FAILS
     assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is Finding.HOLDS
     assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is Finding.FAILS
     assert smaller_unless_saturated(None, error(1)).finding is Finding.NOT_JUDGED
