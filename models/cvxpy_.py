@@ -133,7 +133,8 @@ class Cvxpy(SolverModel):
                 options.setdefault(name, value)
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
         if time_limit is not None and limit is not None and self.solver == "SCIP":
-            options[limit] = {"limits/time": time_limit, **options.get(limit, {})}
+            own: Any = options.get(limit, {})
+            options[limit] = {"limits/time": time_limit, **own}
         elif time_limit is not None and limit is not None:
             options.setdefault(limit, time_limit)
         return {**(_EXACT.get(self.solver, {}) if integer else {}), **options}

@@ -169,8 +169,8 @@ def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
             words += "" if late is None else f", timed out at N = {late} (limit {of[0]['limit']:g} s)"
             claim = "does not scale" if label in _HARD else "survives to the largest N"
             replicates, largest = {s["replicate"] for s in of}, max(s["N"] for s in of)
-            shown = [s for s in of if s["outcome"] == LATE] if label in _HARD else [s for s in done if s["N"] == largest]
-            ends = {s["replicate"] for s in shown}
+            timed_out = {s["replicate"] for s in of if s["outcome"] == LATE}
+            ends = timed_out if label in _HARD else {s["replicate"] for s in done if s["N"] == largest}
             found = in_every_replicate(ends == replicates, len(replicates), f"limit of {of[0]['limit']:g} s per N")
             without = next((s for s in of if s["outcome"] == REFUSED), None)
             if late is None and without is not None:
