@@ -16,7 +16,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, to_frame
-from pgsr.experiments.engine.summary import LevelError
+from pgsr.experiments.engine.summary import LevelError, LevelErrors
 from pgsr.experiments.engine.verdicts import Finding, smaller
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
@@ -122,6 +122,16 @@ def test_a_climb_skips_what_is_larger_than_a_timeout():
     assert record["outcomes"] == [LATE, SKIPPED, SKIPPED]
     assert record["step_seconds"] == [0.01, None, None]
     assert "N = 5" in record["reasons"][1]
+
+
+def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
+    """Both have the noise of the same bits, so that a replicate with large errors has them at either epsilon."""
+    rows = [
+        LevelError("d", False, epsilon, "an arm", (), 0, {r: 1000.0 * r + less + 0.1 * (r % 2) for r in range(5)})
+        for epsilon, less in ((0.1, 10.0), (1.0, 0.0))
+    ]
+    (verdict,) = error_by_epsilon._falls(LevelErrors(rows))
+    assert verdict.finding is Finding.HOLDS
 
 
 def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
