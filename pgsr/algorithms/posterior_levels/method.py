@@ -156,7 +156,8 @@ class LevelPosterior:
         powers = likelihood.law, likelihood.coarse, likelihood.fine
         shapes = self.prior.shapes(n_sizes)
         filled = mu, shapes, border, mean, variance, steps
-        share(posterior_rows, range(len(y)), 20 * n_sizes, KINDS[view], y, *powers, up_to, total, half, first, *filled)
+        about = KINDS[view], y, *powers, up_to, deviation, total, half, first
+        share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)
 
 
 @dataclass(frozen=True, eq=False)
