@@ -289,7 +289,7 @@ def selftest(
 def plan(
     config: ConfigArgument,
     mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
-    replicates: Annotated[int, typer.Option(help="Draws of the noise.", min=2)] = 5,
+    replicates: Annotated[int, typer.Option(help="Replicates: independent draws of the noise.", min=2)] = 5,
     groups: Annotated[
         int | None, typer.Option(help="Number of groups, a public guess; where their table is private.", min=1)
     ] = None,
