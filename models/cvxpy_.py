@@ -15,7 +15,7 @@ from pgsr.models.adapter import Route, Run, SolverModel
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.judge import Answer, Claim
-from pgsr.models.native.cvxpy_ import CvxpyModel, own_bound
+from pgsr.models.native.cvxpy_ import CvxpyModel, claim_of, has_point, out_of_time, own_bound
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import Kind, SolverProgram
 from pgsr.problem import Problem
@@ -132,8 +132,11 @@ class Cvxpy(SolverModel):
             for name, value in ({} if self.own_tolerances else OSQP_TOLERANCES).items():
                 options.setdefault(name, value)
         limit = SOLVERS[self.solver].limit if self.solver in SOLVERS else None
-        if time_limit is not None and limit is not None:
-            options.setdefault(limit, {"limits/time": time_limit} if self.solver == "SCIP" else time_limit)
+        if time_limit is not None and limit is not None and self.solver == "SCIP":
+            own: Any = options.get(limit, {})
+            options[limit] = {"limits/time": time_limit, **own}
+        elif time_limit is not None and limit is not None:
+            options.setdefault(limit, time_limit)
         return {**(_EXACT.get(self.solver, {}) if integer else {}), **options}
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
@@ -151,23 +154,25 @@ class Cvxpy(SolverModel):
                 raise Stopped(Status.UNLICENSED, f"{self.solver} refuses: {refusal}; {REMEDIES[self.solver]}") from None
             raise
         solved = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
-            model.unpack_results(raw, chain, inverse)
         spent = solved - formulated
-        out_of_time = time_limit is not None and spent >= 0.95 * time_limit
+        late = out_of_time(spent, time_limit)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a solution may be inaccurate: we judge it ourselves
+                model.unpack_results(raw, chain, inverse)
+        except cvxpy.SolverError:  # so CVXPY says, too, where a solver had no point at its limit
+            if not late:
+                raise
+            return Run(Answer(Claim.STOPPED), formulated - start, spent)
         status = str(model.status)
-        if "infeasible" in status:
-            claim = Claim.INFEASIBLE
-        elif status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
-            claim = Claim.STOPPED if out_of_time else Claim.OPTIMAL
-        else:
-            claim = Claim.STOPPED if out_of_time or status == cvxpy.USER_LIMIT else Claim.FAILED
+        claim = claim_of(self.solver, status)
+        if late and claim is not Claim.INFEASIBLE:
+            claim = Claim.STOPPED
         note = "" if status == cvxpy.OPTIMAL else f"it says {status}"
         above = _dual(order)  # of the order of cells first, then of the bounds
         above = None if above is None else above[: len(program.order_right)]
         if program.is_integer:
-            values = v.value if _has_point(self.solver, raw) else None
+            values = v.value if self.solver != "HIGHS" or has_point(self.solver, raw["info"]) else None
             return Run(Answer(claim, note, values, bound=own_bound(self.solver, model)), formulated - start, spent)
         answer = Answer(claim, note, v.value, _dual(rows), above)
         return Run(answer, formulated - start, spent)
@@ -184,11 +189,6 @@ _EXACT: Mapping[str, Mapping[str, object]] = {
     "SCIPY": {"scipy_options": {"mip_rel_gap": 0.0}},
 }
 """What makes a solver go on until nothing is left between answer and bound; SCIP does so by itself."""
-
-
-def _has_point(solver: str, raw: Any) -> bool:
-    """Say whether there is a point; HiGHS stopped before it had one gives zeros, and says so elsewhere."""
-    return solver != "HIGHS" or raw["info"].primal_solution_status == 2
 
 
 def _model(cvxpy: Any, program: SolverProgram) -> tuple[Any, Any, Any, Any]:

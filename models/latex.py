@@ -43,7 +43,7 @@ def _conditions(problem: Problem) -> list[tuple[str, str]]:
         found.append((r"0 \le x_{r,1} \le x_{r,2} \le \dots \le x_{r,G_r} \le K", r"r \in R"))
     if problem.consistent:
         found.append((r"x_{r,s} = \sum_{c \in \mathrm{ch}(r)} x_{c,s}", r"r \text{ inner},\ s = 0, \dots, K"))
-    if problem.monotone and problem.view is View.CUMULATIVE:
+    if problem.monotone and problem.view is not View.RANKED:
         found.append((r"x_{r,s} \le x_{r,s+1}", r"r \in R,\ s = 0, \dots, K-1"))
     if problem.totals is not None and problem.view is not View.RANKED:
         region, where = (r"\top", "") if problem.totals is Totals.ROOT else ("r", r"r \in R")

@@ -28,15 +28,19 @@ def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """
     tree, y, w = problem.hierarchy, problem.target, problem.w[:, None]
     totals = problem.stated_totals
-    if problem.entities is not None:  # counts, consistent; more than that in a cell is never needed
+    if problem.entities is not None and problem.nonnegative:  # more than that in a cell is never needed
         largest = int(totals[0]) if totals is not None else int(np.abs(y).sum()) + int(problem.entities[0])
-        return (-y if problem.nonnegative else -largest - y).ravel(), (largest - y).ravel()
+        return (-y).ravel(), (largest - y).ravel()
     point = np.zeros(y.shape, np.int64)
-    column = 0 if problem.view is View.COUNTS else -1
+    column = 0 if problem.view is View.COUNTS and not problem.monotone else -1
     if totals is not None and problem.totals is Totals.REGIONS:
         point[:, column] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[tree.level_start[:-1] if problem.consistent else 0, column] = totals[0]
+    if problem.entities is not None and problem.max_size:  # signs are free: size 1 carries all, size 0 evens out
+        carrying = slice(None) if len(problem.entities) == tree.n_regions else tree.level_start[:-1]
+        point[carrying, 1] += problem.entities
+        point[carrying, 0] -= problem.entities
     f = float((w * np.abs(point - y).astype(float) ** problem.norm).sum())
     far = np.ceil((f / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
     everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions

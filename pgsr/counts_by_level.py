@@ -7,7 +7,7 @@ import numpy as np
 
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
-from pgsr.histogram import CountOfCounts
+from pgsr.histogram import LARGEST_TOTAL, CountOfCounts
 
 SIZE_CLASS = "size_class"
 """The column of tables that names classes of sizes, "3" or "7 or more"."""
@@ -29,8 +29,8 @@ class CountsByLevel:
         max_quantity, private_groups: as in `CountOfCounts`; noise has to be made for them.
 
     Raises:
-        CountError: a table of the wrong shape or kind, a K that rises from a level to the one below it, or a
-            max_quantity below 1.
+        CountError: a table of the wrong shape or kind, counts beyond 2^62, a K that rises from a level to the
+            one below it, or a max_quantity below 1.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -59,6 +59,8 @@ class CountsByLevel:
                 )
             if table.dtype.kind not in "iu":
                 raise CountError(f"the table of level {level} holds {table.dtype}; give integers")
+            if table.dtype == np.uint64 and table.size and int(table.max()) > LARGEST_TOTAL:
+                raise CountError(f"the table of level {level} holds {int(table.max()):,}; no count may exceed 2^62")
         sizes = [table.shape[1] - 1 for table in tables]
         require_falling(sizes)
         object.__setattr__(self, "tables", tuple(map(_numbers, tables)))
@@ -76,6 +78,8 @@ class CountsByLevel:
         tree = counts.hierarchy
         if len(max_sizes) != tree.n_levels:
             raise CountError(f"{len(max_sizes)} largest sizes for {tree.n_levels} levels; give one per level")
+        if min(max_sizes) < 0:
+            raise CountError(f"largest size {min(max_sizes):,}; give 0 or more for every level")
         if max(max_sizes) > counts.max_size:
             raise CountError(
                 f"largest size {max(max_sizes):,} for counts of sizes 0..{counts.max_size:,}; give at most that"

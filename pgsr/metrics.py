@@ -137,7 +137,13 @@ def quantile_error(truth: CountOfCounts, estimate: Estimate | CountOfCounts, par
 
     def quantile(counts: np.ndarray) -> np.ndarray:
         upto = np.cumsum(counts, axis=1)
-        return (wanted.denominator * upto >= wanted.numerator * np.maximum(upto[:, -1:], 0)).argmax(axis=1)
+        groups = np.maximum(upto[:, -1], 0)
+        if groups.dtype.kind == "f":  # beyond a billionth a part of a real number means nothing
+            part = wanted.limit_denominator(10**9)
+            return (part.denominator * upto >= part.numerator * groups[:, None]).argmax(axis=1)
+        # part n rounded up, in Python's integers: products with a long part would wrap in 64 bits.
+        needed = [-(-wanted.numerator * n // wanted.denominator) for n in groups.tolist()]
+        return (upto >= np.array(needed, np.int64)[:, None]).argmax(axis=1)
 
     return _of_both(truth, estimate, lambda true, estimated: np.abs(quantile(estimated) - quantile(true)))
 

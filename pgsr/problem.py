@@ -328,6 +328,15 @@ def precision_weights(measurement: Measurement) -> np.ndarray:
     return np.array(weights, np.int64)[measurement.hierarchy.level_of]
 
 
+def refused_weights(measurement: Measurement) -> str | None:
+    """Give the reason why `precision_weights` are too large for these shares, or None."""
+    try:
+        precision_weights(measurement)
+    except ProblemError as error:
+        return str(error)
+    return None
+
+
 def _require(measurement: Measurement, problem: str, *views: View) -> None:
     require_kind(measurement, Measurement, f"{problem} is about", "give what Geometric(...).measure returned")
     if measurement.view not in views:

@@ -88,6 +88,12 @@ def test_worked_tails_means_and_quantiles() -> None:
     assert metrics.quantile_error(truth, other, "1/2").tolist() == [0]
     assert metrics.quantile_error(truth, other, "9/10").tolist() == [0]
     assert metrics.quantile_error(truth, other, "0.91").tolist() == [9]
+    for part in (1 / 3, "0.1234567890123456789012345"):  # sizes 1..4, of each 10,000: products with these parts wrap
+        even, ends = (
+            CountOfCounts(ONE, 10_000 * np.array([[0, *row, *[0] * 6]])) for row in ([1, 1, 1, 1], [0, 0, 0, 4])
+        )
+        expected = 2 if part == 1 / 3 else 3
+        assert metrics.quantile_error(even, ends, part).tolist() == [expected]
     with pytest.raises(CountError, match=r"size=10; give a whole number from 0 to K - 1 = 9"):
         metrics.tail_error(truth, other, 10)
     with pytest.raises(CountError, match=r"part=0; give a number above 0"):

@@ -292,6 +292,17 @@ def test_trips_are_counted_by_taxi_and_zone(tmp_path):
     }  # fmt: skip
 
 
+def test_the_lookup_may_name_unknown_zones_otherwise_and_trips_may_have_a_column_of_names(tmp_path):
+    """Newer lookups of the Commission call 265 the borough N/A, and files joined with one have its column Zone."""
+    lookup = LOOKUP.replace("264,Unknown,NV,\n", '264,"Unknown","N/A","N/A"\n265,"N/A","Outside of NYC","N/A"\n')
+    trips(tmp_path, [("A", 2), ("A", 2), ("A", 265), ("B", 1)], lookup)
+    path = tmp_path / tlc_trips.FILE
+    pd.read_parquet(path).assign(Zone=["a", "other name", "outside", "b"]).to_parquet(path)
+    truth = tlc_trips.tlc_trips(tmp_path, max_size=3)
+    assert [path for path in truth.hierarchy.paths if len(path) == 2] == [("New York", "EWR"), ("New York", "Queens")]
+    assert truth.counts[0].tolist() == [0, 1, 1, 0]
+
+
 def test_trips_that_are_something_else(tmp_path):
     with pytest.raises(DataError, match=r"taxi_zone_lookup\.csv"):
         tlc_trips.tlc_trips(tmp_path)

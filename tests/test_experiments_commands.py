@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from typer.testing import CliRunner
 from pgsr import PgsrError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.engine import from_file
-from pgsr.experiments.engine.experiment import Arm, ExperimentError
+from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
+from pgsr.experiments.engine.store import Entry, Store
 from pgsr.experiments.registry import EXPERIMENTS, find
 
 pytestmark = pytest.mark.slow
@@ -44,7 +46,12 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "K8" in call("list")
     assert "8 cells: 8 missing; ran: 4 done; 4 left" in call("run", "k8", "--profile", "smoke", "--limit", "4", *out)
     assert "8" in call("status", "K8", *out)
+    store = Store(tmp_path)
+    entry = next(iter(store.entries("K8", Profile.SMOKE)))
+    assert isinstance(entry, Entry)
+    store.save(replace(entry, cell=replace(entry.cell, arm="an arm of yesterday")), Profile.SMOKE)
     plotted = call("plot", "K8", "--profile", "smoke", *out)
+    assert "1 stored cells are of no arm or data set of today and left out" in " ".join(plotted.split())
     assert "bottom-up is better at" in " ".join(plotted.split())
     assert "profile too small" in " ".join(plotted.split())
     assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}

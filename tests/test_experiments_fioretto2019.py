@@ -16,8 +16,8 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.store import Entry, State, to_frame
-from pgsr.experiments.engine.summary import LevelError
-from pgsr.experiments.engine.verdicts import Finding
+from pgsr.experiments.engine.summary import LevelError, LevelErrors
+from pgsr.experiments.engine.verdicts import Finding, smaller
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
     error_by_level,
@@ -36,7 +36,7 @@ from pgsr.experiments.fioretto2019.arms import (
 )
 from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
-from pgsr.experiments.fioretto2019.runtime_by_size import LATE, SKIPPED, climb, up_to
+from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED, SKIPPED, climb, up_to
 from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
 from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
@@ -122,6 +122,34 @@ def test_a_climb_skips_what_is_larger_than_a_timeout():
     assert record["outcomes"] == [LATE, SKIPPED, SKIPPED]
     assert record["step_seconds"] == [0.01, None, None]
     assert "N = 5" in record["reasons"][1]
+
+
+def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
+    """Both have the noise of the same bits, so that a replicate with large errors has them at either epsilon."""
+    rows = [
+        LevelError("d", False, epsilon, "an arm", (), 0, {r: 1000.0 * r + less + 0.1 * (r % 2) for r in range(5)})
+        for epsilon, less in ((0.1, 10.0), (1.0, 0.0))
+    ]
+    (verdict,) = error_by_epsilon._falls(LevelErrors(rows))
+    assert verdict.finding is Finding.HOLDS
+
+
+def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
+    """One late replicate of five shows no hardness, and an answer that failed at the largest N is no survival."""
+    hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
+
+    def found(arm: str, last: list[str]) -> Finding:
+        rows = [
+            {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": 1800.0, "sizes": [5, 50],
+             "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", "why"]}
+            for r, outcome in enumerate(last)
+        ]  # fmt: skip
+        (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
+        return verdict.finding
+
+    assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is Finding.HOLDS
+    assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is Finding.FAILS
+    assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is Finding.NOT_JUDGED
 
 
 def test_restrictions_of_the_benchmarks():
@@ -233,6 +261,10 @@ def test_saturated_errors_are_not_compared():
     assert smaller_unless_saturated(error(most + 10), error(most + 500)).finding is Finding.NOT_JUDGED
     assert smaller_unless_saturated(error(most - 500), error(most + 500)).finding is Finding.HOLDS
     assert smaller_unless_saturated(error(most + 500), error(most - 500)).finding is Finding.FAILS
+    # An arm without results was not beaten, and takes nothing back from one that lost.
+    for test in (smaller_unless_saturated, smaller):
+        assert test(error(most - 500), error(most + 500), None).finding is Finding.NOT_JUDGED
+        assert test(error(most + 500), error(most - 500), None).finding is Finding.FAILS
     assert smaller_unless_saturated(error(most + 10), error(most + 500), n_levels=3).finding is Finding.HOLDS
     assert smaller_unless_saturated(error(most - 500), error(most), error(most - 900)).finding is Finding.FAILS
     assert smaller_unless_saturated(None, error(1)).finding is Finding.NOT_JUDGED

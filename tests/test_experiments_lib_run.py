@@ -1,5 +1,7 @@
 """Runs over PGSR-LIB: who says solved and is not, scores, and the instances for other benchmarks."""
 
+import json
+import shutil
 import sys
 
 import numpy as np
@@ -56,6 +58,13 @@ def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     again = run(folders, methods, 30, tmp_path / "rows.jsonl", said.append)
     assert len(said) == before, "nothing runs twice"
     pd.testing.assert_frame_equal(rows, again)
+    anew = tmp_path / INTEGER
+    shutil.copytree(built / INTEGER, anew)
+    facts = json.loads((anew / "optimum.json").read_text())
+    facts["sha256"]["problem.npz"] = "that of another problem of this name"
+    (anew / "optimum.json").write_text(json.dumps(facts))
+    run([anew], chosen(["TreeProjection()"]), 30, tmp_path / "rows.jsonl", said.append)
+    assert len(said) == before + 1, "an instance that was built anew runs again"
 
 
 def test_methods_take_what_they_solve_as_stated(built):

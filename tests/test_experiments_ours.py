@@ -16,6 +16,7 @@ from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Tria
 from pgsr.experiments.engine.verdicts import Finding, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
+from pgsr.experiments.ours import exact_optima as x1
 from pgsr.experiments.ours import laws_and_units as x4
 from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.noise import Noise
@@ -223,6 +224,17 @@ def test_the_setting_that_is_nowhere_beaten_is_named() -> None:
     errors[("a", x2.POSTERIOR_RANKED.label)] = (40.0, 50.0)
     (still,) = found(x2.verdicts(frame(errors)), claim)
     assert still.words.startswith(f"beaten by the least is {x2.KUO.label}"), "one that ran on part is not the one"
+
+
+@pytest.mark.parametrize("without", [0, 4])
+def test_an_answer_without_a_bound_is_not_within_one_percent(without: int) -> None:
+    rows = [
+        {"data": "d", "epsilon": 1.0, "arm": x1.M_C.label, "replicate": r, "objective": 100.0,
+         "bound": None if r == without else 99.9}
+        for r in range(5)
+    ]  # fmt: skip
+    (verdict,) = x1._proofs(pd.DataFrame(rows))
+    assert verdict.finding is Finding.FAILS
 
 
 def test_profiles_grow() -> None:

@@ -1,5 +1,7 @@
 """Integer pool-adjacent-violators against the min-max formula in fractions."""
 
+from dataclasses import replace
+
 import naive
 import numpy as np
 import pytest
@@ -114,6 +116,21 @@ def test_the_method_proves_every_answer(view, totals, norm, optimum):
             assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
 
 
+@pytest.mark.parametrize("totals", [None, "regions"])
+@pytest.mark.parametrize("norm", [1, 2])
+def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None):
+    rng = np.random.default_rng(29)
+    for _ in range(scale(10, 200)):
+        tree = random_tree(rng, max_regions=4)
+        y, groups = rng.integers(-9, 5, (tree.n_regions, 4)), np.full(tree.n_regions, 3)
+        problem = Problem.of(y, tree, View.CUMULATIVE, groups=groups, totals=totals, norm=norm, consistent=False)
+        problem = replace(problem, nonnegative=False, totals=None if totals is None else problem.totals)
+        for stated in (problem, problem.relaxed(), problem.where(cells(size=1) <= -2)):
+            result = Isotonic().solve(stated)
+            assert result.status is Status.OPTIMAL, result
+            assert result.estimate.values.min() < 0
+
+
 def test_a_worse_ranked_answer_loses_its_proof():
     rng = np.random.default_rng(26)
     for _ in range(scale(50, 1_000)):
@@ -138,6 +155,10 @@ def test_the_method_refuses_other_problems():
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
     assert Isotonic().solve(Problem.m_h(counts)).status is Status.UNSUPPORTED
     assert Isotonic().solve(isotonic_problem(rng, View.RANKED, 2).relaxed()).status is Status.UNSUPPORTED
+    alone = {"monotone": True, "consistent": False}
+    assert "counts view" in (Isotonic().supports(Problem.about(counts, "ordered counts", None, **alone)) or "")
+    upto = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1))
+    assert "the root's alone" in (Isotonic().supports(Problem.about(upto, "H_c", "root", **alone)) or "")
     with pytest.raises(PgsrError, match="use 'smallest', 'largest' or 'midpoint'"):
         Isotonic("middle")
 

@@ -181,3 +181,15 @@ def weighted_optimum(cp, problem: Problem, cells: np.ndarray) -> float:
     return cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(np.sqrt(cells), off))), conditions).solve(
         solver=cp.CLARABEL, **tight
     )
+
+
+def test_the_gap_does_not_hang_on_the_scale_of_the_noise():
+    """Two regions, noise of a million: the strength of proximal steps is relative to it, down to the least one."""
+    y = [
+        [878767, -40201, 1037318, 1416676, 3573101, 2647443],
+        [88333, 84106, 1974149, 3071997, 2980571, 4193747],
+    ]
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    problem = Problem.of(y, tree, View.CUMULATIVE, groups=3528045, norm=1, integer=False)
+    result = EmdProjection().solve(problem)
+    assert result.status is Status.OPTIMAL, result

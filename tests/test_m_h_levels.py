@@ -345,6 +345,12 @@ def test_counts_by_level_fold_and_add_up():
         (lambda t: CountsByLevel(t, ([[1]], [[1, 2], [1, 2]])), CountError, "may only be merged from the root down"),
         (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (0,)), CountError, "give one per level"),
         (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (3, 0)), CountError, "give at most that"),
+        (lambda t: CountsByLevel.of(CountOfCounts(t, [[0, 1], [0, 2]]), (1, -1)), CountError, "give 0 or more"),
+        (
+            lambda t: CountsByLevel(t, (np.array([[2**63 + 1, 1]], np.uint64), [[1], [1]])),
+            CountError,
+            r"no count may exceed 2\^62",
+        ),
         (lambda t: LevelProblem(small(t), total=-1), ProblemError, "0 or more"),
         (lambda t: LevelProblem(small(t), total=1, totals=np.array([1, 0])), ProblemError, "not both"),
         (lambda t: LevelProblem(small(t), totals=np.array([1, -1])), ProblemError, "totals of leaf 1 is -1"),

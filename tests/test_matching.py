@@ -60,6 +60,24 @@ def test_runs_equal_fractions_group_size_by_group_size():
         assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
 
+@pytest.mark.parametrize("most", [2**31, 2**40, 2**58])
+def test_products_of_counts_may_exceed_64_bits(most: int):
+    rng = np.random.default_rng(59)
+    for _ in range(scale(50, 1_000)):
+        bottom_size = np.sort(rng.integers(0, 3, int(rng.integers(2, 6))))
+        bottom_count = rng.integers(most // 2, most, len(bottom_size))
+        edges = np.sort(rng.integers(0, bottom_count.sum() + 1, 3))
+        top_count = np.diff([0, *edges, bottom_count.sum()])
+        found = match_runs(np.arange(len(top_count)), top_count, bottom_size, bottom_count)
+        expected = naive.matched_runs(top_count.tolist(), bottom_size.tolist(), bottom_count.tolist())
+        assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
+
+
+def test_the_cost_of_a_matching_may_exceed_64_bits():
+    many = np.array([2**59])
+    assert match_groups(Groups(np.array([1]), many), [Groups(np.array([1_001]), many)]).cost == 1_000 * 2**59
+
+
 def test_worked_example_e7():
     parent = groups([1] * 300 + [2] * 100)
     match = match_groups(parent, [groups([1] * 200), groups([1] * 100), groups([1] * 100)])

@@ -240,22 +240,58 @@ def test_cpsat_reaches_every_optimum():
     assert CpSat().solve(Problem.naive(totals)).certificate.objective == 3
 
 
+def test_cpsat_reaches_optima_of_free_signs_with_entities_and_of_ordered_counts():
+    tree = Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0])
+    y = np.array([[5, -10, 5], [3, -6, 3], [2, -4, 2]])  # no groups and no entities in any region: feasible as it is
+    signed = {"groups": 0, "entities": np.zeros(1, np.int64)}
+    asked = [replace(Problem.of(y, tree, **signed, norm=norm), nonnegative=False) for norm in (1, 2)]
+    asked += [replace(Problem.of([[9, 0], [9, 0], [0, 0]], tree, groups=9), monotone=True)]
+    for problem, best in zip(asked, (0, 0, 92), strict=True):
+        ours, theirs = CpSat().solve(problem), Scipy().solve(problem)
+        assert ours.status is theirs.status is Status.OPTIMAL, (problem, ours, theirs)
+        assert ours.certificate.objective == theirs.certificate.objective == best
+
+
 def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
     """Stopped before it has a point, HiGHS hands on zeros, which are none of its answers."""
     from pgsr.models import cvxpy_
+    from pgsr.models.native.cvxpy_ import has_point
 
-    monkeypatch.setattr(cvxpy_, "_has_point", lambda solver, raw: False)
+    monkeypatch.setattr(cvxpy_, "has_point", lambda solver, found: False)
     problem = random_problem(np.random.default_rng(3))
     result = Cvxpy("HIGHS").solve(problem, 20)
     assert result.status in (Status.FAILED, Status.TIMED_OUT)
     assert "no answer" in result.reason
-    monkeypatch.undo()
 
     class Info:
         primal_solution_status = 0
 
-    assert not cvxpy_._has_point("HIGHS", {"info": Info})
-    assert cvxpy_._has_point("SCIP", {})
+    assert not has_point("HIGHS", Info)
+    assert has_point("SCIP", {})
+
+
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [("GUROBI", {"TimeLimit": 0.0}), ("HIGHS", {"time_limit": 0.0}), ("SCIP", {"scip_params": {"limits/time": 0.0}})],
+)
+def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, monkeypatch):
+    """CVXPY calls it infeasible of Gurobi and an error of SCIP, and hands on zeros of HiGHS."""
+    for module in ("cvxpy_", "native.cvxpy_"):
+        monkeypatch.setattr(f"pgsr.models.{module}.out_of_time", lambda spent, limit: True)
+    rng = np.random.default_rng(0)
+    tree = Hierarchy.from_parents(["US", *(f"r{i}" for i in range(12))], [-1] + [0] * 12)
+    truth = tree.sum_up(rng.integers(0, 30, (12, 8)))
+    known = {"groups": truth.sum(axis=1), "entities": truth @ np.arange(8)}
+    problem = Problem.of(truth + rng.integers(-5, 5, truth.shape), tree, **known, norm=1)
+    method = Cvxpy(solver, options)
+    for result in (method.solve(problem, 60), method.model(problem).solve(problem, 60)):
+        assert result.status is Status.TIMED_OUT, result
+        assert "no answer at the time limit" in result.reason
+
+
+def test_options_of_scip_leave_the_time_limit_in_place():
+    stated = Cvxpy("SCIP", {"scip_params": {"presolving/maxrounds": 0}})
+    assert stated.solver_options(7, True) == {"scip_params": {"limits/time": 7, "presolving/maxrounds": 0}}
 
 
 @pytest.mark.parametrize("solver", ["GUROBI", "SCIP", "HIGHS", "SCIPY"])

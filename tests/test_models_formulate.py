@@ -159,3 +159,4 @@ def test_latex_states_every_condition():
     assert r"\le K" in latex(Problem.isotonic(sizes))
     assert "G_r" in latex(Problem.isotonic(sizes))
     assert r"\ge 0" not in latex(Problem.mean_consistency(counts))
+    assert r"x_{r,s} \le x_{r,s+1}" in latex(Problem.about(counts, "counts in order", monotone=True))

@@ -1,10 +1,12 @@
 """Problems in the solvers' own interfaces: the same programs as the matrix path states, row by row and dual by dual."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import Problem, Status, View
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.conditions import cells, total
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.models.adapter import Route
@@ -40,6 +42,8 @@ def variants(rng, n_sizes=4):
         "M_c regions": Problem.of(steps, tree, STEPS, groups=totals),
         "M_c L1": Problem.of(steps, tree, STEPS, groups=int(totals[0]), norm=1),
         "no total": Problem.of(counts, tree),
+        "M_c without order": replace(Problem.of(steps, tree, STEPS, groups=int(totals[0])), monotone=False),
+        "ordered counts": replace(Problem.of(counts, tree, groups=totals), monotone=True),
     }
     make["conditions"] = make["M_H"].where(
         cells(leaf, size=0) == int(truth[-1, 0]),
@@ -142,6 +146,18 @@ def test_rows_are_the_same_by_name(name):
             assert {v.VarName: (inf(v.LB), inf(v.UB)) for v in gurobi.getVars()} == bounds
             integer = dict(zip(program.variables.texts(), program.integer.tolist(), strict=True))
             assert {v.VarName: v.VType == "I" for v in gurobi.getVars()} == integer
+
+
+@pytest.mark.parametrize("method", [Cvxpy("SCIP"), Gurobi(), CpSat(), Scip()], ids=repr)
+def test_the_total_is_the_last_cell_of_cumulative_counts_alone(method):
+    """Whether cells are to be in order or not: the sum of cumulative counts is no number of groups."""
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    steps = replace(Problem.of([[1, 3], [2, 4]], tree, STEPS, groups=4), monotone=False)
+    counts = replace(Problem.of([[1, 3], [2, 4]], tree, COUNTS, groups=4), monotone=True)
+    for problem, best in ((steps, ([1, 4], [2, 4])), (counts, ([1, 3],))):
+        result = method.model(problem).solve(problem, 30)
+        assert result.status is Status.OPTIMAL, result
+        assert result.estimate.values[0].tolist() in best
 
 
 @pytest.mark.slow

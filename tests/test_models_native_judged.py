@@ -90,6 +90,12 @@ def test_any_values_are_judged():
     assert "consistency" in broken.reason
     with pytest.raises(MethodError, match="shape"):
         model.judge(np.zeros(4))
+    far = Problem.of([[0, 3], [1, 2], [0, 1]], Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), groups=5)
+    model, x = Scip().model(far), np.array([[1, 4], [1, 3], [0, 1]])
+    assert model.judge(x).status in (Status.OPTIMAL, Status.FEASIBLE)
+    for turned in (x.T, {"states": x[1:], "nation": x[:1]}, [x[:2], x[2:]]):
+        with pytest.raises(MethodError, match=r"does not say which cell is which; give x of shape \(3, 2\)"):
+            model.judge(turned)
     for ragged in ([[1, 2, 3], [1, 2]], [[1, [2, 3]], [1, 2, 3]], []):
         with pytest.raises(MethodError, match="different lengths or kinds; give x of shape"):
             model.judge(ragged)

@@ -38,6 +38,22 @@ def test_equals_the_posterior_where_all_levels_have_the_same_sizes(view, noise):
     assert np.allclose(np.concatenate(LevelPosterior().means(same)), expected.mean, atol=1e-6)
 
 
+@pytest.mark.parametrize("most", [90, 900])
+def test_a_prior_that_contradicts_the_noisy_values_gives_way(most):
+    """As in `Posterior`: large counts that end at a size, where windows of all states would follow."""
+    counts = np.zeros((3, 91), int)
+    counts[:, :40] = most
+    rows = Geometric(View.CUMULATIVE, 9).measure(CountOfCounts(TREE, counts), Seeded("s"))
+    tables = tuple(rows.matrix[TREE.level(level)] for level in range(3))
+    laws = tuple(rows.law(start) for start in TREE.level_start[:-1].tolist())
+    totals = rows.region_totals[TREE.leaves]
+    same = MeasurementByLevel(CountsByLevel(TREE, tables), View.CUMULATIVE, laws, rows.root_total, totals)
+    expected = Posterior().marginals(rows)
+    found = LevelPosterior().marginals(same)
+    assert np.allclose(np.concatenate(found.means), expected.mean, atol=1e-3)
+    assert np.abs(np.concatenate(found.means) - np.cumsum(TREE.sum_up(counts), axis=1)).max() < 200
+
+
 def test_every_region_is_a_chain_of_its_own():
     """After one round: the chain of the region alone, with the prior means that `LevelPrior` gives."""
     truth = CountsByLevel.of(CountOfCounts(TREE, np.random.default_rng(52).integers(0, 20, (3, 12))), (11, 6, 2))

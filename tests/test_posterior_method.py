@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Seeded, Status, View, metrics
-from pgsr.algorithms import BottomUp, Matching, PooledPrior, Posterior, TreeProjection
+from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
+from pgsr.algorithms import BottomUp, Matching, MidpointBottomUp, PooledPrior, Posterior, TreeProjection, TwoStage
 from pgsr.certificates import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError, NoEstimateError, ProblemError
@@ -92,6 +92,29 @@ def test_without_noise_the_truth_comes_back() -> None:
     for view in View:
         noisy = Geometric(view, 300).measure(truth, Seeded("exact"))
         assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
+
+
+@pytest.mark.parametrize("epsilon", [10**6, 10**9])
+def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:
+    truth = small(np.random.default_rng(24))
+    for view in View:
+        noisy = Geometric(view, epsilon).measure(truth, Seeded("exact"))
+        assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
+    gaussian = Noise(View.COUNTS, Rho(epsilon)).measure(truth, Seeded("exact"))
+    assert np.array_equal(Posterior().apply(gaussian).estimate.counts().counts, truth.counts)
+
+
+def test_what_it_cannot_weigh_is_refused_before_anything_is_spent() -> None:
+    truth = small(np.random.default_rng(24))
+    fine = ("0.00123456", "0.00000001", "0.99876543")
+    spent = Mechanism(Geometric(View.CUMULATIVE, 100_000, fine), Posterior())
+    with pytest.raises(ProblemError, match="smaller denominators"):
+        spent.check(truth, Seeded("fine"))
+    assert TwoStage().supports(spent.noise.blank(truth)) == Posterior().supports(spent.noise.blank(truth))
+    assert MidpointBottomUp().supports(spent.noise.blank(truth)) is None  # no weights between levels
+    wide = Mechanism(Noise(View.CUMULATIVE, Rho("1/10000000000")), Posterior())
+    with pytest.raises(ProblemError, match="deviation above 100,000"):
+        wide.check(truth, Seeded("wide"))
 
 
 def test_the_same_measurement_gives_the_same_release() -> None:

@@ -315,6 +315,32 @@ def test_solvers_find_the_same_optimum_in_a_file(reader, tmp_path):
     assert solved >= 10
 
 
+@pytest.mark.parametrize("ending", [".mps", ".qps", ".lp"])
+def test_a_negative_maximum_of_a_non_negative_cell_frees_no_reader(ending, tmp_path):
+    """Some readers take a negative upper bound alone for -inf <= x, and find an optimum where there is no point."""
+    gurobi = pytest.importorskip("gurobipy")
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    problem = Problem.of([[0, 3], [1, 2]], tree, groups=5).where(cells(("US", "GA"), size=0) <= -1)
+    path = tmp_path / f"p{ending}"
+    problem.write(path)
+    model = gurobi.read(str(path), gurobi.Env(params={"OutputFlag": 0}))
+    bounds = {v.VarName: (v.LB, v.UB) for v in model.getVars()}
+    assert bounds["x(US~GA,0)"] == (0, -1)
+    model.optimize()
+    assert model.Status in (gurobi.GRB.INFEASIBLE, gurobi.GRB.INF_OR_UNBD)
+
+
+@pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
+def test_labels_of_several_lines_stay_comments(ending, tmp_path):
+    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
+    problem = Problem.of([[0, 3], [1, 2]], tree, groups=5, label="M_H, 1 %\nEnd")
+    path = tmp_path / f"p{ending}"
+    problem.write(path)
+    again = read_program(path)
+    assert (again.n, again.m, again.constant) == (4, 3, 14)
+    assert again.label.split() == problem.label.split()
+
+
 def test_names_go_back_and_forth():
     rng = np.random.default_rng(0)
     alphabet = [*"aZ09_.,;[]()~/% -+*^<>=:\"'\\é漢", "%20"]

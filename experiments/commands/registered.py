@@ -22,7 +22,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import Condition
-from pgsr.experiments.engine.store import Entry, State, Store, to_frame
+from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import Finding, verdict_frame
 from pgsr.experiments.registry import EXPERIMENTS
@@ -109,8 +109,8 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
     """Draw the figure of what is stored (PNG and PDF), and print what it says about the paper's claims."""
     console, store = console_for_tables(), Store(out)
     for experiment in [find(name) for name in names]:
-        entries = [entry for entry in store.entries(experiment.owner.id, profile) if isinstance(entry, Entry)]
-        done = [entry for entry in entries if entry.state is State.DONE]
+        section = collect([experiment], profile, store, draw=False)[0]
+        done = section.done
         if not done:
             raise ExperimentError(
                 f"{experiment.id} has no results in {store.folder(experiment.id, profile)}; "
@@ -119,6 +119,8 @@ def plot(names: NamesArgument, profile: ProfileOption = Profile.QUICK, out: Resu
         frame, stale = to_frame(done), sum(entry.code != code_digest(experiment) for entry in done)
         if stale:
             console.print(f"{stale:,} of {len(done):,} results are of other sources than today's", highlight=False)
+        for remark in section.remarks:
+            console.print(remark, highlight=False, markup=False)
         folder = writable(store.folder(experiment.id, profile))
         figure = experiment.plot(frame)
         for ending in ("png", "pdf"):

@@ -152,11 +152,18 @@ def not_judged(why: str) -> Judgement:
 
 
 def smaller(this: LevelError | None, *others: LevelError | None) -> Judgement:
-    """Test whether `this` error is smaller than each of the others, by replicates; return the worst judgement."""
-    known = [other for other in others if other is not None]
-    if this is None or not known:
+    """Test whether `this` error is smaller than each of the others, by replicates; return the worst judgement.
+
+    Without results of one of the others it is never found to hold: an arm that is missing was not beaten.
+    """
+    if this is None or not any(others):
         return not_judged("no results of one side")
-    return worst(compared(other.less(this)) for other in known)
+    return worst(missing() if other is None else compared(other.less(this)) for other in others)
+
+
+def missing() -> Judgement:
+    """Return the judgement of a comparison with an arm that has no results."""
+    return not_judged("no results of one of the others")
 
 
 def worst(judgements: Iterable[Judgement]) -> Judgement:

@@ -10,7 +10,7 @@ from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, separated, smaller
+from pgsr.experiments.engine.verdicts import Verdict, compared, smaller
 from pgsr.experiments.engine.words import with_error
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import FOUR, M_C_DP, M_C_R, M_H_DP, M_H_R, release_and_violations
@@ -114,11 +114,14 @@ def _orders(totals: LevelErrors, depth: dict[str, int]) -> Iterator[Verdict]:
 
 
 def _falls(totals: LevelErrors) -> Iterator[Verdict]:
-    """Judge for every pair of neighbouring epsilons whether the error falls from the smaller to the larger."""
+    """Judge for every pair of neighbouring epsilons whether the error falls from the smaller to the larger.
+
+    Replicate by replicate, because all epsilons of a replicate have the noise of the same random bits.
+    """
     for data, label in totals.values_of("data", "arm"):
         rows = sorted(totals.where(data=data, arm=label), key=lambda row: row.epsilon)
         for less, more in pairwise(rows):
-            found = separated(less.values.values(), more.values.values())
+            found = compared(less.less(more))
             words = f"{with_error(less.values.values())} to {with_error(more.values.values())}"
             where = f"{data}, {label}, epsilon {less.epsilon:g} to {more.epsilon:g}"
             yield Verdict(fioretto.CLAIMS["figure 10d"], where, found, words, cause_on(data))

@@ -139,7 +139,7 @@ def _by_level(errors: LevelErrors) -> Iterator[Verdict]:
         for level in range(part.n_levels):
             found = {label: part.one(arm=label, level=level) for label in LABELS}
             rows = {label: row for label, row in found.items() if row is not None}
-            others = [row for arm, row in rows.items() if arm != M_C_DP.label]
+            others = [row for arm, row in found.items() if arm != M_C_DP.label]
             words = ", ".join(f"{arm} {with_error(row.values.values())}" for arm, row in rows.items())
             where = f"{data}, epsilon {epsilon:g}, {level_name(level, part.n_levels)}"
             found = smaller_unless_saturated(rows.get(M_C_DP.label), *others)

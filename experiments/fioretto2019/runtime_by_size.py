@@ -153,7 +153,10 @@ def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> 
 
 
 def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
-    """Judge for every mechanism whether it reaches the largest N within the time limit."""
+    """Judge for every mechanism whether it reaches the largest N within the time limit, in every replicate.
+
+    One that gave no answer for another reason than time, such as a licence, neither survived nor timed out.
+    """
     for data, epsilon in dict.fromkeys((s["data"], s["epsilon"]) for s in steps):
         for label in [arm.label for arm in ARMS]:
             of = [s for s in steps if (s["data"], s["epsilon"], s["arm"]) == (data, epsilon, label)]
@@ -165,10 +168,13 @@ def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:
             words = "no N answered" if last is None else f"N = {last} in {_mean(done, last):.3g} s"
             words += "" if late is None else f", timed out at N = {late} (limit {of[0]['limit']:g} s)"
             claim = "does not scale" if label in _HARD else "survives to the largest N"
-            replicates = len({s["replicate"] for s in of})
-            found = in_every_replicate(
-                (late is not None) == (label in _HARD), replicates, f"limit of {of[0]['limit']:g} s per N"
-            )
+            replicates, largest = {s["replicate"] for s in of}, max(s["N"] for s in of)
+            timed_out = {s["replicate"] for s in of if s["outcome"] == LATE}
+            ends = timed_out if label in _HARD else {s["replicate"] for s in done if s["N"] == largest}
+            found = in_every_replicate(ends == replicates, len(replicates), f"limit of {of[0]['limit']:g} s per N")
+            without = next((s for s in of if s["outcome"] == REFUSED), None)
+            if late is None and without is not None:
+                found = not_judged(f"no answer at N = {without['N']}: {without['reason']}")
             cause = Cause.OURS if label == M_H_DP.label else _within(float(of[0]["limit"]))
             yield Verdict(f"{label} {claim}", f"{data}, epsilon {epsilon:g}", found, words, cause)
 

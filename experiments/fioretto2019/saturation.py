@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.summary import LevelError
-from pgsr.experiments.engine.verdicts import Judgement, compared, not_judged, worst
+from pgsr.experiments.engine.verdicts import Judgement, compared, missing, not_judged, worst
 from pgsr.experiments.fioretto2019.data import groups_of
 
 if TYPE_CHECKING:
@@ -29,13 +29,16 @@ def half_of_largest(data: str, n_levels: int = 1) -> float:
 
 def smaller_unless_saturated(this: LevelError | None, *others: LevelError | None, n_levels: int = 1) -> Judgement:
     """Test as `smaller` does, but judge no pair of saturated errors; errors are sums over `n_levels` levels."""
-    known = [other for other in others if other is not None]
-    if this is None or not known:
+    if this is None or not any(others):
         return not_judged("no results of one side")
     most = half_of_largest(this.data, n_levels)
-    return worst(
-        not_judged(SATURATED) if min(this.mean, other.mean) > most else compared(other.less(this)) for other in known
-    )
+
+    def one(other: LevelError | None) -> Judgement:
+        if other is None:
+            return missing()
+        return not_judged(SATURATED) if min(this.mean, other.mean) > most else compared(other.less(this))
+
+    return worst(map(one, others))
 
 
 def mark_saturation(axes: "Axes", data: str, errors: Iterable[LevelError], n_levels: int = 1) -> None:

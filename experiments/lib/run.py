@@ -108,16 +108,16 @@ def run(
 ) -> pd.DataFrame:
     """Run every method on every instance that it takes, smallest first, and append a line of JSON per pair to `out`.
 
-    Pairs that `out` has from the same version with the same limit are not run again. An instance is not tried where the
-    method ran into the limit on a smaller one of the same kind (LP, QP, MILP, MIQP) and family; that counts as not
-    solved.
+    Pairs that `out` has from the same version, with the same limit and of the same problem.npz, are not run again. An
+    instance is not tried where the method ran into the limit on a smaller one of the same kind (LP, QP, MILP, MIQP) and
+    family; that counts as not solved.
     """
     built = sorted((read(folder) for folder in folders if is_built(folder)), key=lambda one: (one.unknowns, one.name))
     if not built:
         raise ArgumentError("no instance is built there; python -m pgsr.experiments lib build makes them")
     where = {folder.name: folder for folder in folders}
     problems = {one.name: problem_of(where[one.name]) for one in built}
-    done = {(row["instance"], row["method"]): row for row in _kept(out, time_limit)}
+    done = {(row["instance"], row["method"]): row for row in _kept(out, time_limit, built)}
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a") as file:
         for method in methods:
@@ -236,17 +236,24 @@ def _about(one: Built, label: str, time_limit: float) -> dict[str, Any]:
         "unknowns": one.unknowns,
         "limit": time_limit,
         "pgsr": __version__,
+        "sha256": _digest(one),
     }
 
 
-def _kept(out: Path, time_limit: float) -> list[dict[str, Any]]:
-    """The rows of an earlier run with the same limit and version; a line that was torn is left out."""
-    rows = []
+def _digest(one: Built) -> str:
+    """The digest of the problem's file: an instance that was built anew may be another one of the same name."""
+    return one.facts["sha256"]["problem.npz"]
+
+
+def _kept(out: Path, time_limit: float, built: Sequence[Built]) -> list[dict[str, Any]]:
+    """The rows of an earlier run with the same limit, version and problem; a line that was torn is left out."""
+    rows, digests = [], {one.name: _digest(one) for one in built}
     for line in out.read_text().splitlines() if out.is_file() else ():
         try:
             row = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if row["limit"] == time_limit and row["pgsr"] == __version__:
+        same = row["limit"] == time_limit and row["pgsr"] == __version__
+        if same and row.get("sha256") == digests.get(row["instance"], ""):
             rows.append(row)
     return rows

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from math import inf, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +159,8 @@ def _proofs(frame: "pd.DataFrame") -> Iterator[Verdict]:
     """Judge the proven gaps of M_c with either kind of totals, and of M_H with every region's total."""
     for (data, epsilon, arm), certificates in _certificates(frame).items():
         if arm in (M_C.label, M_C_REGIONS.label, M_H_REGIONS.label):
-            gaps = [(objective - bound) / max(1, objective) for objective, bound in certificates.values()]
+            both = certificates.values()
+            gaps = [inf if isnan(bound) else (objective - bound) / max(1, objective) for objective, bound in both]
             found = in_every_replicate(max(gaps) <= 1e-2, len(gaps), "proven gap at most 1 % in every replicate")
             words = f"largest proven gap {max(gaps):.1e} in {len(gaps)} replicates"
             yield Verdict(f"{arm} is solved to within one percent", f"{data}, epsilon {epsilon:g}", found, words)

@@ -1,5 +1,6 @@
 """The problem in CVXPY, as the papers write it."""
 
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pgsr.method import Status
 from pgsr.models.judge import Answer, Claim
 from pgsr.models.native.levels import Levels
 from pgsr.models.native.model import NativeModel, not_solved
 from pgsr.models.optional import load
 from pgsr.problem import Problem
+from pgsr.solving import Stopped
 
 
 class CvxpyModel(NativeModel):
@@ -38,7 +41,7 @@ class CvxpyModel(NativeModel):
         for l in levels.inner:
             self.state("consistency", f"consistency[{l}]", x[l] == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
-            total = cp.sum(x[l][regions], axis=1) if not self.problem.monotone else x[l][regions, -1]
+            total = x[l][regions, -1] if levels.total_is_last else cp.sum(x[l][regions], axis=1)
             self.state("total", f"total[{l}]", total == G)
         for l, regions, E in levels.entities:
             self.state("entities", f"entities[{l}]", x[l][regions] @ np.arange(n_sizes) == E)
@@ -72,9 +75,16 @@ class CvxpyModel(NativeModel):
         self.native = cp.Problem(cp.Minimize(distance), list(self.constraints.values()))
 
     def optimize(self, time_limit: float | None) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a solution may be inaccurate: it is judged
-            self.native.solve(self.name, **self.options(time_limit, self.stated.integer))
+        start = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a solution may be inaccurate: it is judged
+                self.native.solve(self.name, **self.options(time_limit, self.stated.integer))
+        except load("cvxpy").SolverError:  # so CVXPY says, too, where a solver had no point at its limit
+            if not out_of_time(time.perf_counter() - start, time_limit):
+                raise
+            reason = f"{self.solver} had no answer at the time limit of {time_limit:g} s"
+            raise Stopped(Status.TIMED_OUT, reason) from None
 
     def fingerprint(self) -> str:
         """The hash of what is stated: operators as text, unknowns by identity, and all numbers, which texts shorten."""
@@ -95,18 +105,38 @@ class CvxpyModel(NativeModel):
         status = self.native.status
         if status is None:
             raise not_solved(self.solver)
-        if "infeasible" in status:
-            return Answer(Claim.INFEASIBLE)
-        if any(x.value is None for x in self.variables):
-            return Answer(Claim.FAILED, f"it says {status}")
-        claim = {"optimal": Claim.OPTIMAL, "optimal_inaccurate": Claim.OPTIMAL}.get(status, Claim.STOPPED)
-        note = "" if status == "optimal" else f"it says {status}"
+        claim, note = claim_of(self.name, status), "" if status == "optimal" else f"it says {status}"
+        if claim is Claim.INFEASIBLE:
+            return Answer(claim)
+        found = getattr(self.native.solver_stats, "extra_stats", None)
+        pointless = self.stated.integer and not has_point(self.name, found)
+        if pointless or any(x.value is None for x in self.variables):
+            return Answer(claim, note)
         values = np.concatenate([x.value.ravel() for x in self.variables])
         if self.stated.integer:
             return Answer(claim, note, values, bound=own_bound(self.name, self.native))
         if any(row.dual_value is None for rows in self.rows.values() for row in rows):
             return Answer(claim, note, values)
         return Answer(claim, note, values, *self.duals(lambda row: row.dual_value))
+
+
+def claim_of(solver: str, status: str) -> Claim:
+    """Read CVXPY's word; where Gurobi stopped at a limit before it had a point, that is infeasible_inaccurate."""
+    if status == "user_limit" or (solver == "GUROBI" and status == "infeasible_inaccurate"):
+        return Claim.STOPPED
+    if "infeasible" in status:
+        return Claim.INFEASIBLE
+    return Claim.OPTIMAL if status in ("optimal", "optimal_inaccurate") else Claim.FAILED
+
+
+def has_point(solver: str, found: Any) -> bool:
+    """Say whether there is a point; HiGHS stopped before it had one gives zeros, and says so in what else it found."""
+    return solver != "HIGHS" or getattr(found, "primal_solution_status", 2) == 2
+
+
+def out_of_time(spent: float, time_limit: float | None) -> bool:
+    """Say whether a solver stopped because of its time limit, which solvers keep about."""
+    return time_limit is not None and spent >= 0.95 * time_limit
 
 
 def own_bound(solver: str, solved: Any) -> float | None:

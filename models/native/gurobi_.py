@@ -42,7 +42,7 @@ class GurobiModel(NativeModel):
         for l in levels.inner:
             state("consistency", f"consistency[{l}]", levels.names("consistency", l), x[l] == S[l] @ x[l + 1])
         for l, regions, G in levels.totals:
-            total = x[l][regions].sum(axis=1) if not self.problem.monotone else x[l][regions, -1]
+            total = x[l][regions, -1] if levels.total_is_last else x[l][regions].sum(axis=1)
             state("total", f"total[{l}]", levels.region_names("total", l, regions), total == G)
         for l, regions, E in levels.entities:
             names = levels.region_names("entities", l, regions)

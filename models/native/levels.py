@@ -105,6 +105,11 @@ class Levels:
         return iter(()) if totals is None else self._of_regions(regions_with_total(self.problem), totals)
 
     @property
+    def total_is_last(self) -> bool:
+        """Whether a region's number of groups is its last cell, as in cumulative counts, and not the sum of all."""
+        return self.problem.view is View.CUMULATIVE
+
+    @property
     def entities(self) -> Iterator[tuple[int, slice, np.ndarray]]:
         """The numbers of entities that have a row: level, regions within it, numbers."""
         known = self.problem.entities

@@ -186,9 +186,10 @@ class NativeModel(ABC):
     def _judged_values(self, values: Any) -> Result:
         """Judge values that came from anywhere: nothing but a certificate speaks for them."""
         problem = self.problem
-        parts = list(values.values()) if isinstance(values, Mapping) else values
+        given = list(values.values()) if isinstance(values, Mapping) else values
         try:
-            table = parts if isinstance(parts, np.ndarray) else np.concatenate([np.atleast_2d(part) for part in parts])
+            parts = [given] if isinstance(given, np.ndarray) else [np.atleast_2d(part) for part in given]
+            table = np.concatenate(parts)
         except ValueError:
             raise MethodError(
                 "the rows of the solution are of different lengths or kinds; give x of shape "
@@ -198,6 +199,12 @@ class NativeModel(ABC):
             raise MethodError(
                 f"a solution of {table.size:,} numbers for {problem.n_unknowns:,} unknowns; give x of shape "
                 f"{problem.target.shape}, or one such array per level"
+            )
+        if not _are_in_order(parts, table, problem):
+            shapes = ", ".join(str(part.shape) for part in parts)
+            raise MethodError(
+                f"a solution of shape {shapes} does not say which cell is which; give x of shape "
+                f"{problem.target.shape}, or one such array per level, the root's first"
             )
         table = self._numbers(table.reshape(problem.target.shape))
         whole = nearest(table)
@@ -234,6 +241,13 @@ class NativeModel(ABC):
 
     def __repr__(self) -> str:
         return f"{self.solver}.model({self.problem.label})"
+
+
+def _are_in_order(parts: list[np.ndarray], table: np.ndarray, problem: Problem) -> bool:
+    """Say whether the parts of a table are its levels, root first, or its rows, or all of it, flat or as a table."""
+    rows = [len(part) for part in parts]
+    by_level = len(parts) == 1 or set(rows) == {1} or rows == np.diff(problem.hierarchy.level_start).tolist()
+    return max(table.shape) == table.size or (table.shape == problem.target.shape and by_level)
 
 
 def _without_tolerance(values: np.ndarray) -> np.ndarray:

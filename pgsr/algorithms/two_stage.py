@@ -13,7 +13,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds
 from pgsr.parallel import Threads
-from pgsr.problem import Problem, precision_weights
+from pgsr.problem import Problem, precision_weights, refused_weights
 from pgsr.solving import Deadline, Stopped, judged_release
 from pgsr.views import View
 
@@ -68,7 +68,7 @@ class TwoStage:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return _refusal(self, measurement)
+        return _refusal(self, measurement) or refused_weights(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.
@@ -76,7 +76,7 @@ class TwoStage:
         Raises:
             ProblemError: the measurement cannot be used.
         """
-        reason = _refusal(self, measurement)
+        reason = self.supports(measurement)
         if reason is not None:
             raise ProblemError(reason)
         deadline = Deadline(checked_limit(time_limit))
@@ -154,7 +154,7 @@ class MidpointBottomUp:
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
-        return TwoStage().supports(measurement)
+        return _refusal(self, measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Do the same as `TwoStage.apply`."""

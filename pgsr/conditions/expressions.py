@@ -17,7 +17,7 @@ from pgsr.conditions.arguments import (
     index_of,
     size_text,
 )
-from pgsr.conditions.resolved import Cells, Resolved, matched, rows_of, without_zeros
+from pgsr.conditions.resolved import Cells, Resolved, matched, require_products, rows_of, without_zeros
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Path
 from pgsr.region_ids import region_id
@@ -325,6 +325,7 @@ class _Times(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
+        require_products(inner, self.factor)
         matrix = without_zeros(sparse.csr_array(inner.matrix * self.factor))
 
         def names(entries: np.ndarray) -> list[str]:
@@ -346,6 +347,7 @@ class _Sum(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
+        require_products(inner, len(inner.constant))
         ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
         matrix = without_zeros(sparse.csr_array(ones @ inner.matrix))
         return Resolved(matrix, inner.constant.sum(keepdims=True), lambda entries: [self.name] * len(entries))

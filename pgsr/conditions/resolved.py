@@ -13,6 +13,9 @@ from pgsr.views import View
 LARGEST_NUMBER = 2**50
 """Largest coefficient or constant, so that sums over cells stay within 64 bits."""
 
+LARGEST_PRODUCT = 2**62
+"""Largest number that may occur on the way to one of these."""
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -51,6 +54,10 @@ class Resolved:
     shape: tuple[int, int] | None = None
     is_array: bool = False
 
+    def __post_init__(self) -> None:
+        if int(np.abs(self.constant).max(initial=0)) > LARGEST_NUMBER:
+            raise ProblemError("a constant of the conditions exceeds 2^50; scale the condition down")
+
 
 def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resolved]:
     """Give both as many entries: one entry alone is repeated.
@@ -88,6 +95,19 @@ def rows_of(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_a
     n, width = columns.shape
     shape = n, place.shape[0] * place.shape[1]
     return sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
+
+
+def require_products(one: Resolved, factor: int) -> None:
+    """Refuse a factor, or a number of entries to be added up, by which 64 bits might not hold an expression's numbers.
+
+    Raises:
+        ProblemError: they might not.
+    """
+    largest = max(int(np.abs(part).max(initial=0)) for part in (one.matrix.data, one.constant))
+    if largest * abs(factor) > LARGEST_PRODUCT:
+        raise ProblemError(
+            "numbers of the conditions exceed 2^62 once multiplied or added up; scale the condition down"
+        )
 
 
 def without_zeros(matrix: sparse.csr_array) -> sparse.csr_array:

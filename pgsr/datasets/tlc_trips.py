@@ -11,6 +11,8 @@ from pgsr.errors import DataError
 from pgsr.histogram import CountOfCounts
 
 FILE, ZONES = "tlc2014_trips.parquet", "taxi_zone_lookup.csv"
+UNKNOWN = (264, 265)
+"""The zones of places that are unknown or outside of the city; what the lookup calls them differs between versions."""
 
 
 def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_282) -> CountOfCounts:
@@ -41,15 +43,15 @@ def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_2
 
     max_size = whole_number("max_size", max_size, least=1)
     lookup = read(locate(ZONES, folder), text=["Borough"], whole=["LocationID"], may_miss=["Borough"])
-    known = lookup["Borough"] != "Unknown"
+    known = ~np.isin(lookup["LocationID"], UNKNOWN)
     zones, boroughs = lookup["LocationID"][known], lookup["Borough"][known]
     path = locate(FILE, folder)
     try:
         with duckdb.connect() as connection:
             pairs = connection.execute(
-                "SELECT CAST(coalesce(PULocationID, 0) AS BIGINT) AS zone, medallion IS NULL AS none, "
-                "count(*) AS trips "
-                "FROM read_parquet(?) WHERE zone NOT IN (264, 265) GROUP BY medallion, zone",
+                "SELECT zone, medallion IS NULL AS none, count(*) AS trips "
+                "FROM (SELECT CAST(coalesce(PULocationID, 0) AS BIGINT) AS zone, medallion FROM read_parquet(?)) "
+                f"WHERE zone NOT IN {UNKNOWN} GROUP BY medallion, zone",
                 [str(path)],
             ).fetchnumpy()
     except duckdb.Error as fault:

@@ -28,7 +28,7 @@ class Isotonic(GatedMethod):
     """The method that solves `Problem.isotonic`: the nearest non-decreasing vector of every region (H_c and H_g).
 
         minimise    sum_i |x[i] - y[i]|^norm
-        subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed,
+        subject to  0 <= x[0] <= x[1] <= ...,  x integer unless relaxed, of any sign where the problem allows it,
                     cumulative: x[K] = G where the region's total is public;   ranked: x <= K,
                     lower[i] <= x[i] <= upper[i] where `Problem.where` states bounds of cumulative cells.
 
@@ -57,6 +57,13 @@ class Isotonic(GatedMethod):
     def supports(self, problem: Problem) -> str | None:
         if not problem.monotone or problem.consistent:
             return f"Isotonic fits every region alone; {problem.label} is another kind of problem"
+        if problem.view is View.COUNTS:
+            return f"Isotonic fits cumulative counts or ranked sizes; {problem.label} is about the counts view"
+        if problem.totals is Totals.ROOT:
+            return (
+                f"Isotonic takes every region's total or none, {problem.label} states the root's alone; state the "
+                "problem with totals='regions' or without totals"
+            )
         if problem.view is View.RANKED and not problem.integer:
             return "ranked sizes are fitted in integers; state the problem without .relaxed()"
         if problem.conditions is not None and problem.norm == 2 and not problem.integer:
@@ -96,7 +103,7 @@ class Isotonic(GatedMethod):
         if problem.view is View.RANKED:
             return self._fit(problem, y, problem.max_size)
         if stated is not None:
-            lower, upper = np.maximum(stated.lower[region], 0), stated.upper[region]
+            lower, upper = np.maximum(stated.lower[region], _least(problem)), stated.upper[region]
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
                 upper = np.minimum(upper, total)
@@ -108,12 +115,18 @@ class Isotonic(GatedMethod):
         return np.append(self._fit(problem, y[:-1], total), total)
 
     def _fit(self, problem: Problem, y: np.ndarray, upper: int) -> np.ndarray:
+        lower = _least(problem)
         if problem.norm == 1:
-            fit = isotonic_l1(y, 0, upper, self.optimum)
+            fit = isotonic_l1(y, lower, upper, self.optimum)
             return nearest(fit) if problem.integer else fit.astype(float)
         if problem.integer:
-            return isotonic_l2(y[None], np.array([0]), np.array([upper]))[0]
-        return isotonic_l2_means(y, 0, upper)
+            return isotonic_l2(y[None], np.array([lower]), np.array([upper]))[0]
+        return isotonic_l2_means(y, lower, upper)
 
     def __repr__(self) -> str:
         return "Isotonic()" if self.optimum is Optimum.SMALLEST else f"Isotonic(optimum='{self.optimum}')"
+
+
+def _least(problem: Problem) -> int:
+    """Give the number that no value is below; sizes are never below 0."""
+    return 0 if problem.nonnegative or problem.view is View.RANKED else -_UNBOUNDED

@@ -34,6 +34,8 @@ _SMOOTH = 2
 """The number of first steps that are smooth enough for gradients alone."""
 
 _LEAST_RHO = 1e-4
+"""The least strength of a step, relative to one over the mean of |x - y| where that is above 1."""
+
 _STEP_ERROR = 0.2
 """The error at which a proximal step ends, relative to how far it moved (both in units of the objective)."""
 
@@ -165,7 +167,7 @@ def _search(best: _Best, rounds: int, gap: float, deadline: Deadline) -> None:
         if before <= gap or deadline.passed:
             return
         stage = min(step, len(_RHO) - 1)
-        dual.towards(x, max(_LEAST_RHO, unit * weaker * _RHO[stage]), _RIDGE[stage])
+        dual.towards(x, max(_LEAST_RHO * min(1.0, unit), unit * weaker * _RHO[stage]), _RIDGE[stage])
         enough = share * gap * max(1.0, best.objective)
         point = _proximal_step(dual, prices, enough, deadline, ascent if step < _SMOOTH else None)
         x, prices = best.offer(dual, point), point.prices

@@ -4,6 +4,9 @@ import numpy as np
 
 from pgsr.compilation import compiled
 
+LARGEST_PRODUCT = 2**62
+"""Products of counts up to this one are formed at once."""
+
 
 @compiled
 def match_runs(top_size, top_count, bottom_size, bottom_count):
@@ -38,8 +41,7 @@ def match_runs(top_size, top_count, bottom_size, bottom_count):
             else:
                 missing = room
                 for k in range(n):
-                    share[k] = room * left[k] // total
-                    rest[k] = room * left[k] - share[k] * total
+                    share[k], rest[k] = part_of(room, left[k], total)
                     missing -= share[k]
                 add_to_largest(rest, n, missing, total, share)
             for k in range(n):
@@ -53,6 +55,27 @@ def match_runs(top_size, top_count, bottom_size, bottom_count):
                     total -= share[k]
         start += n
     return tops[:found], bottoms[:found], counts[:found]
+
+
+@compiled
+def part_of(room, left, total):
+    """Compute room * left // total and the remainder, for room < total and 0 <= left <= total.
+
+    A product beyond 64 bits is never formed: its remainder is doubled and added to, bit by bit of `left`.
+    """
+    if left == 0 or room <= LARGEST_PRODUCT // left:
+        product = room * left
+        return product // total, product % total
+    whole, rest = np.int64(0), np.int64(0)
+    for bit in range(62, -1, -1):
+        whole *= 2
+        for more in (rest, room if left >> bit & 1 else np.int64(0)):
+            if rest >= total - more:
+                rest -= total - more
+                whole += 1
+            else:
+                rest += more
+    return whole, rest
 
 
 @compiled

@@ -77,7 +77,8 @@ class Match:
     ) -> "Match":
         """Make a matching from entries in any order; the children and the cost are looked up."""
         owner, size, _ = runs_below(parent, children)
-        cost = int((np.abs(parent.size[top] - size[bottom]) * count).sum())
+        apart = np.abs(parent.size[top] - size[bottom])  # times counts in two halves, which no product leaves 64 bits
+        cost = (int((apart * (count >> 32)).sum()) << 32) + int((apart * (count & 0xFFFFFFFF)).sum())
         by_child = np.argsort(owner[bottom], kind="stable")
         return cls(top[by_child], bottom[by_child], owner[bottom][by_child], count[by_child], cost)
 

@@ -28,7 +28,9 @@ with q[s] the prior masses of x[s] (times the likelihood of a noisy count), w[s]
 
 Everything is exact but for two cuts: c[s] stays in a window around a pilot estimate, which is widened until less than
 1e-9 of the posterior mass lies at its edge, and prior masses below 1e-12 of the largest are left out. In tails, where
-mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few).
+mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few). The second cut is felt
+where little noise contradicts the prior: of 100 groups of one size beside empty ones, where the prior expects 7, 29 go
+astray at epsilon 5 per level, and 1 without the cut. From some thousand groups on the prior gives way instead.
 
 **What comes out.** The posterior median of c[s] minimises the expected earth mover's distance of a region that stands
 alone; it never falls with s. The posterior means are what can be added up over regions, so they go into the joint stage

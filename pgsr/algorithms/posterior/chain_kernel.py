@@ -11,6 +11,9 @@ from pgsr.compilation import compiled
 CUT = 1e-12
 """Steps whose prior mass is below this part of the largest are left out."""
 
+LEAST = 1e-290
+"""No likelihood of a noisy count is a smaller part of that of the next one."""
+
 NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
 
@@ -312,9 +315,13 @@ def change_of_loss(law, d):
 
 @compiled
 def weighed(ratio, law, coarse, fine, d):
-    """Multiply `ratio` by P(z = d - 1) / P(z = d) = base^(loss(d - 1) - loss(d))."""
+    """Multiply `ratio` by P(z = d - 1) / P(z = d) = base^(loss(d - 1) - loss(d)), a power of `LEAST` at least.
+
+    Where there is hardly any noise the power is 0 in floating point, by which nothing can be divided.
+    """
     change = change_of_loss(law, d)
-    return ratio * power(coarse, fine, change) if change > 0 else ratio / power(coarse, fine, -change)
+    factor = max(LEAST, power(coarse, fine, abs(change)))
+    return ratio * factor if change > 0 else ratio / factor
 
 
 @compiled

@@ -131,12 +131,13 @@ class Evidence:
         while True:
             low, high = self._window(centre, half * widening)
             width = int((high - low).max()) + 1
-            mean, variance, step_variance = np.empty((3, self.n_sizes))
+            mean, variance, step_variance = np.full((3, self.n_sizes), np.nan)
             median = np.empty(self.n_sizes, np.int64)
             room = np.empty((self.n_sizes, width))
             about = (*self._likelihood(width), low, high, self.most, mu, shape, room)
             edge = forward_backward(*about, mean, variance, median, step_variance)
             if edge <= border or width > self.most:
+                assert not np.isnan(mean).any(), "the noisy values are impossible under their own law"
                 return Marginals(mean, variance, median, step_variance, mu)
             widening *= 1.5
             if (

@@ -45,16 +45,24 @@ class Likelihood:
             base = exp_minus(1 / law.scale)
             return cls(0, np.ones(1), _powers(base, 2 * width + 2))
         assert isinstance(law, DiscreteGaussian), "there are two laws"
+        reason = refused_law(law)
+        if reason is not None:
+            raise ProblemError(reason)
         return _gaussian(law.sigma_squared)
+
+
+def refused_law(law: Law) -> str | None:
+    """Say that noise of this law is wider than `Likelihood` takes, and what to do; or return None."""
+    if isinstance(law, DiscreteGaussian) and law.sigma_squared > LARGEST_DEVIATION**2:
+        return (
+            f"Gaussian noise of a standard deviation above {LARGEST_DEVIATION:,} is more than the posterior takes; "
+            "give the level a larger share of the budget"
+        )
+    return None
 
 
 @lru_cache(maxsize=64)
 def _gaussian(sigma_squared: Fraction) -> Likelihood:
-    if sigma_squared > LARGEST_DEVIATION**2:
-        raise ProblemError(
-            f"Gaussian noise of a standard deviation above {LARGEST_DEVIATION:,} is more than the posterior takes; "
-            "give the level a larger share of the budget"
-        )
     largest = ceil(-log(_LEAST) * 2 * float(sigma_squared)) + 1
     length = isqrt(largest) + 1
     exponent = 1 / (2 * sigma_squared)

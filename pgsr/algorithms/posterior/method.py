@@ -8,6 +8,7 @@ import numpy as np
 from pgsr import memory
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.posterior.evidence import BORDER, ROUGH_BORDER, Evidence, Marginals
+from pgsr.algorithms.posterior.likelihood import refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
@@ -18,7 +19,7 @@ from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.method import Method, Result, Seconds, Status
 from pgsr.parallel import Threads
-from pgsr.problem import Problem, precision_weights
+from pgsr.problem import Problem, precision_weights, refused_weights
 from pgsr.rounding import nearest
 from pgsr.solving import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.views import View
@@ -109,7 +110,13 @@ class Posterior:
             return "Posterior needs measured leaves; give the last level a share of epsilon"
         if measurement.view is View.COUNTS and measurement.public is Totals.ROOT:
             return "Posterior of counts needs every region's number of groups; measure with totals='regions' or 'noisy'"
-        return None
+        one_of_each = {
+            (measurement.hierarchy.level_of[region], measurement.view_of(region)): region
+            for region in np.flatnonzero(measurement.measured).tolist()
+        }
+        laws = [law for region in one_of_each.values() if (law := measurement.law(region)) is not None]
+        too_wide = (reason for law in laws if (reason := refused_law(law)) is not None)
+        return next(too_wide, None) or refused_weights(measurement)
 
     def apply(self, measurement: Measurement, time_limit: float | None = None) -> Result:
         """Make a valid release, or give a status with the reason why there is none in time.

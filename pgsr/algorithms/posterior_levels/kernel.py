@@ -3,24 +3,28 @@
 import numpy as np
 
 from pgsr.algorithms.posterior.chain_kernel import forward_backward
+from pgsr.algorithms.posterior.evidence import CONFLICTS, CONTRADICTION, PATIENCE
 from pgsr.compilation import compiled
 
 
 @compiled
 def posterior_rows(
-    start, stop, kind, y, law, coarse, fine, up_to, total, half, first, mu, shape, border, mean, variance, steps
-):
+    start, stop, kind, y, law, coarse, fine, up_to, deviation, total, half, first, mu, shape, border, mean, variance,
+    steps,
+):  # fmt: skip
     """Replace means and variances of the cumulative counts of rows start..stop-1 by those of their posterior.
 
-    Windows lie around the means, and are widened until no more than `border` of the mass lies at an edge.
+    Windows lie around the means, and are widened until no more than `border` of the mass lies at an edge. Where the
+    prior contradicts the noisy values even so it gives way, as in `Evidence.marginals`.
 
     Args:
         kind, law, coarse, fine, up_to, shape: as in `forward_backward`.
         y: noisy values, int64, shape (regions, K + 1).
+        deviation: the standard deviation of the noise, or a bound on it.
         total: public numbers of groups, int64, shape (regions,).
         half: of the windows of the first round; later ones depend on the variances.
         first: whether this is the first round.
-        mu: prior means of the counts, shape (regions, K + 1).
+        mu: prior means of the counts, shape (regions, K + 1); those that give way are replaced.
         border: the mass that may lie at an edge.
         mean, variance: of c[s], replaced; shape (regions, K + 1).
         steps: filled with the variances of the counts x[s] = c[s] - c[s - 1], same shape; of no rows if they are not
@@ -32,10 +36,12 @@ def posterior_rows(
     room = np.empty((n, 64))
     for r in range(start, stop):
         most = total[r]
-        widening = 1.0
+        widening, conflict = 1.0, 0
         while True:
+            widest = 0.0
             for s in range(n):
-                reach = (half if first else 6.5 * np.sqrt(variance[r, s]) + 3.0) * widening
+                reach = reached(half, first, variance[r, s]) * widening
+                widest = max(widest, reach)
                 low[s] = max(0, np.int64(np.floor(mean[r, s] - reach)))
                 high[s] = min(most, np.int64(np.ceil(mean[r, s] + reach)))
             for s in range(1, n):
@@ -55,7 +61,29 @@ def posterior_rows(
             if edge <= border or width > most:
                 break
             widening *= 1.5
+            if edge > CONTRADICTION and 1.5 * widest > PATIENCE * half and conflict < len(CONFLICTS):
+                give_way(mean[r], variance[r], half, first, mu[r], shape, CONFLICTS[conflict], deviation)
+                widening = 1.0
+                conflict += 1
         for s in range(n):
             mean[r, s], variance[r, s] = found[s], spread[s]
             if len(steps):
                 steps[r, s] = step_variance[s]
+
+
+@compiled
+def reached(half, first, variance):
+    """Give the half-width of a window before it is widened."""
+    return half if first else 6.5 * np.sqrt(variance) + 3.0
+
+
+@compiled
+def give_way(mean, variance, half, first, mu, shape, conflict, deviation):
+    """Replace prior means that are too far from the counts, as `Evidence._without_conflict` does; for one region."""
+    before = 0.0
+    for s in range(len(mu)):
+        own = mean[s] - before
+        before = mean[s]
+        spread = np.sqrt(mu[s] + mu[s] * mu[s] / shape[s])
+        if abs(own - mu[s]) > conflict * spread + reached(half, first, variance[s]):
+            mu[s] = max(own, deviation)

@@ -8,7 +8,7 @@ from pgsr.algorithms.isotonic import isotonic_l1_middles
 from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelRelease
 from pgsr.algorithms.m_c_levels.release import precisions, released
 from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
-from pgsr.algorithms.posterior.likelihood import Likelihood
+from pgsr.algorithms.posterior.likelihood import Likelihood, refused_law
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
@@ -73,7 +73,8 @@ class LevelPosterior:
         """Give the reason why this measurement cannot be used, or None."""
         if measurement.totals is None:
             return "only the root's total is public here, Posterior needs every region's; measure with totals='regions'"
-        return None
+        too_wide = (reason for law in measurement.laws if (reason := refused_law(law)) is not None)
+        return next(too_wide, None)
 
     def apply(self, measurement: MeasurementByLevel) -> LevelRelease:
         """Make a release.
@@ -155,7 +156,8 @@ class LevelPosterior:
         powers = likelihood.law, likelihood.coarse, likelihood.fine
         shapes = self.prior.shapes(n_sizes)
         filled = mu, shapes, border, mean, variance, steps
-        share(posterior_rows, range(len(y)), 20 * n_sizes, KINDS[view], y, *powers, up_to, total, half, first, *filled)
+        about = KINDS[view], y, *powers, up_to, deviation, total, half, first
+        share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ LOW = b".low"
 def write(program: NamedProgram) -> Iterator[bytes]:
     """Yield the text of an LP file, piece by piece."""
     for note in (program.label, *program.notes):
-        yield f"\\ {note}\n".encode("ascii", "backslashreplace")
+        yield f"\\ {' '.join(note.splitlines())}\n".encode("ascii", "backslashreplace")
     yield b"Minimize\n distance:\n"
     for run in runs(program.n):  # coefficients of 0, too, so that readers keep the order of the unknowns
         yield lines(b" ", *_signed(program.linear[run]), *program.variables.parts(run), b"\n")
@@ -87,7 +87,7 @@ def _side(program: NamedProgram, rows: np.ndarray, sense: np.ndarray, right: np.
 def _bounds(program: NamedProgram) -> Iterator[bytes]:
     low, high, names = program.lower, program.upper, program.variables
     fixed, free = low == high, np.isinf(low) & np.isinf(high)
-    below = ~fixed & ~free & (low != 0)
+    below = ~fixed & ~free & ((low != 0) | (high < 0))
     above = ~fixed & ~free & np.isfinite(high)
     yield from _each(names, np.flatnonzero(fixed), lambda items: (b" = ", numbers(low[items])))
     yield from _each(names, np.flatnonzero(free), lambda items: (b" free",))

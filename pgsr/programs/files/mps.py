@@ -13,7 +13,7 @@ from scipy import sparse
 from pgsr.programs.files.reading import Built, FileError
 from pgsr.programs.files.text import lines, numbers, pieces, runs
 from pgsr.programs.named import NamedProgram
-from pgsr.programs.names import Names, encoded
+from pgsr.programs.names import Names, decoded, encoded
 
 OBJECTIVE = "distance"
 """The name of the objective's row."""
@@ -22,7 +22,7 @@ OBJECTIVE = "distance"
 def write(program: NamedProgram) -> Iterator[bytes]:
     """Yield the text of an MPS file, piece by piece."""
     for note in program.notes:
-        yield f"* {note}\n".encode("ascii", "backslashreplace")
+        yield f"* {' '.join(note.splitlines())}\n".encode("ascii", "backslashreplace")
     yield f"NAME {encoded(program.label)}\nROWS\n N {OBJECTIVE}\n".encode()
     yield from _row_kinds(program)
     yield b"COLUMNS\n"
@@ -81,7 +81,10 @@ def _piece(program: NamedProgram, columns: sparse.csc_array, rows: Names, first:
 
 
 def _bounds(program: NamedProgram) -> Iterator[bytes]:
-    """What differs from 0 <= x; of integers always both sides, since without any some readers take 0 <= x <= 1."""
+    """What differs from 0 <= x; of integers always both sides, since without any some readers take 0 <= x <= 1.
+
+    A negative upper bound alone makes some readers take -inf <= x, so the lower bound stands beside it.
+    """
     low, high = program.lower, program.upper
     fixed, free = low == high, np.isinf(low) & np.isinf(high)
     rest = ~fixed & ~free
@@ -89,7 +92,7 @@ def _bounds(program: NamedProgram) -> Iterator[bytes]:
     yield from _values(b" FX BOUND ", names, np.flatnonzero(fixed), low)
     for key, where in ((b" FR BOUND ", free), (b" MI BOUND ", rest & np.isinf(low))):
         yield from _values(key, names, np.flatnonzero(where))
-    yield from _values(b" LO BOUND ", names, np.flatnonzero(rest & np.isfinite(low) & (low != 0)), low)
+    yield from _values(b" LO BOUND ", names, np.flatnonzero(rest & np.isfinite(low) & ((low != 0) | (high < 0))), low)
     yield from _values(b" UP BOUND ", names, np.flatnonzero(rest & np.isfinite(high)), high)
     yield from _values(b" PL BOUND ", names, np.flatnonzero(rest & np.isinf(high) & program.integer))
 
@@ -113,7 +116,7 @@ def read(text: Iterator[str]) -> NamedProgram:
         if not line[0].isspace():
             section, *rest = line.split()
             if section == "NAME":
-                built.label = " ".join(rest)
+                built.label = decoded(" ".join(rest))
             elif section == "ENDATA":
                 return built.program()
             elif section not in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "QUADOBJ"):
