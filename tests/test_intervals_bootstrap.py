@@ -191,9 +191,9 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
     assert published.mechanism == published.terms.mechanism(3)
     replayed = published.mechanism.post_process(published.measurement).estimate.counts()
     np.testing.assert_array_equal(replayed.counts, published.counts.counts)
-    for form in ("bootstrap", "band"):
+    for form, draws in (("bootstrap", ("--replicates", 20)), ("band", ())):
         file = tmp_path / f"{form}.csv"
-        options = ("--kind", form, "--replicates", 20, "--level", "0.8", "--output", file)
+        options = ("--kind", form, *draws, "--level", "0.8", "--output", file)
         done = invoke("intervals", folder, "--statistic", "tail:1", "--statistic", "count", *options)
         assert done.exit_code == 0
         frame = pd.read_csv(file)
