@@ -12,29 +12,29 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, scale
+from program_files import (
+    NAMES,
+    READERS,
+    _flat,
+    _weights,
+    by_gurobi,
+    by_our_reader,
+    by_scip,
+    optimum,
+    problem_of,
+    value_of,
+)
 from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.conditions import Conditions, cells, total
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
-from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
-from pgsr.models import Cvxpy, Gurobi
 from pgsr.programs import named, read_program
 from pgsr.programs.files import ENDINGS, FileError
 from pgsr.programs.names import Names, decoded, encoded
 from pgsr.tables import write_long
 
 TEXTS = (".mps", ".lp", ".mof.json")
-NAMES = list(PROBLEMS)
-
-
-def problem_of(name, instance=0):
-    return random_problem(name, np.random.default_rng([7, instance, *name.encode()]))
-
-
-def value_of(program, x):
-    """The objective of a program at a point."""
-    return program.quadratic @ x**2 + program.linear @ x + program.constant
 
 
 def point_of(program, problem, rng):
@@ -46,15 +46,6 @@ def point_of(program, problem, rng):
     measured = np.flatnonzero(_weights(problem))
     up = np.maximum(x - y, 0)[measured]
     return np.concatenate([x, up, up - (x - y)[measured]])
-
-
-def _flat(problem):
-    return np.concatenate(problem.values) if isinstance(problem.values, tuple) else problem.values.ravel()
-
-
-def _weights(problem):
-    lengths = [len(values) for values in problem.values]
-    return np.repeat(problem.w, lengths)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,111 +216,6 @@ def test_the_same_problem_makes_the_same_bytes(tmp_path):
         assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
 
 
-def optimum(problem):
-    """The optimum by the fast matrix path."""
-    result = Gurobi().solve(problem) if problem.integer else Cvxpy("CLARABEL").solve(problem)
-    assert result.certificate is not None, result.reason
-    return float(result.certificate.objective)
-
-
-def by_highs(path):
-    highspy = pytest.importorskip("highspy")
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
-    solver.run()
-    assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return solver.getInfo().objective_function_value, list(solver.getLp().col_names_)
-
-
-def by_gurobi(path):
-    gp = pytest.importorskip("gurobipy")
-    with gp.Env(params={"OutputFlag": 0}) as environment, gp.read(str(path), environment) as model:
-        model.Params.MIPGap = 0
-        model.optimize()
-        assert model.Status == gp.GRB.OPTIMAL
-        return model.ObjVal, [variable.VarName for variable in model.getVars()]
-
-
-def by_scip(path):
-    scip = pytest.importorskip("pyscipopt")
-    model = scip.Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    model.setParam("limits/gap", 1e-7)
-    model.setParam("limits/time", 20)
-    model.optimize()
-    assert model.getStatus() in ("optimal", "gaplimit")
-    return model.getObjVal(), None
-
-
-def by_our_reader(path):
-    """Clarabel on the program that we read."""
-    cvxpy = pytest.importorskip("cvxpy")
-    program = read_program(path)
-    assert not program.integer.any()
-    x = cvxpy.Variable(program.n)
-    distance = program.quadratic @ cvxpy.square(x) + program.linear @ x
-    left = program.matrix @ x
-    equal = program.row_lower == program.row_upper
-    above, below = ~equal & np.isfinite(program.row_upper), ~equal & np.isfinite(program.row_lower)
-    limits = [left[equal] == program.row_upper[equal], left[above] <= program.row_upper[above]]
-    limits += [left[below] >= program.row_lower[below]]
-    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-    limits += [x[low] >= program.lower[low], x[high] <= program.upper[high]]
-    limits = [limit for limit in limits if limit.size]
-    task = cvxpy.Problem(cvxpy.Minimize(distance), limits)
-    task.solve("CLARABEL")
-    assert task.status == "optimal"
-    return task.value + program.constant, program.variables.words()
-
-
-READERS = {
-    "HiGHS": (by_highs, (".mps", ".lp"), lambda p: not (p.integer and p.norm == 2)),
-    "Gurobi": (by_gurobi, (".mps", ".qps", ".lp"), lambda p: p.n_unknowns <= 200),
-    "SCIP": (by_scip, (".mps", ".lp"), lambda p: p.n_unknowns <= 60 and (p.integer or p.norm == 1)),
-    "our reader": (by_our_reader, (".mps", ".lp", ".mof.json", ".npz"), lambda p: not p.integer),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", READERS)
-def test_solvers_find_the_same_optimum_in_a_file(reader, tmp_path):
-    solve, endings, can = READERS[reader]
-    solved = 0
-    for name in NAMES:
-        for given in (problem_of(name), problem_of(name).relaxed()):
-            if given.view is View.RANKED and not given.integer:
-                continue
-            if not can(given) or not given.n_unknowns:
-                continue
-            best = optimum(given)
-            for ending in endings:
-                path = tmp_path / f"p{ending}"
-                given.write(path)
-                value, names = solve(path)
-                assert value == pytest.approx(best, rel=1e-5, abs=1e-4), (name, given, ending)
-                expected = named(given).variables.words()
-                assert names is None or names[: given.n_unknowns] == expected[: given.n_unknowns]
-                solved += 1
-    assert solved >= 10
-
-
-@pytest.mark.parametrize("ending", [".mps", ".qps", ".lp"])
-def test_a_negative_maximum_of_a_non_negative_cell_frees_no_reader(ending, tmp_path):
-    """Some readers take a negative upper bound alone for -inf <= x, and find an optimum where there is no point."""
-    gurobi = pytest.importorskip("gurobipy")
-    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
-    problem = Problem.of([[0, 3], [1, 2]], tree, groups=5).where(cells(("US", "GA"), size=0) <= -1)
-    path = tmp_path / f"p{ending}"
-    problem.write(path)
-    model = gurobi.read(str(path), gurobi.Env(params={"OutputFlag": 0}))
-    bounds = {v.VarName: (v.LB, v.UB) for v in model.getVars()}
-    assert bounds["x(US~GA,0)"] == (0, -1)
-    model.optimize()
-    assert model.Status in (gurobi.GRB.INFEASIBLE, gurobi.GRB.INF_OR_UNBD)
-
-
 @pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
 def test_labels_of_several_lines_stay_comments(ending, tmp_path):
     tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
@@ -352,22 +238,6 @@ def test_names_go_back_and_forth():
     names = Names.cells("x", ["US", "US/GA"], np.array([0, 1, 1]), np.array([0, 0, 7]))
     assert names.texts() == ["x[US,0]", "x[US/GA,0]", "x[US/GA,7]"]
     assert [a + b for a, b in zip(*names.parts(np.array([2, 0])), strict=True)] == [b"x(US~GA,7)", b"x(US,0)"]
-
-
-@pytest.mark.parametrize("reader", ["HiGHS", "Gurobi", "SCIP"])
-def test_strange_names_are_read_by_solvers(reader, tmp_path):
-    """Blanks, brackets, signs, quotes and letters of other alphabets in names of regions."""
-    tree = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])
-    problem = Problem.of([[2, 5], [1, 2], [0, 3], [4, -2]], tree, groups=9, integer=False)
-    solve, endings, _ = READERS[reader]
-    for ending in endings:
-        path = tmp_path / f"p{ending}"
-        problem.write(path)
-        value, names = solve(path)
-        assert value == pytest.approx(optimum(problem), abs=1e-5)
-        assert (
-            names is None or [decoded(name) for name in names[: problem.n_unknowns]] == named(problem).variables.texts()
-        )
 
 
 def test_names_are_short_where_there_are_many_or_long_ones():

@@ -121,7 +121,10 @@ class CvxpyModel(NativeModel):
 
 
 def claim_of(solver: str, status: str) -> Claim:
-    """Read CVXPY's word; where Gurobi stopped at a limit before it had a point, that is infeasible_inaccurate."""
+    """Translate the status that CVXPY reports into a claim.
+
+    Where Gurobi stopped at its time limit before it had a point, CVXPY reports infeasible_inaccurate.
+    """
     if status == "user_limit" or (solver == "GUROBI" and status == "infeasible_inaccurate"):
         return Claim.STOPPED
     if "infeasible" in status:
@@ -130,12 +133,12 @@ def claim_of(solver: str, status: str) -> Claim:
 
 
 def has_point(solver: str, found: Any) -> bool:
-    """Say whether there is a point; HiGHS stopped before it had one gives zeros, and says so in what else it found."""
+    """Say whether the solver found a point. Without one HiGHS returns zeros, and only its primal status tells."""
     return solver != "HIGHS" or getattr(found, "primal_solution_status", 2) == 2
 
 
 def out_of_time(spent: float, time_limit: float | None) -> bool:
-    """Say whether a solver stopped because of its time limit, which solvers keep about."""
+    """Say whether a solver stopped because of its time limit, which solvers keep to within some 5 percent."""
     return time_limit is not None and spent >= 0.95 * time_limit
 
 
