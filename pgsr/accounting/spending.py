@@ -15,7 +15,7 @@ class Ledger:
     """A record of what may be spent on one data set, and what was. It is charged before any noise is drawn.
 
     Charges of noise add up under one unit and relation alone, those of the first: epsilon of persons and epsilon of
-    households have no sum. A charge that also hides an empty group adds to charges that do not; together they hide none.
+    households have no sum. A charge that also hides an empty group adds to charges that do not; their sum hides none.
 
     Args:
         total: of pure epsilon, as a number or `PureEpsilon`; or of `Rho`, into which pure epsilon counts as
