@@ -109,7 +109,7 @@ class LevelDual:
             self.at(point.prices)  # the blocks that the Hessian is made of
 
     def _along(self, point: Point, direction: Prices, slope: float) -> Point | None:
-        """Find a point in this direction where the dual is larger, or None; adapt the ridge to the length of the step."""
+        """Find a point in this direction where the dual is larger, or None; adapt the ridge to the step length."""
         step = 1.0
         for _ in range(_TRIALS):
             trial = self.at([p + step * d for p, d in zip(point.prices, direction, strict=True)])
