@@ -11,6 +11,7 @@ from pgsr import Estimate, Hierarchy, PgsrError, Problem, Totals, View, certify
 from pgsr.certificates import Multipliers, is_decided, lagrangian_bound
 from pgsr.certificates.potentials import Potentials, is_potential_optimal
 from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
+from pgsr.conditions import Conditions
 
 NO_CELLS = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)
 
@@ -279,6 +280,15 @@ def test_potentials_equal_brute_force():
             if not optimal:
                 assert certificate.bound <= values.min()
             checked += 1
+
+
+def test_conditions_without_any_fix_no_total():
+    """A lone region whose number of groups is free: three more of each size is not the nearest."""
+    tree, noisy = Hierarchy.from_parents(["US"], [-1]), np.array([[1, 2, 3]])
+    problem = replace(Problem.of(noisy, tree, groups=6), totals=None, conditions=Conditions.none(1, 3))
+    for more in (3, 0):
+        certificate = certify(problem, Estimate(tree, View.COUNTS, noisy + more))
+        assert certificate.optimal == (more == 0), certificate
 
 
 def test_potentials_are_what_they_say():

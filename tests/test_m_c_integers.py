@@ -262,6 +262,18 @@ def test_three_levels_against_branch_and_bound(totals):
     assert np.mean(np.array(excess) == 0) > 0.5, np.mean(np.array(excess) == 0)
 
 
+def test_branches_that_end_early_cost_nothing():
+    """Where some leaves lie right below the root and others below its children, integers are as near the optimum."""
+    paths = [("US", state, county) for state in "ab" for county in "xyzuv"] + [("US", "DC"), ("US", "PR")]
+    tree, rng = Hierarchy.from_paths(paths, pad_ragged=True), np.random.default_rng(509)
+    leaves = rng.poisson(200 / np.arange(1, 32), (tree.n_regions - tree.n_inner, 31))
+    truth = CountOfCounts(tree, tree.sum_up(leaves))
+    for seed in "abcde":
+        noisy = Geometric(View.CUMULATIVE, epsilon="1/5").measure(truth, Seeded(seed))
+        result = CumulativeIntegers().solve(Problem.m_c(noisy))
+        assert result.certificate.gap < 1e-3, result
+
+
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
     """A thousandth of what the same bound at the relaxed optimum's prices proves of its roundings, and less."""

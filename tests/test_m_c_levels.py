@@ -134,6 +134,19 @@ def test_value_and_gradient_are_those_of_the_definition():
             assert np.allclose(part, taken[level][:, :k] - problem.sums(level, taken[level + 1]))
 
 
+def test_the_bound_holds_at_counts_of_1e12():
+    """Differences from the targets are small; a bound made of the counts themselves was above the objective."""
+    generator, tree = np.random.default_rng(77), Hierarchy.from_parents(["US", *"abcd"], [-1, 0, 0, 0, 0])
+    true = np.sort(generator.integers(0, 10**12, (4, 50)), axis=1)
+    y = true.sum(axis=0)[None] + generator.integers(-3, 4, (1, 50)), true + generator.integers(-3, 4, (4, 50))
+    totals = np.array([4 * 10**12]), np.full(4, 10**12)
+    targets = y[0].astype(float), y[1].astype(float)
+    result = CumulativeLevelProjection().solve(CumulativeLevelProblem(tree, targets, totals, (1.0, 1.0)))
+    # Order binds nowhere, so what is missing is spread evenly over the root and four leaves of weight 1.
+    optimum = ((y[0][0] - y[1].sum(axis=0)) ** 2 / 5).sum()
+    assert result.bound == pytest.approx(optimum, rel=1e-8)
+
+
 def flat(prices):
     return np.concatenate([part.ravel() for part in prices])
 

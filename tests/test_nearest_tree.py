@@ -43,6 +43,14 @@ def test_equals_brute_force():
             assert int((w[:, None] * (x - y) ** 2).sum()) == cheapest(tree, y, w, total, 9)
 
 
+def test_weights_of_all_magnitudes():
+    """Leaves that a price of 1e12 leaves barely positive; rounding once took them for 0, and prices rose by 1e5."""
+    tree = Hierarchy.from_parents(["US", "GA", "a", "b"], [-1, 0, 1, 1])
+    y = np.array([[1, 3], [5, 3], [-2, 1], [3, -1]])
+    x = nearest_integers(tree, y, np.array([2**14, 2**37, 1, 2**21]), 2)
+    assert x.tolist() == [[2, 0], [2, 0], [0, 0], [2, 0]]
+
+
 def test_prices_are_those_at_which_regions_take_what_their_children_take():
     """The search starts from prices of infinity, at a given price above the root, in several chunks of sizes."""
     rng = np.random.default_rng(83)

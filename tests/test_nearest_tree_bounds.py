@@ -167,6 +167,17 @@ def test_sentences_name_region_and_size():
         nearest_integers(tree, y, w, None, np.full((3, 2), 2**60), np.full((3, 2), NO_BOUND))
 
 
+def test_lower_bounds_as_large_as_no_count_may_be_are_refused():
+    """Costs of units beyond 64 bits once made a loop go on for ever."""
+    tree, y = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[1, 2, 3], [1, 1, 1], [0, 1, 2]])
+    lower, upper = np.zeros(y.shape, int), np.full(y.shape, NO_BOUND)
+    lower[1, 1] = 2**48
+    x = nearest_integers(tree, y, np.ones(3, int), None, lower, upper)
+    assert x[:, 1].tolist() == [2**48, 2**48, 0]
+    with pytest.raises(TooLargeError, match=r"lower bounds .* exceed 2\^50"):
+        nearest_integers(tree, y, np.array([1, 2**14, 2**14]), None, lower, upper)
+
+
 def cost(x, y, w):
     return (w[:, None] * (x - y) ** 2).sum(axis=(-2, -1))
 

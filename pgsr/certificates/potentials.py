@@ -30,7 +30,8 @@ def has_potentials(problem: Problem) -> bool:
         and not problem.monotone
         and problem.entities is None  # with their rows of sizes the conditions are no flow
         and (problem.totals is Totals.REGIONS or problem.conditions is not None)
-        and FixedTotals.of(problem) is not None  # nor with other rows
+        and (fixed := FixedTotals.of(problem)) is not None  # nor with other rows
+        and len(fixed.regions) > 0  # without any a lone region may have any number of groups
     )
 
 

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.errors import TooLargeError
 from pgsr.hierarchy import Hierarchy
 from pgsr.nearest_tree.bounds import Intervals
 from pgsr.nearest_tree.size_trees import MergedTrees, RootDemand, SizeTrees, Windows
@@ -30,6 +31,9 @@ MOST_QUESTIONS = 2_000
 
 LARGEST_REACH = 2.0**100
 """How far a search looks for a price; within 64-bit arithmetic there is none beyond."""
+
+LARGEST_LOWER = 2**50
+"""Largest lower bound times weight times levels: regions are pushed that far, as they are by counts as large."""
 
 Prices = tuple[np.ndarray, np.ndarray]
 """What inner regions pay: at sizes without bounds, (inner regions, sizes), and at those with some, the other way."""
@@ -89,7 +93,15 @@ class BoundedTrees:
     def of(
         cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: Intervals, mapper: Mapper | None = None
     ) -> "BoundedTrees":
+        """Take the sizes with bounds apart from the others.
+
+        Raises:
+            TooLargeError: lower bounds times weights beyond 64-bit arithmetic.
+        """
         mapper = Threads() if mapper is None else mapper
+        largest = float((intervals.lower.max(axis=0, initial=0).astype(float) * w).max())
+        if largest * tree.n_levels > LARGEST_LOWER:  # upper bounds take nothing farther from y than 0 is
+            raise TooLargeError("lower bounds of counts times weights exceed 2^50; scale the weights down")
         y = np.ascontiguousarray(np.take(y, intervals.sizes, axis=1).T)
         lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:

@@ -123,10 +123,14 @@ def close(w, total_gain, total_offset, residual, gain, offset, n):
 
 @compiled
 def lower(w, root, above, at_root, gain, offset, price):
-    """Compute the price that the linear demand implies for this price above the region."""
+    """Compute the price that the linear demand implies for this price above the region, where it is lower than before.
+
+    It is higher by rounding alone, when weights differ by orders of magnitude: a leaf that is barely positive is then
+    taken for one that is not, and without it the price would be far off.
+    """
     for j in range(len(price)):
         paid = root if at_root else above[j]
-        price[j] = paid - 2.0 * w * (gain[j] * paid + offset[j])
+        price[j] = min(price[j], paid - 2.0 * w * (gain[j] * paid + offset[j]))
 
 
 @compiled

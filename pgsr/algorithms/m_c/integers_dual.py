@@ -91,6 +91,7 @@ class RoundedDual:
         if dual.everywhere:
             x[:, -1] = problem.region_totals[problem.hierarchy.leaves]
         excess = -wanted
+        np.add.at(excess, dual.parent[1:], wanted[1:])  # where branches end early, a node has leaves and nodes below it
         np.add.at(excess, dual.leaf_node, x[:, : dual.n])
         has_leaves = np.diff(self.first) > 0
         for number, stiffness in enumerate(_SOFT_SWEEPS * float(dual.leaf_weight.mean())):
@@ -113,8 +114,10 @@ class RoundedDual:
 
         dual, moved = self.dual, np.empty(self.dual.shape[0], np.int64)
         leaves = (dual.y, dual.upper, *self.bounds, dual.leaf_weight, self.order, self.first)
-        rest = (dual.parent, stiff, pull, jointly and dual.held, number % 2 == 1, x, moved)
-        if jointly:  # all leaves move the root
+        # Softly, leaves move their own node alone, so nodes are independent; jointly, all nodes up to the root.
+        parent = dual.parent if jointly else np.full(len(dual.parent), -1)
+        rest = (parent, stiff, pull, jointly and dual.held, number % 2 == 1, x, moved)
+        if jointly:
             kernels.settle(0, dual.shape[0], *leaves, *rest)
         else:
             share(kernels.settle, range(dual.shape[0]), dual.y.size // dual.shape[0], *leaves, *rest)

@@ -68,6 +68,9 @@ class LevelDual:
             for table, free in zip(problem.targets, self.free, strict=True)
         ]
         self.w = problem.w
+        y = problem.targets
+        self.residual = [y[level][:, :k] - problem.sums(level, y[level + 1]) for level, k in enumerate(self.k[:-1])]
+        """What prices pay for besides: targets less the sums of those below, small where both are near the truth."""
         rate = max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
         self.least_ridge, self.ridge, self.largest_ridge = (part * rate for part in _RIDGES)
 
@@ -79,7 +82,7 @@ class LevelDual:
         """Evaluate the dual at these prices."""
         from pgsr.algorithms.m_c_levels import kernel
 
-        problem, value = self.problem, 0.0
+        problem, value = self.problem, _inner(prices, self.residual)
         for level, rows in enumerate(self.rows):
             own = self._own(prices, level)
             cost = np.empty(len(rows))

@@ -21,7 +21,10 @@ from pgsr.compilation import compiled
 
 @compiled
 def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
-    """Fill c with what regions take at these prices, `stop_of` with its blocks, and cost[r] with what that costs."""
+    """Fill c with what regions take at these prices, `stop_of` with its blocks, and cost[r] with what that costs.
+
+    Units are paid for as far as they are more than y: nothing cancels against counts of 1e9.
+    """
     n_sizes, k = y.shape[1], own.shape[1]
     weight, mean, first = np.empty(n_sizes), np.empty(n_sizes), np.empty(n_sizes, np.int64)
     for r in range(start, stop):
@@ -50,7 +53,8 @@ def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
         so_far = 0.0
         for s in range(n_sizes):
             paid = above[p, s] - (own[r, s] if s < k else 0.0)
-            so_far += w[q, s] * (c[r, s] - y[r, s]) ** 2 - paid * c[r, s]
+            d = c[r, s] - y[r, s]
+            so_far += (w[q, s] * d - paid) * d
         cost[r] = so_far
 
 
