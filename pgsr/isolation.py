@@ -323,9 +323,14 @@ def _pass_on(pipe: IO[bytes], data: bytes) -> None:
 
 
 def _received(pipe: IO[bytes]) -> Any:
-    """Read a message, None at the end."""
+    """Read a message, None at the end; an answer that cannot be unpickled is a failed task."""
     data = _read(pipe)
-    return None if data is None else pickle.loads(data)
+    if data is None:
+        return None
+    try:
+        return pickle.loads(data)
+    except Exception as error:  # whatever the task's own classes raise while they are made again
+        return Outcome(error=f"what it returned cannot be read: {type(error).__name__}: {error}")
 
 
 def _read(pipe: IO[bytes]) -> bytes | None:

@@ -29,7 +29,10 @@ def path_of_id(text: str) -> tuple[str, ...]:
         >>> path_of_id("US/n%2Fa")
         ('US', 'n/a')
     """
-    path = tuple(unquote(name, errors="strict") if "%" in name else name for name in text.split("/"))
-    if region_id(path) != text or not all(path):
+    try:
+        path = tuple(unquote(name, errors="strict") if "%" in name else name for name in text.split("/"))
+    except UnicodeDecodeError:  # such as %FF, which is no character
+        path = ()
+    if not path or not all(path) or region_id(path) != text:
         raise HierarchyError(f"{text!r} is no id of a region; names are joined by '/', and a '/' in a name is %2F")
     return path

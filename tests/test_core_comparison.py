@@ -150,6 +150,25 @@ def test_the_limit_starts_after_the_warm_up():
     assert outcome.value == "done"
 
 
+def refuse_to_be_read() -> None:
+    raise TypeError("not here")
+
+
+class Unreadable:
+    """An answer that the process that made it can send, and nobody can read."""
+
+    def __reduce__(self) -> tuple:
+        return refuse_to_be_read, ()
+
+
+def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
+    start = time.perf_counter()
+    outcome = run_isolated(Unreadable, time_limit=30)
+    assert not outcome.timed_out
+    assert outcome.error == "what it returned cannot be read: TypeError: not here"
+    assert time.perf_counter() - start < 25
+
+
 def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     monkeypatch.setattr("pgsr.isolation.START_LIMIT", 2.0)
     start = time.perf_counter()

@@ -56,6 +56,7 @@ def test_seeds_differ_and_repeat():
     ("build", "error", "says"),
     [
         (lambda: CensusBlocks(blocks=10), DataError, "from 3143 up"),
+        (lambda: CensusBlocks(groups=2**31), DataError, "give at most 2,147,483,647, which counts of 32 bits hold"),
         (lambda: CensusBlocks(max_sizes=(7, 7)), DataError, "give one per level"),
         (lambda: CensusBlocks(max_sizes=(7,) * 7 + (8,)), CountError, "merged from the root down"),
         (lambda: NATION.part("Guam"), DataError, "'Guam' is unknown"),

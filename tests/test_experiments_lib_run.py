@@ -67,6 +67,17 @@ def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     assert len(said) == before + 1, "an instance that was built anew runs again"
 
 
+def test_a_line_that_was_torn_does_not_tear_the_next_one(built, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    out.write_text('{"instance": "cut sho')
+    run([built / INTEGER], chosen(["TreeProjection()"]), 30, out, lambda line: None)
+    row = out.read_text().splitlines()[1]
+    assert json.loads(row)["instance"] == INTEGER
+    said: list[str] = []
+    run([built / INTEGER], chosen(["TreeProjection()"]), 30, out, said.append)
+    assert not said, "nothing runs twice"
+
+
 def test_methods_take_what_they_solve_as_stated(built):
     problem = problem_of(built / INTEGER)
     assert not takes(Cvxpy("CLARABEL"), problem)

@@ -20,7 +20,7 @@ from pgsr.experiments.liu2022 import errors, relations, scaling
 from pgsr.experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
-from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, along, n_parameters, steps_of
+from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, Step, along, n_parameters, steps_of
 from pgsr.experiments.ours import synthetic_populations
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
@@ -195,6 +195,47 @@ def test_scaling_is_counted_in_the_models(entries):
     assert [by_size[m].types for m in (1, 2)] == [2 * 12, 2 * (12 + 78)]
     exact = [v for v in scaling.verdicts(to_frame(entries["HP4"])) if not v.claim.startswith("seconds")]
     assert [v.finding for v in exact] == [Finding.HOLDS] * 3
+
+
+def timed(arm, replicate, power, largest):
+    """Steps whose seconds grow with this power up to a largest size."""
+    facts = {"axis": SIZE, "persons": 12, "universe": 10, "types": 10, "parameters": None, "reason": ""}
+    return [
+        Step("families", arm.label, replicate, x=x, seconds=float(x**power), **facts | {"types": x})
+        for x in range(1, largest + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "finding"),
+    [
+        ([(replicate, 1, 8) for replicate in range(5)], Finding.HOLDS),
+        ([(replicate, 5, 8) for replicate in range(5)], Finding.FAILS),
+        ([(replicate, 3, 8) for replicate in range(5)], Finding.UNDECIDED),
+        ([*((replicate, 1, 8) for replicate in range(4)), (4, 5, 8)], Finding.UNDECIDED),  # not in every replicate
+        ([(0, 1, 8)], Finding.NOT_JUDGED),  # the other one ran in a single replicate
+        ([(replicate, 1, 8) for replicate in range(5, 10)], None),  # none has both
+        ([(replicate, 1, 2) for replicate in range(5)], None),  # too few points that both have
+    ],
+)
+def test_growth_is_judged_in_replicates_that_have_both(fixed, finding):
+    """MWEM has 5 replicates throughout; those are no replicates of a comparison with a method that has fewer."""
+    steps = [step for replicate in range(5) for step in timed(MULTIPLICATIVE, replicate, 3, 6)]
+    steps += [step for replicate, power, largest in fixed for step in timed(HPD_FIXED, replicate, power, largest)]
+    found = list(scaling._timed(steps))
+    assert [verdict.finding for verdict in found] == ([] if finding is None else [finding])
+
+
+def test_growth_is_compared_over_the_points_that_both_reached():
+    """HPD-Fixed hardly grows up to 3, and as x^3 after it: MWEM, which stops at 3 and grows as x^2, is the faster."""
+    steps = [step for replicate in range(5) for step in timed(MULTIPLICATIVE, replicate, 2, 3)]
+    for replicate in range(5):
+        slow = timed(HPD_FIXED, replicate, 3, 10)
+        steps += [replace(step, seconds=1.0) if step.x <= 3 else step for step in slow]
+    [verdict] = scaling._timed(steps)
+    assert verdict.finding is Finding.HOLDS
+    assert "x^2 (MWEM" in verdict.words
+    assert "x from 1 to 3" in verdict.words
 
 
 def test_paper_profiles_are_the_papers():

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
+from pgsr.errors import TooLargeError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import national_coverage
 from pgsr.experiments.benchmarks.national_coverage import NationalCoverage, in_words, raw_half_width
@@ -37,6 +38,14 @@ def test_every_cell_is_in_one_stratum_and_a_rerun_continues(
     assert (~np.isnan(pit)).all() == (kind is Kind.POSTERIOR)
     monkeypatch.setattr(NationalCoverage, "_of_a_release", lambda *_: pytest.fail("released once more"))
     assert asked.measure(tmp_path).equals(found)
+
+
+def test_errors_that_the_replicates_cannot_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of -40,000 was kept as 25,536, and intervals were narrower for it."""
+    truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[500_000] * 4] * 2, "large")
+    monkeypatch.setitem(national_coverage.DATA, "large", lambda: truth)
+    with pytest.raises(TooLargeError, match="off by more than 32,767 groups in a cell; measure a larger epsilon"):
+        NationalCoverage("large", Kind.M_H, "0.00005", releases=1, replicates=20).measure(tmp_path)
 
 
 @pytest.mark.parametrize(("view", "measured"), [(View.COUNTS, View.COUNTS), (View.COUNTS, View.CUMULATIVE)])

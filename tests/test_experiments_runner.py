@@ -381,3 +381,34 @@ def _until(condition) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it did not happen within 20 s")
+
+
+def _refuse_to_be_read() -> None:
+    raise TypeError("not here")
+
+
+class Unreadable:
+    """A record that the process that made it can send, and nobody can read; it is a task besides."""
+
+    time_limit = 20.0
+
+    def warm_up(self) -> None:
+        pass
+
+    def compute(self) -> object:
+        return _Made()
+
+
+class _Made:
+    def __reduce__(self) -> tuple:
+        return _refuse_to_be_read, ()
+
+
+def test_a_record_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
+    at_work = worker.Worker()
+    try:
+        outcome = at_work.compute(Unreadable())
+    finally:
+        at_work.close()
+    assert not outcome.timed_out
+    assert outcome.error == "what was measured cannot be read: TypeError: not here"

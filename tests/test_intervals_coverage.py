@@ -1,7 +1,11 @@
 """The measurement of coverage itself, in small."""
 
+import pytest
+
+from pgsr.errors import ProblemError
+from pgsr.experiments.benchmarks import interval_coverage
 from pgsr.experiments.benchmarks.interval_coverage import STATISTICS, Coverage, population
-from pgsr.intervals import FORMS
+from pgsr.intervals import FORMS, band
 from pgsr.release.kinds import Kind
 
 
@@ -24,3 +28,23 @@ def test_a_band_holds_all_or_nothing():
     bands = found[found["method"] == "band"]
     assert (bands.groupby("mechanism")["held"].nunique() == 1).all()
     assert bands["held"].min() >= 1 / 3
+
+
+def test_a_band_that_nothing_fits_into_counts_against_every_statistic(monkeypatch: pytest.MonkeyPatch):
+    """Two of four: they were missing from the shares of all statistics but one, whose widths they made smaller."""
+    calls = iter(range(4))
+
+    def empty_half_of_the_time(*arguments: object):
+        if next(calls) % 2:
+            raise ProblemError("no counts fit")
+        return band(*arguments)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(interval_coverage, "Kind", (Kind.KUO,))
+    whole = Coverage((2,), releases=1, replicates=20).measure()
+    monkeypatch.setattr(interval_coverage, "band", empty_half_of_the_time)
+    found = Coverage((2,), releases=4, replicates=20).measure()
+    found, whole = (frame[frame["method"] == "band"].set_index(["statistic", "level"]) for frame in (found, whole))
+    assert set(found.index) == set(whole.index)
+    assert (found["n"] == 4).all()
+    assert (found["held"] <= 1 / 2).all()
+    assert (found["width"] > 0.7 * whole["width"]).all()

@@ -91,3 +91,10 @@ def test_what_cannot_be_done_is_told(tmp_path):
     (tmp_path / f"state={data.keys[-1]}" / "totals-7.parquet").unlink()
     with pytest.raises(ProblemError, match="totals_of=7, the last level"):
         StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, NOISE)
+
+
+def test_a_release_is_made_with_the_noise_that_was_measured(tmp_path):
+    """With the precisions of other noise it would be another release, and nothing would say so."""
+    data, folder = measured(tmp_path)
+    with pytest.raises(ProblemError, match="give what they were measured with"):
+        StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, Geometric(View.CUMULATIVE, 8))

@@ -165,6 +165,40 @@ def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
         measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, ledger)
 
 
+OTHERWISE = {
+    "noise": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 8), Seeded("s"), None),
+    "data set": (CensusBlocks(3_200, SIZES["one drop"], 60_001), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "sizes": (nation((40,) * 7 + (6,)), Geometric(View.COUNTS, 4), Seeded("s"), None),
+    "seed": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("t"), None),
+    "source": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Secure(), None),
+    "totals": (nation(SIZES["one drop"]), Geometric(View.COUNTS, 4), Seeded("s"), 3),
+}
+
+
+def test_a_run_goes_on_as_it_was_begun_or_not_at_all(tmp_path):
+    """Otherwise the states would be of two data sets, or have noise of two epsilons, and nothing would say so."""
+    begun, folder = Failing(nation(SIZES["one drop"]), {"Ohio": 2}), ParquetFolder(str(tmp_path))
+    with pytest.raises(OSError, match="worker is gone"):
+        measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    for other, (data, noise, source, totals_of) in OTHERWISE.items():
+        ledger = Ledger(8)
+        with pytest.raises(ProblemError, match="or go on as it was begun"):
+            measure(data, folder, noise, source, HERE, ledger, totals_of)
+        assert ledger.left == Ledger(8).left, other
+    assert not folder.has("Ohio", "noisy-7")
+    with pytest.raises(OSError, match="worker is gone"):
+        measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    measure(begun, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+    assert all(folder.has(key, "noisy-7") for key in begun.keys)
+
+
+def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
+    folder.write("Ohio", "noisy-3", np.zeros((1, 41), np.int64))
+    with pytest.raises(ProblemError, match="none that says how they were measured; measure into an empty folder"):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
+
+
 @dataclass(frozen=True)
 class Full:
     """A folder whose disk is full once, after some tables of Ohio."""

@@ -8,7 +8,7 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.errors import ArgumentError, CountError, TableError
+from pgsr.errors import ArgumentError, CountError, HierarchyError, TableError
 from pgsr.planning import stand_in_by_level, stand_in_of
 from pgsr.tables import (
     Entities,
@@ -86,6 +86,14 @@ def test_long_tables_read_back(tmp_path: Path) -> None:
             here = counts.hierarchy.level(level)
             rows = np.array(place[here]) - here.start
             assert read.tables[level][rows].tolist() == wanted.tolist()
+
+
+def test_no_group_is_counted_twice_in_a_long_table() -> None:
+    """GA of level 1 and its copy on level 2 would both have rows of level 1, which then add up to more than US."""
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI", "a")], pad_ragged=True)
+    counts = CountsByLevel(tree, (np.array([[0, 3]]), np.array([[0, 2], [0, 1]]), np.array([[0, 2], [0, 1]])))
+    with pytest.raises(HierarchyError, match="US/GA stands above a copy of itself; give every branch the same depth"):
+        to_long_by_level(counts)
 
 
 def test_a_long_table_is_read_by_its_own_reader() -> None:

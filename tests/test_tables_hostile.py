@@ -158,10 +158,15 @@ def test_casts_to_text_and_their_names(tmp_path: Path) -> None:
 
 
 def test_files_of_parquet_with_other_types_are_refused(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"group": ["1"]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"group": [7]}), tmp_path / "b.parquet")
-    with pytest.raises(TableError, match=r"of another type in .*b\.parquet"):
-        count_groups(Entities(str(tmp_path / "*.parquet"), None), TEXTS, TREE, max_size=3)
+    for first, second, odd in (
+        ({"group": ["1"]}, {"group": [7]}, "b"),
+        ({"group": [1]}, {"group": ["7"]}, "b"),  # together they would be text, and "01" beside 1 another group
+        ({"note": ["1"]}, {"group": ["1"]}, "a"),
+    ):
+        pq.write_table(pa.table(first), tmp_path / "a.parquet")
+        pq.write_table(pa.table(second), tmp_path / "b.parquet")
+        with pytest.raises(TableError, match=rf"absent or of another type in .*{odd}\.parquet"):
+            count_groups(Entities(str(tmp_path / "*.parquet"), None), TEXTS, TREE, max_size=3)
     folder = tmp_path / "group=7"
     folder.mkdir()
     pq.write_table(pa.table({"note": ["1"]}), folder / "c.parquet")

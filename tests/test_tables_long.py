@@ -65,7 +65,7 @@ def test_long_tables_that_are_none(tmp_path: Path) -> None:
         read_long(frame(region_id=[1], group_size=[0], n_groups=[1]))
     with pytest.raises(TableError, match="no column 'n_groups'"):
         read_long(good.drop(columns="n_groups"))
-    for wrong in ("US//GA", "US/%", "US/%2f"):
+    for wrong in ("US//GA", "US/%", "US/%2f", "US/%FF"):
         with pytest.raises(HierarchyError, match="no id of a region"):
             read_long(good.assign(region_id=["US", "US/GA", wrong]))
     for names, word in ((("a",), "2 levels"), (("a", "a"), "different"), (("a", "n_groups"), "another column")):

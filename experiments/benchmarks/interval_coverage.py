@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from pgsr.release import Kind, Terms
 STATISTICS: tuple[Statistic, ...] = (
     *(Counts(), CumulativeCounts(), Tail(5), Tail(10), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),
 )
+OF_A_BAND: tuple[Statistic, ...] = CumulativeCounts(), Tail(5), MeanSize()
 CLASSES = ((0, "0"), (1, "1 to 4"), (5, "5 to 19"), (20, "20 or more"))
 """The classes of released counts, by their smallest."""
 
@@ -55,7 +57,7 @@ class Coverage:
         """Measure all mechanisms; a row per mechanism, method, statistic, level and class, with coverage and width.
 
         The class is that of the released value for statistics by size, else "all". Of a band every row says how often
-        *all* bounds held at once.
+        *all* bounds held at once. A band that nothing fits into did not hold, and has no width.
         """
         runs = [(seed, kind, place) for seed in self.seeds for kind in Kind for place in range(self.releases)]
         rows = []
@@ -64,8 +66,10 @@ class Coverage:
             rows += self._of_a_release(*run)
         frame = pd.DataFrame(rows, columns=["mechanism", "method", "statistic", "level", "class", "n", "held", "width"])
         keys = ["mechanism", "method", "statistic", "level", "class"]
+        frame = frame.assign(wide=frame["n"].where(frame["width"].notna(), 0))
         found = pd.DataFrame(frame.groupby(keys, sort=False, as_index=False).agg("sum"))
-        return found.assign(held=found["held"] / found["n"], width=found["width"] / found["n"])
+        found = found.assign(held=found["held"] / found["n"], width=found["width"] / found["wide"])
+        return found.drop(columns="wide")
 
     def _of_a_release(self, seed: int, kind: Kind, place: int) -> Iterator[tuple]:
         truth = population(seed)
@@ -99,11 +103,12 @@ def _of_a_band(truth: CountOfCounts, released: Result) -> Iterator[tuple]:
     try:
         found = band(released.measurement, LEVEL)
     except PgsrError:  # no counts fit: not covered
-        yield from (("band", "cumulative", level_name(level, 3), "all", 1, 0, 0.0) for level in range(3))
+        for statistic, level in product(OF_A_BAND, range(tree.n_levels)):
+            yield "band", statistic.name, level_name(level, tree.n_levels), "all", 1, 0, np.nan
         return
     pairs = zip((found.bounds.counts, found.bounds.cumulative), true, strict=True)
     held = all(bool(((low <= values) & (values <= high)).all()) for (low, high), values in pairs)
-    for statistic in (CumulativeCounts(), Tail(5), MeanSize()):
+    for statistic in OF_A_BAND:
         low, high = found.of(statistic)
         for level in range(tree.n_levels):
             width = float((high - low)[tree.level(level)].mean())

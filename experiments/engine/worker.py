@@ -159,7 +159,11 @@ class Worker:
         assert process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
             while (data := _read(process.stdout)) is not None:
-                messages.put(pickle.loads(data))
+                try:
+                    message = pickle.loads(data)
+                except Exception as error:  # whatever the record's own classes raise while they are made again
+                    message = Outcome(error=f"what was measured cannot be read: {type(error).__name__}: {error}")
+                messages.put(message)
         messages.put(None)
 
 

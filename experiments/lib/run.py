@@ -119,7 +119,9 @@ def run(
     problems = {one.name: problem_of(where[one.name]) for one in built}
     done = {(row["instance"], row["method"]): row for row in _kept(out, time_limit, built)}
     out.parent.mkdir(parents=True, exist_ok=True)
+    torn = out.is_file() and out.read_bytes()[-1:] not in (b"", b"\n")
     with out.open("a") as file:
+        file.write("\n" * torn)  # else the next line would be torn with it
         for method in methods:
             label, late, worker = label_of(method), set[tuple[str, str]](), None
             for one in built:

@@ -34,6 +34,9 @@ SIZES = (1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 7)
 STATE_LEVEL = 3
 """The level of states; above lie the nation, four regions and nine divisions."""
 
+LARGEST_GROUPS = 2**31 - 1
+"""Most groups of the nation: the counts of states and of what is below them are int32."""
+
 CENSUS_REGIONS = {
     "Northeast": ("NE", "MA"),
     "Midwest": ("ENC", "WNC"),
@@ -60,11 +63,11 @@ class CensusBlocks:
     Attributes:
         blocks: their number, 3,143 at least.
         max_sizes: largest sizes by level, root first.
-        groups: number of groups of the nation.
+        groups: number of groups of the nation, at most 2^31 - 1.
         seed: equal seeds, equal data.
 
     Raises:
-        DataError: a number that is not whole or too small, or sizes for another number of levels.
+        DataError: a number that is not whole, too small or too large, or sizes for another number of levels.
 
     Example:
         >>> nation = CensusBlocks(blocks=20_000, groups=1_000_000)
@@ -82,7 +85,8 @@ class CensusBlocks:
 
     def __post_init__(self) -> None:
         whole_number("blocks", self.blocks, least=sum(state.n_counties for state in states()))
-        whole_number("groups", self.groups, least=1)
+        if whole_number("groups", self.groups, least=1) > LARGEST_GROUPS:
+            raise DataError(f"groups={self.groups:,}; give at most {LARGEST_GROUPS:,}, which counts of 32 bits hold")
         whole_number("seed", self.seed, least=0)
         if len(self.max_sizes) != len(SIZES):
             raise DataError(f"{len(self.max_sizes)} largest sizes for {len(SIZES)} levels; give one per level")

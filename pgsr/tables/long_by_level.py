@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from pgsr import memory
 from pgsr.counts_by_level import SIZE_CLASS, CountsByLevel, class_names
-from pgsr.errors import TableError
+from pgsr.errors import HierarchyError, TableError
 from pgsr.hierarchy import Hierarchy
+from pgsr.region_ids import region_id
 from pgsr.tables.long import WHAT, order_of_rows, read_rows, region_columns
 from pgsr.tables.session import Limits
 
@@ -24,6 +25,7 @@ def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None
 
     Raises:
         ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
+        HierarchyError: a region stands above a copy of itself, whose rows would count its groups twice.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -35,6 +37,9 @@ def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None
         9     US/MI  2 or more         2
     """
     tree, regions, sizes, values, classes = counts.hierarchy, [], [], [], []
+    if tree.padded.any():
+        region = region_id(tree.paths[int(np.argmax(tree.padded))])
+        raise HierarchyError(f"region {region} stands above a copy of itself; give every branch the same depth")
     for level, table in enumerate(counts.tables):
         keep = table != 0
         keep[:, 0] = keep[0, -1] = True

@@ -216,12 +216,15 @@ class Session:
         else:
             found = self._described(self.connection, _direct(source), what)
         if isinstance(source, Parquet):
-            for file in files(source.pattern)[1:]:
-                other = self._described(self.connection, f"read_parquet([{text(file)}]{PLAIN})", what)
+            # The types that were found are those of all files together, where numbers beside text are text.
+            listed = files(source.pattern)
+            each = [self._described(self.connection, f"read_parquet([{text(file)}]{PLAIN})", what) for file in listed]
+            for file, types in zip(listed[1:], each[1:], strict=True):
                 for column in needed:
-                    if other.get(column) != found[column]:
+                    if column not in each[0] or types.get(column) != each[0][column]:
+                        where = file if column in each[0] else listed[0]
                         raise TableError(
-                            f"column {column!r} of {what} is absent or of another type in {file!r} than in the first "
+                            f"column {column!r} of {what} is absent or of another type in {where!r} than in another "
                             "file; write all files with one schema"
                         )
         return {column: found[column] for column in needed}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from pgsr.measurement_by_level import summed_by_level
 from pgsr.noise import NoiseStep, measure_by_level, require_by_level, require_view
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
-from pgsr.random import Source
+from pgsr.random import Seeded, Source
 from pgsr.solving import Deadline
 from pgsr.views import View
 
@@ -86,12 +87,13 @@ def measure(
 ) -> None:
     """Measure all levels with noise, part by part, and write the noisy counts and the public totals.
 
-    The ledger is charged once, before anything else. Parts that have been written are left alone, so that an
+    The ledger is charged once, before anything is drawn. Parts that have been written are left alone, so that an
     interrupted run goes on; under seeded noise a part that is tried again gets the same noise. To go on with an
-    interrupted run, leave the ledger out: the first call has charged it.
+    interrupted run, leave the ledger out: the first call has charged it. A run goes on with the data set, the noise,
+    the source and `totals_of` that it began with, of which a table keeps digests; with others it is refused.
 
     Tables are called noisy-l for counts of level l, cumulative-l for cumulative counts, and totals-l where the
-    numbers of groups of its regions are public.
+    numbers of groups of its regions are public; noisy-terms or cumulative-terms has the digests.
 
     Args:
         totals_of: the level whose regions' numbers of groups are to be used as public ones, such as that of the states;
@@ -100,7 +102,8 @@ def measure(
     Raises:
         BudgetError: the shares do not fit the levels, a level would get nothing, or the ledger lacks epsilon.
         ProblemError: the noise is of another view, or it is to pay for totals; `totals_of` is a level above the
-            parts, or the noise says that the root's total alone is public.
+            parts, or the noise says that the root's total alone is public; or there are tables that were measured
+            otherwise. Nothing is charged then.
     """
     require_source(source)
     require_by_level(noise, truth.max_sizes)
@@ -111,9 +114,13 @@ def measure(
             f"totals_of={totals_of}; give a level from {truth.upper.n_levels - 1}, that of the parts, to "
             f"{len(truth.max_sizes) - 1}, the last"
         )
+    terms = np.stack([digest_of_noise(truth, noise), _digest_of_run(source, totals_of)])
+    begun = _require_same_run(truth, partitions, KINDS[require_view(noise)], terms)
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring counts by level", noise.unit, noise.relation)
+    if not begun:
+        partitions.write(UPPER, terms_name(noise), terms)
     kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
     names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
     if not all(partitions.has(UPPER, name) for name in ("total", *names)):
@@ -127,6 +134,43 @@ def measure(
     left = [key for key in truth.keys if not partitions.has(key, f"{kind}-{last}")]
     for _ in (engine or Engine())(partial(_measure_part, truth, partitions, noise, source, totals_of), left):
         pass
+
+
+def terms_name(noise: NoiseStep) -> str:
+    """Name the table that keeps the digests of what was measured with noise of this view, and how."""
+    return f"{KINDS[require_view(noise)]}-terms"
+
+
+def digest_of_noise(tree: Tree, noise: NoiseStep) -> np.ndarray:
+    """Compute a digest of the data set, its parts and sizes, and of the noise of every level; shape (32,)."""
+    laws = require_by_level(noise, tree.max_sizes)
+    sizes = [*map(int, tree.max_sizes)]
+    return _digest([tree.name, [*tree.keys], sizes, laws, str(noise.unit), str(noise.relation), noise.max_quantity])
+
+
+def _digest_of_run(source: Source, totals_of: int | None) -> np.ndarray:
+    """Compute a digest of the source of noise and the level of public totals; shape (32,)."""
+    return _digest([source if isinstance(source, Seeded) else source.secure, totals_of])
+
+
+def _digest(parts: list[object]) -> np.ndarray:
+    return np.frombuffer(sha256(repr(parts).encode()).digest(), np.uint8).astype(np.int64)
+
+
+def _require_same_run(truth: Truth, partitions: Partitions, kind: str, terms: np.ndarray) -> bool:
+    """Say whether a run with these terms has begun; raise `ProblemError` if one with others has, or may have."""
+    if partitions.has(UPPER, f"{kind}-terms"):
+        same = (partitions.read(UPPER, f"{kind}-terms") == terms).all(axis=1)
+        if same.all():
+            return True
+        other = "of another source or with other public totals" if same[0] else "of another data set or other noise"
+        raise ProblemError(f"there are tables {kind}-l {other}; measure into an empty folder, or go on as it was begun")
+    first = truth.upper.n_levels - 1
+    if partitions.has(UPPER, f"{kind}-0") or any(partitions.has(key, f"{kind}-{first}") for key in truth.keys):
+        raise ProblemError(
+            f"there are tables {kind}-l, and none that says how they were measured; measure into an empty folder"
+        )
+    return False
 
 
 def _measure_part(
