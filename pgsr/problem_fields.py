@@ -66,6 +66,8 @@ class ProblemFields:
         object.__setattr__(self, "values", checked_values(self.values, tree.n_regions, self.max_size))
         if isinstance(self.values, tuple) is not (self.view is View.RANKED):
             raise ProblemError(f"{self.view!r}: ranked values are one vector per region, others a matrix; give that")
+        if self.view is View.RANKED and self.consistent:
+            raise ProblemError("ranked sizes of children do not add up to those of their parent; give consistent=False")
         if self.noise is not None:
             checked_noise(self.noise, tree.n_levels)
         object.__setattr__(self, "weights", self._checked_weights())

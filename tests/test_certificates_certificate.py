@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from instances import random_tree, scale
 
-from pgsr import Estimate, Hierarchy, PgsrError, View, certify
+from pgsr import Estimate, Hierarchy, PgsrError, Problem, ProblemError, View, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.certificates import Multipliers, is_exchange_optimal, lagrangian_bound
 
@@ -85,3 +85,22 @@ def test_an_estimate_of_another_shape_is_refused():
     problem = naive.problem_of(tree, np.zeros((3, 3), int), 6)
     with pytest.raises(PgsrError, match="differ in view, regions or sizes"):
         certify(problem, Estimate(tree, View.COUNTS, np.zeros((3, 4), int)))
+
+
+@pytest.mark.parametrize(("changed", "proved"), [({}, True), ({"monotone": False}, False), ({"integer": False}, False)])
+def test_ranked_sizes_are_proved_for_what_is_stated(changed, proved):
+    """Where order or integrality is not stated something may be nearer: 0.5, or 2 and 0, instead of 1 and 1."""
+    tree = Hierarchy.from_parents(["US"], [-1])
+    problem = Problem("H_g L2", tree, View.RANKED, (np.array([2, 0, 4]),), 4, groups=np.array([3]), monotone=True,
+                      consistent=False)  # fmt: skip
+    answer = Estimate(tree, View.COUNTS, np.array([[0, 2, 0, 0, 1]]))
+    found = certify(replace(problem, **changed), answer)
+    assert found.objective == 2
+    assert found.optimal is proved
+    assert (found.bound is None) is not proved
+
+
+def test_ranked_sizes_are_not_consistent():
+    tree = Hierarchy.from_parents(["US"], [-1])
+    with pytest.raises(ProblemError, match="consistent=False"):
+        Problem("H_g L2", tree, View.RANKED, (np.array([2, 0, 4]),), 4, groups=np.array([3]), monotone=True)

@@ -75,3 +75,11 @@ def test_arms_without_an_answer_are_explained_once(tiny: None) -> None:
 def test_keys_are_those_that_help_names() -> None:
     said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
     assert all(key in said for key in KEYS)
+
+
+def test_data_of_one_size_take_no_size() -> None:
+    """The same table under two names would look like two results."""
+    with pytest.raises(ArgumentError, match="taxi has one size"):
+        CompareExperiment(Data.TAXI, Size.FULL)
+    assert CompareExperiment(Data.TAXI).name == "taxi-epsilon-1-seed-compare"
+    assert CompareExperiment(size=Size.FULL).name == "census-full-epsilon-1-seed-compare"

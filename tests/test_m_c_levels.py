@@ -19,7 +19,7 @@ from pgsr.laws import DoubleGeometric
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measured_by_level
 
-EXACT = CumulativeLevelProjection(1e-8)
+EXACT = CumulativeLevelProjection(1e-10)
 TREES = (((3, 3), (9, 6, 2)), ((2, 2, 3), (8, 8, 3, 1)), ((4, 3), (6, 6, 6)), ((2, 2), (5, 3, 0)))
 
 

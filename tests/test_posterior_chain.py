@@ -219,18 +219,36 @@ def test_ranked_sizes_weigh_cumulative_counts() -> None:
 
 
 def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
-    """Large counts that end at a size, and a prior that is smooth there: windows of millions of states would follow."""
+    """Large counts where the prior expects next to none: windows of millions of states would follow."""
     counts = np.repeat([90_000, 0], [40, 50])
     noisy = np.cumsum(counts) + np.random.default_rng(40).integers(-4, 5, 90)
     evidence = Evidence(
         View.CUMULATIVE, noisy, 89, DoubleGeometric(Fraction(2)), int(counts.sum()), int(counts.sum()), 90
     )
-    smooth, shape = np.convolve(counts, np.ones(21) / 21, "same") + 0.001, np.full(90, 93.0)
-    found = evidence.marginals(evidence.pilot().astype(float), np.full(90, 12.0), smooth, shape, 1e-9)
+    wrong, shape = np.roll(counts, 20) + 0.001, np.full(90, 93.0)
+    found = evidence.marginals(evidence.pilot().astype(float), np.full(90, 12.0), wrong, shape, 1e-9)
     assert np.abs(found.mean - np.cumsum(counts)).max() < 6
-    changed = found.prior_mean != smooth
-    assert 0 < changed.sum() < 25, "only where the prior is off"
+    changed = found.prior_mean != wrong
+    assert np.flatnonzero(changed).tolist() == list(range(20)), "only where the prior is off"
     again = evidence.marginals(found.mean, np.full(90, 40.0), found.prior_mean, shape, 1e-9)
     np.testing.assert_allclose(again.mean, found.mean, atol=1e-6)
     drawn = evidence.draws(found, shape, np.random.default_rng(41).random((20, 90)))
     assert np.abs(drawn - found.mean).max() < 40
+
+
+def test_a_prior_that_is_smooth_where_counts_end_is_made_wide_there() -> None:
+    """The mean follows the noisy values; the cells that are made wide lie around the end, and draws know of them."""
+    counts = np.repeat([300, 0], [40, 50])
+    noisy = np.cumsum(counts) + np.random.default_rng(42).integers(-4, 5, 90)
+    law = DoubleGeometric(Fraction(2))
+    evidence = Evidence(View.CUMULATIVE, noisy, 89, law, int(counts.sum()), int(counts.sum()), 90)
+    smooth, shape = np.convolve(counts, np.ones(21) / 21, "same") + 0.001, np.full(90, 93.0)
+    found = evidence.marginals(evidence.pilot().astype(float), np.full(90, 12.0), smooth, shape, 1e-9)
+    assert np.abs(found.mean - np.cumsum(counts)).max() < 6
+    assert (found.prior_mean == smooth).all()
+    around = np.flatnonzero(found.wide)
+    assert found.wide[36:44].all()
+    assert around.max() < 60
+    drawn = evidence.draws(found, shape, np.random.default_rng(43).random((400, 90)))
+    assert np.abs(drawn.mean(axis=0) - found.mean).max() < 0.5
+    np.testing.assert_allclose(drawn.std(axis=0)[30:50], np.sqrt(found.variance)[30:50], rtol=0.15, atol=0.1)

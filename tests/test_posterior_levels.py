@@ -11,7 +11,7 @@ from pgsr.algorithms import PooledPrior, Posterior
 from pgsr.algorithms.m_c_levels import LevelTwoStage
 from pgsr.algorithms.m_h_levels import LevelProblem, LevelTreeProjection
 from pgsr.algorithms.posterior.evidence import BORDER, Evidence
-from pgsr.algorithms.posterior.prior import smoothed, window_sums
+from pgsr.algorithms.posterior.windows import smoothed, window_sums
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
 from pgsr.counts_by_level import CountsByLevel
@@ -69,7 +69,7 @@ def test_every_region_is_a_chain_of_its_own():
     ]
     pilots = [np.array([about.pilot() for about in level], float) for level in evidence]
     precision = [2 / float(law.variance_bound) for law in noisy.laws]
-    prior, seen = LevelPrior(PooledPrior(), TREE, totals, precision), 0
+    prior, seen = LevelPrior(PooledPrior(), TREE, totals, precision, [4 / p for p in precision]), 0
     for level, rows, mu in prior.means(pilots):
         for row in range(rows.start, rows.stop):
             about = evidence[level][row]
@@ -87,7 +87,7 @@ def test_priors_are_those_of_the_definition():
     counts = [generator.random((n, k + 1)) * 9 for n, k in ((1, 20), (2, 11), (3, 4))]
     totals = [np.array([90]), np.array([50, 40]), np.array([20, 30, 40])]
     precision = [0.5, 0.2, 0.9]
-    prior = LevelPrior(rule, TREE, totals, precision)
+    prior = LevelPrior(rule, TREE, totals, precision, [4 / p for p in precision])
     found = list(prior.means([np.cumsum(table, axis=1) for table in counts]))
     assert [(level, rows.start, rows.stop) for level, rows, _ in found] == [(0, 0, 1), (1, 0, 2), (2, 0, 3)]
 

@@ -15,6 +15,7 @@ from made_tables import TABLES, config, contents, left, release, write_config, w
 from pgsr import Totals
 from pgsr.laws import DoubleGeometric
 from pgsr.release import Kind, check, publish
+from pgsr.release.errors import ConfigError
 from pgsr.release.folder.artefact import FILES
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.tables import read_long
@@ -96,6 +97,14 @@ def test_options_shares_and_tuples(place):
     assert manifest["max_quantity"] == 2
     assert [level["noise_scale"] for level in manifest["levels"]] == ["8", "8", "4"]
     assert manifest["options"] == {"merge": "average", "norm": 2}
+
+
+def test_shares_that_a_mechanism_does_not_use_are_refused(place):
+    """Bottom-up adds up the last level; what the levels above it are given would be spent for nothing."""
+    with pytest.raises(ConfigError, match="leave shares out"):
+        release(config(place, "bottom_up", shares='["1/4", "1/4", "1/2"]'))
+    assert left(place) == 100
+    assert check(release(config(place, "bottom_up", shares='["0", "0", "1"]'))).passed
 
 
 def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgsr import Comparison, CountOfCounts, Problem, compare
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
-from pgsr.errors import DataError
+from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
 from pgsr.experiments.benchmarks.variants import Noisy, chosen
 from pgsr.models import Cvxpy
@@ -38,8 +38,8 @@ class CompareExperiment:
 
     Attributes:
         data: the hierarchy.
-        size: of the census-like hierarchy, 61 regions x 21 sizes or 3,195 x 1,001; for `census2000` counties or tracts.
-            At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
+        size: of the census-like hierarchy, 61 regions x 21 sizes or 3,195 x 1,001; for `census2000` counties or tracts;
+            the others have one size. At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
         epsilon: total, split equally over levels.
         seed: of the research noise.
         time_limit: seconds per arm; 3, or 600 at full size, if None.
@@ -53,6 +53,10 @@ class CompareExperiment:
     time_limit: float | None = None
     problems: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if (self.data, self.size) not in _TRUTHS:
+            raise ArgumentError(f"{self.data} has one size; leave out the size {self.size}")
+
     @property
     def limit(self) -> float:
         return self.time_limit or (600.0 if self.is_national else 3.0)
@@ -65,7 +69,8 @@ class CompareExperiment:
     @property
     def name(self) -> str:
         of = "-".join(self.problems) + "-" if self.problems else ""
-        return re.sub(r"[^\w.-]", "_", f"{of}{self.data}-{self.size}-epsilon-{self.epsilon}-seed-{self.seed}")
+        size = f"-{self.size}" if (self.data, Size.FULL) in _TRUTHS else ""
+        return re.sub(r"[^\w.-]", "_", f"{of}{self.data}{size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
     def truth(self) -> CountOfCounts:
         return _TRUTHS[self.data, self.size]()
@@ -118,9 +123,7 @@ _TRUTHS: dict[tuple[Data, Size], Callable[[], CountOfCounts]] = {
     (Data.CENSUS, Size.STATES): lambda: census_like(regions="divisions", max_size=20, groups=30_000),
     (Data.CENSUS, Size.FULL): lambda: census_like(regions="counties", max_size=1000),
     (Data.TAXI, Size.STATES): kuo_taxi,
-    (Data.TAXI, Size.FULL): kuo_taxi,
     (Data.CENSUS2000, Size.STATES): lambda: census2000(regions="counties"),
     (Data.CENSUS2000, Size.FULL): lambda: census2000(regions="tracts"),
     (Data.FLIGHTS, Size.STATES): flights,
-    (Data.FLIGHTS, Size.FULL): flights,
 }

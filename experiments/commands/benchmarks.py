@@ -35,7 +35,9 @@ def compare(
     data: Annotated[
         Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names.")
     ] = Data.CENSUS,
-    size: Annotated[Size, typer.Option(help="61 regions x 21 sizes, or 3,195 regions x 1,001 sizes.")] = Size.STATES,
+    size: Annotated[
+        Size, typer.Option(help="census: 61 regions x 21 sizes or 3,195 x 1,001; census2000: counties or tracts.")
+    ] = Size.STATES,
     epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
     seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
     problem: Annotated[

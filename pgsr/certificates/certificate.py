@@ -142,12 +142,16 @@ def certify(problem: Problem, estimate: Estimate, multipliers: Multipliers | Non
 
 
 def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
-    """Certify a ranked problem, answered by integer counts: n groups of size s are n entries s of the ranked vector."""
+    """Certify a ranked problem, answered by integer counts: n groups of size s are n entries s of the ranked vector.
+
+    The chain proves an optimum among ordered integers. With absolute differences no ordered reals are nearer; with
+    squares some may be, so that the relaxation has no proof, and neither has a problem that states no order.
+    """
     counts = estimate.values
     if estimate.view is not View.COUNTS or counts.dtype.kind != "i" or estimate.max_size != problem.max_size:
         raise ProblemError(f"{estimate!r} does not answer {problem!r}; give integer counts of sizes 0..K")
     violated = {"integrality": 0, "sign": int((counts < 0).sum()), "totals": 0}
-    value, optimal = 0, True
+    value, optimal = 0, problem.monotone and (problem.integer or problem.norm == 1)
     for w, row, y in zip(problem.w, np.maximum(counts, 0), problem.values, strict=True):
         x = ranked(row)
         if len(x) != len(y):

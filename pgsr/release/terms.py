@@ -131,6 +131,11 @@ class Terms:
             raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
         if self.shares is not None and sum(self.shares) != 1:
             raise ConfigError(f'the shares add up to {sum(self.shares)}, not 1; write fractions, such as "1/3"')
+        if self.shares is not None and self.kind is Kind.BOTTOM_UP and any(self.shares[:-1]):
+            raise ConfigError(
+                "mechanism bottom_up adds up the last level and uses no other, so shares of the levels above it are "
+                "spent for nothing; leave shares out"
+            )
         if not isinstance(self.data_set, str) or not self.data_set or not self.data_set.isprintable():
             raise ConfigError("data_set is empty or holds control characters; write a plain public name")
         if self.level_names is not None:

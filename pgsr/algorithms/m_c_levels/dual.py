@@ -8,14 +8,15 @@ from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.parallel import inner_product, share
 from pgsr.solving import NO_LIMIT, Deadline
 
-_STEPS = 100
-_CG_STEPS = 120
+_STEPS = 200
+_CG_STEPS = 40
 _RESIDUAL = 0.1
 _ARMIJO = 1e-4
-_HALVINGS = 40
-_RIDGE = 1e-6
-"""What is added to the diagonal in a step, relative to the largest rate: where everything that a price moves is at its
-bounds the dual is flat, and a step would be infinitely long."""
+_TRIALS = 6
+"""How many lengths of a step are tried before its direction is given up."""
+
+_RIDGES = 1e-6, 1e-2, 1.0
+"""The smallest ridge, the one to begin with, and the largest, relative to the largest rate; see `LevelDual`."""
 
 Prices = list[np.ndarray]
 """One table per level with children, shape (regions of the level, K of the level below)."""
@@ -38,8 +39,14 @@ class Point:
 class LevelDual:
     """The dual of a `CumulativeLevelProblem`; the docstring of the room derives it.
 
+    Where everything that a price moves is at its bounds the dual is flat, and a step would be infinitely long. So a
+    ridge is added to the diagonal of the Hessian, as Levenberg and Marquardt do (Marquardt 1963): ten times as much
+    after steps of less than a tenth of their length, a tenth of it after steps of more than half. Without that large
+    states spent nine tenths of their time on directions that led nowhere.
+
     Attributes:
         taken: what regions take at the last prices that `at` was called with, per level.
+        ridge: what is added at present.
     """
 
     def __init__(self, problem: CumulativeLevelProblem) -> None:
@@ -64,7 +71,8 @@ class LevelDual:
         y = problem.targets
         self.residual = [y[level][:, :k] - problem.sums(level, y[level + 1]) for level, k in enumerate(self.k[:-1])]
         """What prices pay for besides: targets less the sums of those below, small where both are near the truth."""
-        self.ridge = _RIDGE * max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
+        rate = max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
+        self.least_ridge, self.ridge, self.largest_ridge = (part * rate for part in _RIDGES)
 
     def start(self) -> Prices:
         """Prices of 0."""
@@ -90,16 +98,32 @@ class LevelDual:
 
     def better(self, point: Point) -> Point | None:
         """Find the next point of Newton's method; None if rounding leaves no ascent."""
-        direction = self._direction(point.gradient)
-        slope = _inner(point.gradient, direction)
-        if not slope > 0.0:
-            return None
+        if point.missing < 1:
+            self.ridge = self.least_ridge
+        while True:
+            direction = self._direction(point.gradient)
+            slope = _inner(point.gradient, direction)
+            if not slope > 0.0:
+                return None
+            found = self._along(point, direction, slope)
+            if found is not None or self.ridge >= self.largest_ridge:
+                return found
+            self.ridge = min(100 * self.ridge, self.largest_ridge)
+            self.at(point.prices)  # the blocks that the Hessian is made of
+
+    def _along(self, point: Point, direction: Prices, slope: float) -> Point | None:
+        """Find a point in this direction where the dual is larger, or None; adapt the ridge to the step length."""
         step = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_TRIALS):
             trial = self.at([p + step * d for p, d in zip(point.prices, direction, strict=True)])
             end = _inner(trial.gradient, direction)
             # The dual is concave, so it rose by step * end at least.
             if end >= _ARMIJO * slope or trial.value >= point.value + _ARMIJO * step * slope:
+                if step > 0.5:
+                    self.ridge /= 10
+                elif step < 0.1:
+                    self.ridge = min(self.ridge * 10, self.largest_ridge)
+                self.ridge = max(self.ridge, self.least_ridge)
                 return trial
             step *= min(max(slope / (slope - end), 0.1), 0.7)
         return None

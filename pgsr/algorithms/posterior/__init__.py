@@ -28,9 +28,13 @@ with q[s] the prior masses of x[s] (times the likelihood of a noisy count), w[s]
 
 Everything is exact but for two cuts: c[s] stays in a window around a pilot estimate, which is widened until less than
 1e-9 of the posterior mass lies at its edge, and prior masses below 1e-12 of the largest are left out. In tails, where
-mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few). The second cut is felt
-where little noise contradicts the prior: of 100 groups of one size beside empty ones, where the prior expects 7, 29 go
-astray at epsilon 5 per level, and 1 without the cut. From some thousand groups on the prior gives way instead.
+mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few).
+
+**A smooth prior may be wrong.** It is estimated from neighbours in the tree and in size, and real counts have spikes,
+heaps at round sizes, and ends. Three rules keep it from overruling the noisy values: a cell that stands out from the
+cells around it is not smoothed, and the others are smoothed without it (`prior`); where the sum over a stretch of sizes
+is far from what the prior means say, the prior is made wide there (`misfit`); and where values are impossible under it
+even so, the region's own counts take the place of its means (`Evidence.marginals`).
 
 **What comes out.** The posterior median of c[s] minimises the expected earth mover's distance of a region that stands
 alone; it never falls with s. The posterior means are what can be added up over regions, so they go into the joint stage
@@ -41,7 +45,8 @@ Noisy totals are public once they are drawn. Cumulative counts are then measured
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `prior`
-the prior means and shapes of all regions, `propagation` how errors pass through the joint stage, and `uncertainty` the
+the prior means and shapes of all regions, `windows` the moving averages behind them, `misfit` where they contradict a
+region's own counts, `propagation` how errors pass through the joint stage, and `uncertainty` the
 intervals of a release.
 """
 

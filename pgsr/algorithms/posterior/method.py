@@ -231,15 +231,15 @@ class Posterior:
         tree, n_sizes = measurement.hierarchy, measurement.max_size + 1
         memory.require(BYTES * tree.n_regions * n_sizes, f"the posterior of {tree.n_regions * n_sizes:,} cells")
         mean, variance, step_variance, prior_mean = np.zeros((4, tree.n_regions, n_sizes))
-        median = np.zeros((tree.n_regions, n_sizes), np.int64)
+        median, wide = np.zeros(mean.shape, np.int64), np.zeros(mean.shape, bool)
 
         def keep(region: int, found: Marginals) -> None:
-            median[region], step_variance[region], prior_mean[region] = (
-                found.median, found.step_variance, found.prior_mean,
+            median[region], step_variance[region], prior_mean[region], wide[region] = (
+                found.median, found.step_variance, found.prior_mean, found.wide,
             )  # fmt: skip
 
         self._improve(measurement, mean, variance, keep, deadline or NO_LIMIT)
-        return Marginals(mean, variance, median, step_variance, prior_mean)
+        return Marginals(mean, variance, median, step_variance, prior_mean, wide)
 
     def _means(self, measurement: Measurement, deadline: Deadline) -> np.ndarray:
         """The posterior means alone, shape (regions, K + 1).

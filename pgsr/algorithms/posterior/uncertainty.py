@@ -64,7 +64,7 @@ class Uncertainty:
         """Carry the posterior variances of all regions through the joint projection, whose answer is `centre`."""
         n_sizes = measurement.max_size + 1
         about = prior.shapes(n_sizes), prior.cells(n_sizes)
-        steps = with_estimated_prior(found.step_variance, found.prior_mean, *about)
+        steps = with_estimated_prior(found.step_variance, found.prior_mean, found.wide, *about)
         tree, propagation = measurement.hierarchy, Propagation.of(measurement)
         cumulative, counts = (np.sqrt(propagation.variances(own)).astype(np.float32) for own in (found.variance, steps))
         root_alone = measurement.public is Totals.ROOT
@@ -133,15 +133,17 @@ def ends(
 
 
 def with_estimated_prior(
-    step_variance: np.ndarray, prior_mean: np.ndarray, shapes: np.ndarray, cells: np.ndarray
+    step_variance: np.ndarray, prior_mean: np.ndarray, wide: np.ndarray, shapes: np.ndarray, cells: np.ndarray
 ) -> np.ndarray:
     """Add to the variances of counts that of their prior means, which are estimates; see `Uncertainty`.
 
     Args:
         step_variance, prior_mean: V and mu, shape (regions, K + 1).
+        wide: cells whose prior had shape 1, same shape.
         shapes, cells: of the prior, and n, shape (K + 1,).
     """
     before = prior_mean * (1 + prior_mean / shapes)
+    before[wide] = prior_mean[wide] * (1 + prior_mean[wide])
     part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
     odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
     return step_variance * (1 + np.minimum(1.0, odds / cells))

@@ -18,13 +18,14 @@ def posterior_rows(
     prior contradicts the noisy values even so it gives way, as in `Evidence.marginals`.
 
     Args:
-        kind, law, coarse, fine, up_to, shape: as in `forward_backward`.
+        kind, law, coarse, fine, up_to: as in `forward_backward`.
         y: noisy values, int64, shape (regions, K + 1).
         deviation: the standard deviation of the noise, or a bound on it.
         total: public numbers of groups, int64, shape (regions,).
         half: of the windows of the first round; later ones depend on the variances.
         first: whether this is the first round.
         mu: prior means of the counts, shape (regions, K + 1); those that give way are replaced.
+        shape: of their negative binomial distributions, same shape.
         border: the mass that may lie at an edge.
         mean, variance: of c[s], replaced; shape (regions, K + 1).
         steps: filled with the variances of the counts x[s] = c[s] - c[s - 1], same shape; of no rows if they are not
@@ -55,14 +56,14 @@ def posterior_rows(
             if width > room.shape[1]:
                 room = np.empty((n, max(width, 2 * room.shape[1])))
             edge = forward_backward(
-                kind, y[r], law, coarse, fine, up_to, low, high, most, mu[r], shape, room[:, :width],
+                kind, y[r], law, coarse, fine, up_to, low, high, most, mu[r], shape[r], room[:, :width],
                 found, spread, middle, step_variance,
             )  # fmt: skip
             if edge <= border or width > most:
                 break
             widening *= 1.5
             if edge > CONTRADICTION and 1.5 * widest > PATIENCE * half and conflict < len(CONFLICTS):
-                give_way(mean[r], variance[r], half, first, mu[r], shape, CONFLICTS[conflict], deviation)
+                give_way(mean[r], variance[r], half, first, mu[r], shape[r], CONFLICTS[conflict], deviation)
                 widening = 1.0
                 conflict += 1
         for s in range(n):

@@ -9,7 +9,8 @@ from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelRelease
 from pgsr.algorithms.m_c_levels.release import precisions, released
 from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
 from pgsr.algorithms.posterior.likelihood import Likelihood, refused_law
-from pgsr.algorithms.posterior.prior import PooledPrior
+from pgsr.algorithms.posterior.misfit import misfits
+from pgsr.algorithms.posterior.prior import STEPS_NOISE, PooledPrior
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
@@ -115,7 +116,8 @@ class LevelPosterior:
             raise ProblemError(reason)
         totals, laws = measurement.totals_by_level(), measurement.laws
         precision = [2 / float(law.variance_bound) for law in laws]
-        prior = LevelPrior(self.prior, measurement.hierarchy, totals, precision)
+        noise = [float(law.variance_bound) * STEPS_NOISE[measurement.view] for law in laws]
+        prior = LevelPrior(self.prior, measurement.hierarchy, totals, precision, noise)
         tables = [np.ascontiguousarray(table, np.int64) for table in measurement.values.tables]
         means = [_pilot(measurement.view, *pair) for pair in zip(tables, totals, strict=True)]
         variances = [np.empty(mean.shape, np.float32) for mean in means]
@@ -126,11 +128,17 @@ class LevelPosterior:
                 about = tables[level][rows], totals[level][rows], laws[level], measurement.view
                 wanted = steps[level][rows] if last else steps[level][:0]
                 filled = means[level][rows], variances[level][rows], wanted
-                self._improve(*about, mu, *filled, turn == 0, BORDER if last else ROUGH_BORDER)
+                wide = self._misfits(measurement, level, means[level][rows], mu)
+                self._improve(*about, mu, wide, *filled, turn == 0, BORDER if last else ROUGH_BORDER)
                 if len(wanted):
                     of_prior = self.prior.shapes(mu.shape[1]), self.prior.cells(mu.shape[1])
-                    wanted[:] = with_estimated_prior(wanted, mu, *of_prior)
+                    wanted[:] = with_estimated_prior(wanted, mu, wide, *of_prior)
         return LevelMarginals(means, variances, steps)
+
+    def _misfits(self, measurement: MeasurementByLevel, level: int, means: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        if measurement.view is not View.CUMULATIVE:
+            return np.zeros(mu.shape, bool)
+        return misfits(means, mu, float(measurement.laws[level].variance_bound), self.prior.shapes(mu.shape[1]))
 
     def _improve(
         self,
@@ -139,13 +147,17 @@ class LevelPosterior:
         law: Law,
         view: View,
         mu: np.ndarray,
+        wide: np.ndarray,
         mean: np.ndarray,
         variance: np.ndarray,
         steps: np.ndarray,
         first: bool,
         border: float,
     ) -> None:
-        """Replace the means and variances of some regions of a level by those of their posterior; fill `steps`."""
+        """Replace the means and variances of some regions of a level by those of their posterior; fill `steps`.
+
+        The shape of the prior is 1 where it is `wide`.
+        """
         from pgsr.algorithms.posterior_levels.kernel import posterior_rows
 
         deviation = float(law.variance_bound) ** 0.5
@@ -154,7 +166,7 @@ class LevelPosterior:
         n_sizes = y.shape[1]
         up_to = n_sizes - (view is View.CUMULATIVE)
         powers = likelihood.law, likelihood.coarse, likelihood.fine
-        shapes = self.prior.shapes(n_sizes)
+        shapes = np.where(wide, 1.0, self.prior.shapes(n_sizes))
         filled = mu, shapes, border, mean, variance, steps
         about = KINDS[view], y, *powers, up_to, deviation, total, half, first
         share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)

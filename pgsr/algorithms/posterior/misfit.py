@@ -1,0 +1,83 @@
+"""Where smooth prior means and a region's own counts contradict each other: single cells, and whole stretches."""
+
+import numpy as np
+
+from pgsr.algorithms.posterior.windows import averages
+
+FAR = 5.0
+"""The number of standard deviations from its surroundings at which a cell stands out."""
+
+TURNS = 3
+"""How often cells are compared with the average of those that did not stand out before."""
+
+STRETCH = 0.15
+"""The length of the stretches of `misfits`, relative to the size they begin at."""
+
+FAR_SUM = 10.0
+"""The number of standard deviations at which the sum over a stretch is a misfit.
+
+Many stretches of a region are tried, and real regions differ from their neighbours by more than the prior says: at 5
+the errors of taxi releases grew by up to 6 %, at 8 by up to 0.4 %, and at 10 nothing changed.
+"""
+
+
+def standing_out(counts: np.ndarray, width: float, variance: np.ndarray | float, shape: float) -> np.ndarray | None:
+    """Find the cells that are far from the average of the cells around them; of the shape of `counts`, None for none.
+
+    With m the average of the cells around a count x that do not stand out themselves, x stands out if
+
+        |x - m| > FAR sqrt(variance + m + m^2 / shape),
+
+    which is far beyond both noise of this `variance` and the negative binomial law of mean m. Whether a cell stands out
+    depends on which others do. So this is repeated `TURNS` times, from the average of all cells on: the highest spikes
+    are found first, and next to them nothing stands out any more once they are left out of the average.
+    """
+    apart = None
+    for _ in range(TURNS):
+        found = far_from(counts, averages(counts, width, apart), variance, shape)
+        if apart is None and not found.any():
+            return None
+        apart = found
+    return apart
+
+
+def far_from(counts: np.ndarray, means: np.ndarray, variance: np.ndarray | float, shape: float) -> np.ndarray:
+    """Tell which counts are further than `FAR` standard deviations from these means; see `standing_out`."""
+    return np.abs(counts - means) > FAR * np.sqrt(variance + means + means * means / shape)
+
+
+def misfits(cumulative: np.ndarray, mu: np.ndarray, variance: float, shapes: np.ndarray) -> np.ndarray:
+    """Find the stretches of sizes whose sum of counts is far from what their prior means say; bool, as `mu`.
+
+    Where counts end abruptly, or begin, a smooth prior expects groups beyond the end. No cell of it is far off, but
+    their sum is. With own counts x[t], a stretch s..e, e = s + floor(STRETCH s), is a misfit if
+
+        |sum over s <= t <= e of (x[t] - mu[t])| > FAR_SUM sqrt(2 variance + sum of (mu[t] + mu[t]^2 / shape[t])),
+
+    and all its cells are. The last cell, "K or more", belongs to no stretch.
+
+    Args:
+        cumulative: what is known of the region's own cumulative counts, shape (..., K + 1).
+        mu: prior means of the counts, same shape.
+        variance: of the noise in a cumulative count.
+        shapes: of the prior by size, shape (K + 1,).
+
+    Complexity: O(K) per region.
+    """
+    n = mu.shape[-1] - 1
+    first = np.arange(n)
+    stop = np.minimum(first + np.floor(STRETCH * first).astype(np.int64) + 1, n)
+    spread = _upto((mu + mu * mu / shapes)[..., :-1])
+    off = _upto(np.diff(cumulative, prepend=0.0)[..., :-1] - mu[..., :-1])
+    off = np.abs(off[..., stop] - off[..., first])
+    off = off > FAR_SUM * np.sqrt(2 * variance + spread[..., stop] - spread[..., first])
+    changes = np.zeros(mu.shape, np.int64)
+    *rows, begin = np.nonzero(off)
+    np.add.at(changes, (*rows, begin), 1)
+    np.add.at(changes, (*rows, stop[begin]), -1)
+    return np.cumsum(changes, axis=-1) > 0
+
+
+def _upto(values: np.ndarray) -> np.ndarray:
+    """Sum up the values before every index, and all of them; one longer than `values`."""
+    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
