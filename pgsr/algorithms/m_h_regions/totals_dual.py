@@ -280,7 +280,7 @@ def conjugate_gradients(
     """Solve curvature(x) = `residual` approximately, for a symmetric positive definite curvature.
 
     With r the residual, z = M^-1 r and p the direction: alpha = r.z / p.Ap, x += alpha p, r -= alpha Ap, and the next
-    p is z + (new r.z / r.z) p. It ends when r.z has fallen by `reduction`^2, or to `enough`.
+    p is z + (new r.z / r.z) p. It ends when r.z has fallen by `reduction`^2, or to `enough`, or p.Ap is not positive.
 
     Example:
         >>> conjugate_gradients(lambda x: np.array([2.0, 3.0]) * x, lambda x: x, np.array([2.0, 6.0]), 1e-9, 0.0)
@@ -295,7 +295,10 @@ def conjugate_gradients(
         if energy <= end:
             break
         product = curvature(p)
-        alpha = energy / float(p @ product)
+        bend = float(p @ product)
+        if not bend > 0.0:  # lost in rounding, as where weights differ by orders of magnitude
+            break
+        alpha = energy / bend
         x = x + alpha * p
         residual = residual - alpha * product
         z = precondition(residual)
