@@ -53,7 +53,7 @@ class Profile(StrEnum):
 
     SMOKE: seconds, generated data, to see that everything works. QUICK: minutes, shows the effects. PAPER: the sizes
     and numbers of replicates of the paper. REDUCED: up to two hours, decides the claims of an experiment whose profile
-    PAPER takes a night or days; others need none.
+    PAPER takes hours or days; others need none.
     """
 
     SMOKE = "smoke"
