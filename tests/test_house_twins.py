@@ -19,7 +19,8 @@ BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves
 TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 CYCLES = "test_m_c_absolute_integers::test_cycles_keep_every_condition_and_lose_nothing"
 ENTITIES_DUAL = "test_m_h_regions_duals::test_the_dual_of_entities_is_the_definitions"
-FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows"
+FACTORS = "test_m_h_levels_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
+AGGREGATES = "test_m_h_levels_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
@@ -198,7 +199,7 @@ TWINS = {
     "quadratic_flow.newton_kernel": {
         "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
-        "conjugate_gradients": ("the matrix itself", FACTORS),
+        "conjugate_gradients": ("the matrix itself", AGGREGATES),
     },
     "synthesis.answers_kernel": {
         "count": (

@@ -1,5 +1,7 @@
 """The network of M_H with sizes per level: which cells it takes, its prices, its factors, against slow twins."""
 
+from dataclasses import replace
+
 import numpy as np
 from test_m_h_levels import KINDS, random_problem
 
@@ -17,7 +19,7 @@ def network_of(problem: LevelProblem) -> Network:
     for kept in selection.kept:
         kept[:] = True
     piece = selection.piece()
-    reply = Reply((), piece.arcs, piece.supply, root=piece.root)
+    reply = Reply((), piece.arcs, piece.supply, piece.begins, root=piece.root)
     return Joined.of(None, [reply], problem.total).network
 
 
@@ -123,35 +125,101 @@ def excess_at(network, price: np.ndarray) -> np.ndarray:
     return excess
 
 
-def test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows():
-    generator = np.random.default_rng(15)
-    for ups in (1, 3):
-        arcs = [(v, u) for v in range(2, 12) for u in {int(generator.integers(1, v)) for _ in range(ups)}]
-        start, end = np.array(arcs).T
-        start, end = np.append(0, start), np.append(1, end)
-        network = Network.of(start, end, 0 * start, 1 + 0 * start, 0 * start > 0, n_vertices=12)
-        c, tie, n = generator.random(len(start)), 1e-3 * generator.random(12), 12
-        laplacian = np.diag(tie)
-        for u, v, conductance in zip(start, end, c, strict=True):
-            laplacian[[u, v], [u, v]] += conductance
-            laplacian[[u, v], [v, u]] -= conductance
-        pivot, out = np.empty((2, n))
-        z = generator.random(n)
+def test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal():
+    for seed, ups in ((15, 1), (16, 3)):
+        network, c, tie = random_network(seed, ups)
+        exact, n = laplacian(network, c, tie), network.n_vertices
+        z, out = np.random.default_rng(seed).random(n), np.empty(n)
         z[0] = 0.0
         kernels.multiply(network.first, network.end, c, tie, z, out)
-        assert np.allclose(out[1:], (laplacian @ z)[1:])
-        kernels.factorise(network.first, network.end, c, tie, pivot)
-        unit = np.array([solved(network, c, pivot, row) for row in np.eye(n)])[1:, 1:]
-        sums = np.linalg.inv(unit).sum(axis=1)
-        assert np.allclose(sums, laplacian[1:, 1:].sum(axis=1))
-        if ups == 1:
-            assert np.allclose(unit, np.linalg.inv(laplacian[1:, 1:]))
-        steps = kernels.conjugate_gradients(network.first, network.end, c, tie, pivot, out, 1e-10, 50, z)
-        assert (steps == 1) is (ups == 1)
-        assert np.allclose(laplacian[1:, 1:] @ z[1:], out[1:])
+        assert np.allclose(out[1:], (exact @ z)[1:])
+        sums, diagonal = (factored(network.first, network.end, c, tie, keep)[0] for keep in (True, False))
+        assert np.allclose(sums.sum(axis=1), exact[1:, 1:].sum(axis=1))
+        assert np.allclose(np.diag(diagonal), np.diag(exact)[1:])
+        for product in (sums, diagonal):
+            assert np.allclose(product, exact[1:, 1:]) is (ups == 1)
 
 
-def solved(network, c: np.ndarray, pivot: np.ndarray, right: np.ndarray) -> np.ndarray:
-    z = np.empty_like(right)
-    kernels.precondition(network.first, network.end, c, pivot, right, z)
-    return z
+def test_the_preconditioner_adds_up_vertices_and_whole_aggregates():
+    """By dense matrices: B = F^-1 + P C^-1 P', F and C the products of factors, P the vertices of aggregates."""
+    for seed, ups in ((21, 1), (22, 3)):
+        network, c, tie = random_network(seed, ups)
+        coarse, exact = network.coarse, laplacian(network, c, tie)
+        vertices = np.eye(8)[network.aggregate]
+        together, conductances, ties = vertices.T @ exact @ vertices, coarse.conductances(c), coarse.ties(tie)
+        product, pivot = factored(network.first, network.end, c, tie, False)
+        of_coarse, coarse_pivot = factored(coarse.first, coarse.end, conductances, ties, True)
+        assert np.allclose(of_coarse.sum(axis=1), together[1:, 1:].sum(axis=1))
+        inner = vertices[1:, 1:]
+        expected = np.linalg.inv(product) + inner @ np.linalg.inv(of_coarse) @ inner.T
+        on_coarse = coarse.aggregate, coarse.first, coarse.end, conductances, coarse_pivot
+        found = np.zeros(exact.shape)
+        for right, z in zip(np.eye(len(exact))[1:], found[1:], strict=True):
+            kernels.precondition(network.first, network.end, c, pivot, *on_coarse, right, z)
+        assert np.allclose(found[1:, 1:], expected)
+        right, z = np.append(0.0, np.random.default_rng(seed).normal(size=11)), np.empty(12)
+        steps = kernels.conjugate_gradients(
+            network.first, network.end, c, tie, pivot, *on_coarse, right, 1e-12, 50, z
+        )  # fmt: skip
+        assert 1 < steps < 50
+        assert np.allclose(exact[1:, 1:] @ z[1:], right[1:])
+
+
+def test_vertices_of_a_region_are_an_aggregate():
+    """A sum of a region and its tail are together; the public total of a leaf is by itself."""
+    problem = random_problem(4, (2, 2, 2), (9, 6, 6, 2), "leaves")
+    network = network_of(problem)
+    sizes = np.bincount(network.aggregate)
+    inner = np.repeat(np.array(problem.noisy.max_sizes[1:]) + 1, np.diff(problem.hierarchy.level_start)[:-1])
+    n_leaves = len(problem.noisy.tables[-1])
+    assert sizes.tolist() == [1, *inner, *[1] * n_leaves]
+
+
+def test_steps_do_not_grow_with_the_network(monkeypatch):
+    """With public totals of all leaves, where nothing but the root's cells is tied to the ground."""
+    steps = []
+
+    def counted(*arguments):
+        steps.append(solve(*arguments))
+        return steps[-1]
+
+    solve = kernels.conjugate_gradients
+    monkeypatch.setattr(kernels, "conjugate_gradients", counted)
+    for children in ((2, 2, 3), (4, 4, 4), (6, 6, 6)):
+        network = network_of(random_problem(5, children, (40, 40, 40, 5), "leaves", spread_of_y=9))
+        steps.clear()
+        relaxed_prices(network)
+        assert len(steps) >= 3
+        assert max(steps) <= 5
+    alone = replace(network, aggregate=np.arange(network.n_vertices, dtype=np.int32))
+    steps.clear()
+    relaxed_prices(alone)
+    assert max(steps) > 10
+
+
+def factored(first, end, c, tie, keep: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Give the product of the factors, and their diagonal."""
+    n = len(first) - 1
+    pivot, inverse = np.empty(n), np.zeros((n, n))
+    kernels.factorise(first, end, c, tie, keep, pivot)
+    for right, z in zip(np.eye(n), inverse, strict=True):
+        kernels.solve(first, end, c, pivot, right, z)
+    return np.linalg.inv(inverse[1:, 1:]), pivot
+
+
+def laplacian(network: Network, c: np.ndarray, tie: np.ndarray) -> np.ndarray:
+    matrix = np.diag(tie)
+    for u, v, conductance in zip(network.start, network.end, c, strict=True):
+        matrix[[u, v], [u, v]] += conductance
+        matrix[[u, v], [v, u]] -= conductance
+    return matrix
+
+
+def random_network(seed: int, ups: int) -> tuple[Network, np.ndarray, np.ndarray]:
+    """Make a network of 12 vertices in aggregates of up to three, with random conductances and ties."""
+    generator = np.random.default_rng(seed)
+    arcs = [(v, u) for v in range(2, 12) for u in sorted({int(generator.integers(1, v)) for _ in range(ups)})]
+    start, end = np.array([(0, 1), *arcs]).T
+    aggregate = [0, 1, 1, 2, 3, 3, 3, 4, 5, 5, 6, 7]
+    network = Network.of(start, end, 0 * start, 1 + 0 * start, start < 0, 12, aggregate=aggregate)
+    return network, generator.random(len(start)), 1e-3 * generator.random(12)

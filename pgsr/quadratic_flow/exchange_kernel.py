@@ -47,13 +47,16 @@ def take(start, end, y, w, free, price, supply, x, excess):
 
 
 @compiled
-def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, sign):
+def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, sign, most):
     """Send excess (sign 1) or shortage (sign -1) along shortest paths to where it is wanted, or to the ground.
 
     A unit of excess leaves vertex v along an arc that starts there, which then carries one more, or back along one that
     ends there, which carries one less if it may; shortage the other way about. The length of a step is what it costs
     at the current prices, never negative, since every flow is the cheapest one at them. After a search prices of what
     lies nearer than the vertex that was reached change by the difference of the distances, so that this stays true.
+
+    A search ends without result after `most` visits; the unit stays where it is. Leaves come first: most units that are
+    left over there are wanted nearby, and those that are not had better be sent on before the sums above are balanced.
 
     Returns the number of vertices visited, or -1 where some unit has no way at all.
     """
@@ -64,7 +67,7 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
     seen = np.empty(n, np.int32)
     key, rank = np.empty(1024, np.int64), np.empty(1024, np.int64)
     visits = np.int64(0)
-    for source in range(1, n):
+    for source in range(n - 1, 0, -1):
         while sign * excess[source] > 0:
             n_seen, n_heap = 1, 0
             seen[0] = source
@@ -72,8 +75,8 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
             via[source] = -1
             key, rank = push(key, rank, n_heap, np.int64(0), np.int64(source))
             n_heap += 1
-            reached, nearest = np.int64(-1), np.int64(_NEVER)
-            while n_heap > 0:
+            reached, nearest, before = np.int64(-1), np.int64(_NEVER), visits
+            while n_heap > 0 and visits - before < most:
                 here, hops, v = key[0], rank[0] >> 32, rank[0] & 0xFFFFFFFF
                 n_heap = pop(key, rank, n_heap)
                 if settled[v]:
@@ -133,7 +136,9 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
                 distance[seen[i]] = _NEVER
                 settled[seen[i]] = 0
             if reached < 0:
-                return -1
+                if n_heap == 0:
+                    return -1
+                break
     return visits
 
 

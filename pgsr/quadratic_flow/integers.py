@@ -1,6 +1,7 @@
 """The cheapest integer flow of quadratic costs, with the prices that prove it."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -11,6 +12,11 @@ from pgsr.quadratic_flow.relaxed import relaxed_prices
 _ENOUGH = 0.1
 """Units by which vertices may be off before prices are rounded."""
 
+_SHORT = 64
+"""Visits after which a search of the first round gives up, so that pairs of vertices that are near each other find each
+other before searches go far. It halves the visits of M_c^dp in a nation of 60,000 blocks."""
+
+_UNLIMITED = 2**62
 _LEAST = -(2**62)
 """Less than any arc carries."""
 
@@ -67,8 +73,9 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.nd
     numbers = network.y, network.w, network.free, price
     kernels.take(network.start, network.end, *numbers, network.supply, x, excess)
     visits = 0
-    for sign in (1, -1):
-        found = kernels.balance(network.first, network.end, network.start, *network.ends, *numbers, x, excess, sign)
+    arcs = network.first, network.end, network.start, *network.ends
+    for most, sign in product((_SHORT, _UNLIMITED), (1, -1)):
+        found = kernels.balance(*arcs, *numbers, x, excess, sign, most)
         if found < 0:
             raise ProblemError("no flow satisfies all vertices: what comes in at some has no way out, or the reverse")
         visits += found

@@ -22,6 +22,9 @@ class Network:
         w: positive, int32; shape (arcs,).
         free: whether an arc may carry less than nothing, bool; shape (arcs,).
         supply: units that come in from outside, negative where they leave; int64, shape (vertices,).
+        aggregate: sets of vertices whose prices tend to move together, such as those of a region; the number of each
+            vertex's, int32, from 0 up in the order of the vertices. The ground is alone in number 0. Nothing but the
+            speed of `relaxed_prices` depends on them.
 
     Example:
         >>> Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2).first
@@ -34,15 +37,25 @@ class Network:
     w: np.ndarray
     free: np.ndarray
     supply: np.ndarray
+    aggregate: np.ndarray
 
     @classmethod
     def of(
-        cls, start: object, end: object, y: object, w: object, free: object, n_vertices: int, supply: object = 0
+        cls,
+        start: object,
+        end: object,
+        y: object,
+        w: object,
+        free: object,
+        n_vertices: int,
+        supply: object = 0,
+        aggregate: object = None,
     ) -> "Network":
-        """Make the network of arcs that are sorted by their start."""
+        """Make the network of arcs that are sorted by their start; without aggregates every vertex is one by itself."""
         balances = np.broadcast_to(np.asarray(supply, np.int64), n_vertices).copy()
         ends, numbers = (_narrow(start), _narrow(end)), (_numbers(y), _narrow(w))
-        return cls(*ends, *numbers, np.ascontiguousarray(free, np.bool_), balances)
+        together = _narrow(np.arange(n_vertices) if aggregate is None else aggregate)
+        return cls(*ends, *numbers, np.ascontiguousarray(free, np.bool_), balances, together)
 
     @property
     def n_vertices(self) -> int:
@@ -59,6 +72,44 @@ class Network:
         arcs = np.argsort(self.end, kind="stable").astype(np.int32)
         first = np.concatenate([[0], np.cumsum(np.bincount(self.end, minlength=self.n_vertices))])
         return first.astype(np.int64), arcs
+
+    @cached_property
+    def coarse(self) -> "Coarse":
+        """The network of the aggregates."""
+        start, end = self.aggregate[self.start], self.aggregate[self.end]
+        runs = np.flatnonzero(np.append(True, (start[1:] != start[:-1]) | (end[1:] != end[:-1]))[: len(start)])
+        start, end = start[runs], end[runs]
+        n = int(self.aggregate[-1]) + 1
+        first = np.searchsorted(start, np.arange(n + 1)).astype(np.int64)
+        return Coarse(self.aggregate, first, end, runs, start == end)
+
+
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """The network of aggregates: arcs that follow each other between the same two are one.
+
+    Attributes:
+        aggregate: of the vertices.
+        first: the arcs that start at aggregate g are first[g] .. first[g + 1] - 1; shape (aggregates + 1,).
+        end: aggregates, int32; shape (coarse arcs,).
+        runs: the first of the arcs that a coarse one stands for.
+        inside: whether they start and end in one aggregate, and so conduct nothing when it moves as a whole.
+    """
+
+    aggregate: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+    runs: np.ndarray
+    inside: np.ndarray
+
+    def conductances(self, c: np.ndarray) -> np.ndarray:
+        """Add up the conductances of arcs; shape (coarse arcs,)."""
+        sums = np.add.reduceat(c, self.runs) if len(self.runs) else c[:0]
+        return np.where(self.inside, 0.0, sums)
+
+    def ties(self, tie: np.ndarray) -> np.ndarray:
+        """Add up what ties vertices to the ground; shape (aggregates,)."""
+        return np.bincount(self.aggregate, tie)
 
 
 def _narrow(values: object) -> np.ndarray:

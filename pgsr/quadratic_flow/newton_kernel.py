@@ -11,7 +11,9 @@ Arguments that occur everywhere (the docstring of `pgsr.quadratic_flow` explains
 
     tie[v]             a tiny conductance from vertex v to the ground, so that no part of the network floats
 
-The system of a Newton step is that of an electric network, L z = r with z = 0 at the ground.
+The system of a Newton step is that of an electric network, L z = r with z = 0 at the ground. It is solved by conjugate
+gradients, preconditioned on two levels: the network with incomplete factors, and the coarse network of its aggregates
+(`Network.aggregate`), whose arrays have the same names with `coarse_` before them.
 """
 
 import numpy as np
@@ -37,12 +39,12 @@ def demand(start, end, y, w, free, price, supply, c, excess):
 
 
 @compiled
-def factorise(first, end, c, tie, pivot):
-    """Eliminate vertices from the last to the first without fill-in; what is dropped goes to the diagonal.
+def factorise(first, end, c, tie, keep, pivot):
+    """Eliminate vertices from the last to the first without fill-in; `pivot` is the diagonal of the factors.
 
-    On a tree nothing is dropped and the factors are exact. Adding dropped entries to the diagonal keeps the sums of
-    rows, so that the factors also know how the network as a whole is tied to the ground. `pivot` is the diagonal of the
-    factors.
+    Eliminating a vertex connects all those at which its arcs end. These entries off the diagonal are dropped. On a tree
+    there are none, and the factors are exact. If `keep`, they are added to the diagonal, which keeps the sums of rows:
+    then the factors know how the network as a whole is tied to the ground.
     """
     n = len(pivot)
     for v in range(n):
@@ -57,11 +59,11 @@ def factorise(first, end, c, tie, pivot):
         for a in range(first[u], first[u + 1]):
             upward += c[a]
         for a in range(first[u], first[u + 1]):
-            pivot[end[a]] -= c[a] * upward / pivot[u]
+            pivot[end[a]] -= c[a] * (upward if keep else c[a]) / pivot[u]
 
 
 @compiled
-def precondition(first, end, c, pivot, r, z):
+def solve(first, end, c, pivot, r, z):
     """Solve with the factors: z = (their product)^-1 r."""
     n = len(pivot)
     z[:] = r
@@ -75,6 +77,18 @@ def precondition(first, end, c, pivot, r, z):
         for a in range(first[u], first[u + 1]):
             total += c[a] * z[end[a]]
         z[u] = total / pivot[u]
+
+
+@compiled
+def precondition(first, end, c, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, r, z):
+    """Add up what the factors say of single vertices, and what those of the coarse network say of whole aggregates."""
+    solve(first, end, c, pivot, r, z)
+    total, move = np.zeros(len(coarse_pivot)), np.empty(len(coarse_pivot))
+    for v in range(len(r)):
+        total[aggregate[v]] += r[v]
+    solve(coarse_first, coarse_end, coarse_c, coarse_pivot, total, move)
+    for v in range(len(r)):
+        z[v] += move[aggregate[v]]
 
 
 @compiled
@@ -92,12 +106,15 @@ def multiply(first, end, c, tie, z, out):
 
 
 @compiled
-def conjugate_gradients(first, end, c, tie, pivot, right, accuracy, most, z):
-    """Solve L z = right up to a relative error of `accuracy` in the factors' norm; returns the number of steps."""
+def conjugate_gradients(
+    first, end, c, tie, pivot, aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot, right, accuracy, most, z
+):
+    """Solve L z = right to a relative error of `accuracy` in the preconditioner's norm; return the number of steps."""
     n = len(z)
     r, p, q, m = right.copy(), np.empty(n), np.empty(n), np.empty(n)
+    coarse = aggregate, coarse_first, coarse_end, coarse_c, coarse_pivot
     z[:] = 0.0
-    precondition(first, end, c, pivot, r, m)
+    precondition(first, end, c, pivot, *coarse, r, m)
     p[:] = m
     norm = inner(r, m)
     enough = accuracy * accuracy * norm
@@ -111,7 +128,7 @@ def conjugate_gradients(first, end, c, tie, pivot, right, accuracy, most, z):
         for v in range(n):
             z[v] += step * p[v]
             r[v] -= step * q[v]
-        precondition(first, end, c, pivot, r, m)
+        precondition(first, end, c, pivot, *coarse, r, m)
         before, norm = norm, inner(r, m)
         for v in range(n):
             p[v] = m[v] + norm / before * p[v]

@@ -24,7 +24,10 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
 
     is convex, once differentiable and piecewise quadratic; its derivative by a vertex's price is the vertex's excess.
     Newton's method minimises it. A step solves a system of the network of arcs that carry something, by conjugate
-    gradients with incomplete factors that are exact on trees (`newton_kernel.factorise`).
+    gradients. Their preconditioner has two parts: incomplete factors of the network, which are exact on trees, and
+    factors of the coarse network, in which every aggregate moves as a whole (`newton_kernel.precondition`). The former
+    alone see no further than from a vertex to those around it; a unit that has to move through a nation takes them
+    hundreds of steps.
 
     Args:
         start: prices to start from; 0 if None.
@@ -40,8 +43,11 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
     n = network.n_vertices
     price = np.zeros(n) if start is None else np.array(start, float)
     c, excess, pivot, step = np.empty(len(network.y)), *np.empty((3, n))
+    coarse = network.coarse
+    coarse_pivot = np.empty(len(coarse.first) - 1)
     rate = 0.5 / network.w
     tie = _TIE * (np.bincount(network.start, rate, n) + np.bincount(network.end, rate, n))
+    coarse_tie = coarse.ties(tie)
     del rate
     arcs = network.start, network.end, network.y, network.w, network.free
 
@@ -53,8 +59,10 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
     for _ in range(_MOST_STEPS):
         if worst <= tolerance:
             break
-        kernels.factorise(network.first, network.end, c, tie, pivot)
-        links = network.first, network.end, c, tie, pivot
+        kernels.factorise(network.first, network.end, c, tie, False, pivot)
+        coarse_arcs = coarse.first, coarse.end, coarse.conductances(c)
+        kernels.factorise(*coarse_arcs, coarse_tie, True, coarse_pivot)
+        links = network.first, network.end, c, tie, pivot, coarse.aggregate, *coarse_arcs, coarse_pivot
         kernels.conjugate_gradients(*links, -excess, _FORCING, _MOST_CONJUGATE_STEPS, step)
         step[0] = 0.0
         slope, length = inner_product(excess, step), 1.0

@@ -79,28 +79,35 @@ class Joined:
     @classmethod
     def of(cls, upper: Upper | None, replies: Sequence[Reply], total: int | None) -> "Joined":
         """Join parts; without upper levels there is one part, the whole."""
-        top, groups, supplies, order = 0 if total is None else 1, [], [], []
+        top, groups, supplies, begins, order = 0 if total is None else 1, [], [], [], []
         if upper is not None:
             groups.append(upper.piece.arcs)
             supplies.append(upper.piece.supply)
+            begins.append(upper.piece.begins)
             order += [(layer, 0, at) for at, layer in enumerate(layers(upper.n_levels + 1, 0))]
         for piece, reply in enumerate(replies, len(groups)):
             assert reply.arcs is not None
             assert reply.supply is not None
+            assert reply.begins is not None
             groups.append(reply.arcs)
             supplies.append(reply.supply)
+            begins.append(reply.begins)
             first = 0 if upper is None else upper.n_levels
             order += [(layer, piece, at) for at, layer in enumerate(layers(len(reply.arcs) // 2, first))]
         order.sort()
         places = [(piece, at) for _, piece, at in order]
-        numbers, supply = _numbered(places, supplies, top + 1)
+        numbers = _numbered(places, supplies, top + 1)
+        supply, begin = (
+            _in_order(places, supplies, np.zeros(top + 1, np.int64)),
+            _in_order(places, begins, np.ones(top + 1, bool)),
+        )
         supply[top] -= total or 0
         root = replies[0].root if upper is None else upper.piece.root
         assert root is not None
         tops = [np.full(len(root), top)]
         if upper is not None:
             tops += [numbers[0][upper.piece.numbers[-1][upper.row(part)]] for part in range(len(replies))]
-        network = _network((_whole(groups[i][j], numbers[i], tops[i]) for i, j in places), supply)
+        network = _network((_whole(groups[i][j], numbers[i], tops[i]) for i, j in places), supply, np.cumsum(begin) - 1)
         flows, at = [[slice(0, 0)] * len(arcs) for arcs in groups], 0
         for i, j in places:
             flows[i][j] = slice(at, at + len(groups[i][j].y))
@@ -136,25 +143,29 @@ class Joined:
         return [x[part] for part in self.flows_at[piece]]
 
 
-def _numbered(
-    places: Sequence[tuple[int, int]], supplies: Sequence[Sequence[np.ndarray]], n: int
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Number the vertices of all layers from n on; give the numbers, and the supply of all vertices."""
+def _numbered(places: Sequence[tuple[int, int]], supplies: Sequence[Sequence[np.ndarray]], n: int) -> list[np.ndarray]:
+    """Number the vertices of all layers from n on."""
     numbers: list[list[np.ndarray]] = [[np.empty(0, np.int32)] * len(layers_of) for layers_of in supplies]
-    found = [np.zeros(n, np.int64)]
     for piece, layer in places:
         if layer:  # 0 is the ground
             own = supplies[piece][layer - 1]
             numbers[piece][layer - 1] = np.arange(n, n + len(own), dtype=np.int32)
-            found.append(own)
             n += len(own)
     ground = np.zeros(1, np.int32)
-    return [np.concatenate([*piece, ground]) for piece in numbers], np.concatenate(found)
+    return [np.concatenate([*piece, ground]) for piece in numbers]
 
 
-def _network(parts: Iterable[Arcs], supply: np.ndarray) -> Network:
+def _in_order(
+    places: Sequence[tuple[int, int]], of_layers: Sequence[Sequence[np.ndarray]], before: np.ndarray
+) -> np.ndarray:
+    """Put what is known of the vertices of all layers in their order, after the ground and the root's total."""
+    return np.concatenate([before, *(of_layers[piece][layer - 1] for piece, layer in places if layer)])
+
+
+def _network(parts: Iterable[Arcs], supply: np.ndarray, aggregate: np.ndarray) -> Network:
     columns = zip(*((arcs.start, arcs.end, arcs.y, arcs.w, arcs.free) for arcs in parts), strict=True)
-    return Network.of(*map(np.concatenate, columns), n_vertices=len(supply), supply=supply)
+    arrays = map(np.concatenate, columns)
+    return Network.of(*arrays, n_vertices=len(supply), supply=supply, aggregate=aggregate)
 
 
 def _whole(arcs: Arcs, number: np.ndarray, tops: np.ndarray) -> Arcs:

@@ -38,6 +38,7 @@ class Reply:
         kept: its selection, as bits.
         arcs: of the selection, per layer (`Piece`); None where nothing has changed.
         supply: of the vertices, per layer; None where nothing has changed.
+        begins: whether a vertex is its region's first one, per layer; None where nothing has changed.
         start: prices of the vertices to start from, shape (vertices,); None where nothing has changed.
         flows: of the arcs, per layer, to start from; None before there are integers.
         root: whether a cell of its root was chosen, shape (K of the root + 1,); None where nothing has changed.
@@ -49,6 +50,7 @@ class Reply:
     kept: tuple[np.ndarray, ...]
     arcs: list[Arcs] | None = None
     supply: list[np.ndarray] | None = None
+    begins: list[np.ndarray] | None = None
     start: np.ndarray | None = None
     flows: list[np.ndarray] | None = None
     root: np.ndarray | None = None
@@ -116,7 +118,7 @@ def improve(parts: Parts, question: Question) -> Reply:
 def _reply(piece: Piece, prices: LevelPrices | None) -> Reply:
     """Make the reply of a part with this selection: its network, and prices to start from, 0 where none are known."""
     start = np.zeros(piece.n_vertices) if prices is None else piece.start(prices)
-    return Reply(_packed(piece.selection), piece.arcs, piece.supply, start, root=piece.root)
+    return Reply(_packed(piece.selection), piece.arcs, piece.supply, piece.begins, start, root=piece.root)
 
 
 def _packed(selection: Selection) -> tuple[np.ndarray, ...]:

@@ -67,10 +67,11 @@ class Selection:
     def piece(self) -> "Piece":
         """Make the arcs of the chosen cells."""
         problem, tree = self.problem, self.problem.hierarchy
-        sums, numbers, supply, n = self._sums(), [], [], 0
+        sums, numbers, supply, begins, n = self._sums(), [], [], [], 0
         for here in sums:
             number = np.full(here.shape, -1, np.int32)
             n_here = int(np.count_nonzero(here))
+            begins.append(np.diff(np.nonzero(here)[0], prepend=-1) > 0)
             number[here] = np.arange(n, n + n_here, dtype=np.int32)
             numbers.append(number)
             supply.append(np.zeros(n_here, np.int64))
@@ -80,6 +81,7 @@ class Selection:
         leaves = np.where(leaves < n_grounded, GROUND, leaves - n_grounded + n).astype(np.int32)
         own = own[n_grounded:]
         supply += np.split(problem.sources.supply[own], np.searchsorted(own, tree.level_start[1:-1]))
+        begins += [np.ones(len(totals), bool) for totals in supply[len(begins) :]]
         arcs, places = [], []
         for level in range(tree.n_levels):
             here, table = tree.level(level), problem.noisy.tables[level]
@@ -104,7 +106,7 @@ class Selection:
         grounded = tree.n_levels - 1
         arcs.insert(0, arcs.pop(grounded))
         places.insert(0, places.pop(grounded))
-        return Piece(self, arcs, supply, tuple(numbers), leaves, tuple(places), self._cells(0, sums)[0])
+        return Piece(self, arcs, supply, begins, tuple(numbers), leaves, tuple(places), self._cells(0, sums)[0])
 
     def _sums(self) -> list[np.ndarray]:
         """Say which vertices of inner regions are there, per level with children."""
@@ -152,6 +154,7 @@ class Piece:
     Attributes:
         arcs: by the layer at which they start, the ground before all others; sorted by start.
         supply: of the vertices, per layer; int64.
+        begins: whether a vertex is its region's first one in the layer, bool, per layer.
         numbers: of the vertices of inner regions, -1 where one is left out; per level with children, shape (regions of
             the level, K of the level below + 1).
         leaves: the vertices at which the cells of leaves start, shape (leaves,).
@@ -162,6 +165,7 @@ class Piece:
     selection: Selection
     arcs: list[Arcs]
     supply: list[np.ndarray]
+    begins: list[np.ndarray]
     numbers: tuple[np.ndarray, ...]
     leaves: np.ndarray
     places: tuple[tuple[np.ndarray, np.ndarray], ...]
