@@ -430,6 +430,8 @@ def _by_level(texts: list[str] | None, option: str, least: float | None = None) 
     found: dict[str, float] = {}
     for text in texts or []:
         name, _, number = text.rpartition("=")
+        if name in found:
+            raise ConfigError(f"{option} is given twice for {name}; write it once")
         try:
             found[name] = float(number)
         except ValueError:

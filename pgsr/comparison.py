@@ -168,7 +168,9 @@ def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Probl
     require_kind(truth, CountOfCounts, "truth", "give CountOfCounts(hierarchy, counts)")
     for label, target, _ in arms:
         if target.hierarchy.paths != truth.hierarchy.paths or target.max_size != truth.max_size:
-            raise ArgumentError(f"{label}: the truth has other regions or sizes than {target!r}")
+            raise ArgumentError(
+                f"{label}: the truth has other regions or sizes than {target!r}; give the truth that was measured"
+            )
 
 
 def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:

@@ -83,7 +83,10 @@ def overlay(
     if released is not None:
         curves.append(Curve("released", _as(shown, released.row(place), View.COUNTS), ESTIMATED))
     if not curves:
-        raise ArgumentError(f"{' / '.join(tree.paths[place])} was not measured, so there is nothing to draw")
+        raise ArgumentError(
+            f"{' / '.join(tree.paths[place])} was not measured, so there is nothing to draw; name a region of a "
+            "measured level, or give a truth or what was released"
+        )
     return sizes_figure(" / ".join(tree.paths[place]), curves, shown is View.CUMULATIVE, base)
 
 

@@ -262,7 +262,10 @@ def matrix(values: np.ndarray | tuple[np.ndarray, ...], view: str) -> np.ndarray
         ProblemError: they are one vector per region.
     """
     if not isinstance(values, np.ndarray):
-        raise ProblemError(f"{view} has one vector per region, of different lengths, not a matrix")
+        raise ProblemError(
+            f"{view} has one vector per region, of different lengths, not a matrix; take .values, a tuple with an "
+            "array per region"
+        )
     return values
 
 

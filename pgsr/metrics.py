@@ -198,7 +198,8 @@ def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterato
     if estimate.hierarchy.paths != tree.paths or estimate.max_size != truth.max_size:
         raise CountError(
             f"the estimate ({estimate.hierarchy!r}, K = {estimate.max_size}) and the truth "
-            f"({tree!r}, K = {truth.max_size}) are of different regions or sizes"
+            f"({tree!r}, K = {truth.max_size}) are of different regions or sizes; give the truth "
+            "that was measured and an estimate from it"
         )
     read = estimate.rows if isinstance(estimate, CountOfCounts) else _reader(estimate.as_counts)
     step = max(1, _BLOCK_CELLS // (truth.max_size + 1))

@@ -421,6 +421,8 @@ def test_plan_finds_the_epsilon_of_a_target(place):
         (("--weight", "county"), "--weight is 'county'; write LEVEL=NUMBER, such as county=2"),
         (("--weight", "=2"), "--weight is '=2'; write LEVEL=NUMBER"),
         (("--weight", "level_1=-1"), "--weight level_1=-1: give a number from 0 up"),
+        (("--weight", "level_1=1", "--weight", "level_1=2"), "--weight is given twice for level_1; write it once"),
+        (("--target-error", "level_2=5", "--target-error", "level_2=6"), "--target-error is given twice for level_2"),
         (("--weight", "foo=1"), "no level is called 'foo'; write one of level_0, level_1, level_2"),
         (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
         (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight and --mechanism"),

@@ -61,16 +61,17 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "1 of 2 experiments have results in profile smoke: " in said
     assert "Findings by cause" in said
     assert "bottom-up is better at" in said
-    for arguments in (
-        ["run", "K99"],
-        ["plot", "K99"],
-        ["status", "K99"],
-        ["plot", "K8", "--profile", "paper", *out],
-        ["verdicts", "K8", "--profile", "paper", *out],
+    command = "python -m pgsr.experiments run K8 --profile paper"
+    for arguments, words in (
+        (["run", "K99"], "use one of"),
+        (["plot", "K99"], "use one of"),
+        (["status", "K99"], "use one of"),
+        (["plot", "K8", "--profile", "paper", *out], command),
+        (["verdicts", "K8", "--profile", "paper", *out], command),
     ):
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, PgsrError)
-        assert "use one of" in str(error) or "python -m pgsr.experiments run K8 --profile paper" in str(error)
+        assert words in str(error)
     monkeypatch.setattr(
         "pgsr.experiments.commands.registered.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
     )

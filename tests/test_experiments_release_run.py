@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-from pgsr.errors import DataError
+from pgsr.errors import ArgumentError, DataError
+from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import release_run
 from pgsr.release import ReleaseConfig
 
@@ -34,6 +36,27 @@ def test_scaling_keeps_the_proportions():
     small, large = (release_run.scaled_census(rows, "states")[0].counts[0] for rows in (10**6, 10**7))
     assert (small @ np.arange(8), large @ np.arange(8)) == (10**6, 10**7)
     assert np.allclose(10 * small / large, 1, atol=0.01)
+
+
+def test_what_stands_in_for_the_census_says_why(tmp_path, monkeypatch):
+    """A file that cannot be read is not one that nobody named."""
+    file = tmp_path / "census2000_county_hhsize.csv.gz"
+    monkeypatch.delenv("PGSR_DATA", raising=False)
+    assert "PGSR_DATA names, and it is not set" in release_run.scaled_census(1_000, "states")[1]
+    monkeypatch.setenv("PGSR_DATA", str(tmp_path))
+    assert f"{file} does not exist" in release_run.scaled_census(1_000, "states")[1]
+    file.write_text("torn")
+    said = release_run.scaled_census(1_000, "states")[1]
+    assert said.startswith("generated census, scaled, instead of the Census of 2000: ")
+    assert f"{file} cannot be read" in said
+
+
+def test_blocks_are_no_regions_to_choose_from(tmp_path):
+    arguments = ["bench-release", "--rows", "1000", "--blocks", "--regions", "tracts", "--out", str(tmp_path)]
+    error = CliRunner().invoke(app, arguments).exception
+    assert isinstance(error, ArgumentError)
+    assert str(error) == "--blocks has regions of its own, so --regions has no meaning; leave one of them out"
+    assert not list(tmp_path.iterdir())
 
 
 def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):

@@ -369,6 +369,11 @@ def test_dask_workers_give_the_same_records(tmp_path):
     assert contents(here) == contents(there)
 
 
+def test_a_scheduler_takes_no_number_of_jobs(tmp_path):
+    with pytest.raises(ExperimentError, match="--jobs has no meaning with --scheduler, which"):
+        run(sweeps.experiment(), SMOKE, Store(tmp_path), jobs=2, scheduler="tcp://nowhere:1", say=quiet)
+
+
 def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
     pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
     with pytest.raises(ExperimentError, match="no-such-scheme"):

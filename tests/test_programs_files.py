@@ -288,6 +288,63 @@ def test_what_is_no_such_file_is_a_sentence(tmp_path):
         Problem.read(tmp_path / "other.npz")
 
 
+CHANGED = {
+    "two entries in a line of a column": (
+        ".mps",
+        " x(US,0) total(US) 1\n",
+        " x(US,0) total(US) 1 consistency(US,1) 1\n",
+    ),
+    "two right-hand sides in a line": (".mps", " RHS total(US) 5\n", " RHS total(US) 5 consistency(US,0) 1\n"),
+    "a bound with more behind it": (".mps", " PL BOUND x(US,0)\n", " PL BOUND x(US,0) 7\n"),
+    "an upper bound without a number": (".mps", " PL BOUND x(US,0)\n", " UP BOUND x(US,0)\n"),
+    "a second objective": (".mps", " E total(US)\n", " E total(US)\n N other\n"),
+    "a range of a row with one side": (".mps", "BOUNDS\n", "RANGES\n RANGE total(US) 1\nBOUNDS\n"),
+    "a product of two unknowns": (".mps", " x(US,0) x(US,0) 2\n", " x(US,0) x(US,1) 2\n"),
+    "a square in a row": (".lp", " + x(US,1) = 5\n", " + x(US,1) ^2 = 5\n"),
+    "a sense in the objective": (".lp", " - 6 x(US,1)\n", " - 6 x(US,1) <= 3\n"),
+    "another number for the constant": (".lp", " constant = 1\n", " constant = 2\n"),
+    "a bound without a number": (".lp", " constant = 1\n", " constant = 1\n x(US,0) <=\n"),
+    "a bound with two numbers": (".lp", " constant = 1\n", " constant = 1\n x(US,0) <= 3 4\n"),
+    "a term of no row": (".lp", "Subject To\n", "Subject To\n + x(US,0)\n"),
+    "a distance to be as large as possible": (".mof.json", '"sense": "min"', '"sense": "max"'),
+    "a row with a constant": (".mof.json", '}], "constant": 0}', '}], "constant": 3}'),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_what_is_not_read_is_refused_and_never_left_out(what, tmp_path):
+    """Each is a program that other readers take for another one than ours would, had it read on."""
+    ending, old, new = CHANGED[what]
+    path = tmp_path / f"p{ending}"
+    Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5).write(path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(FileError, match=re.escape(str(path))) as caught:
+        read_program(path)
+    assert what != "a product of two unknowns" or "distances have squares alone" in str(caught.value)
+
+
+def test_terms_and_bounds_in_several_parts_add_up(tmp_path):
+    """As other programs write them: a term twice is its sum, and two bounds of an unknown both hold."""
+    problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
+    lower = '"set": {"type": "GreaterThan", "lower": 0}}\n'
+    upper = ',{"function": {"type": "Variable", "name": "x(US,0)"}, "set": {"type": "LessThan", "upper": 9}}\n'
+    for ending, old, more in (
+        (".lp", " - 6 x(US,1)\n", " + 2 x(US,1)\n"),
+        (".mof.json", '{"coefficient": -6, "variable": "x(US,1)"}', ',{"coefficient": 2, "variable": "x(US,1)"}'),
+    ):
+        path = tmp_path / f"p{ending}"
+        problem.write(path)
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, old + more, 1).replace(lower, lower + upper, 1))
+        again = read_program(path)
+        assert again.linear.tolist() == [0, -4, -2, -4]
+        if ending == ".mof.json":
+            assert (again.lower[0], again.upper[0]) == (0, 9)
+
+
 def test_files_that_cannot_be_are_named(tmp_path):
     problem = problem_of("M_H")
     for ending in ENDINGS:

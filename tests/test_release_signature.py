@@ -45,19 +45,22 @@ def test_a_signed_release(place):
 def test_missing_wrong_and_foreign_signatures(place):
     made, public = publish(config(place)).folder, place / "publisher.pub"
     new_key(place / "other")
-    assert "signed with another key" in said(made, place / "other.pub")
+    foreign = said(made, place / "other.pub")
+    assert "signed with another key" in foreign
+    assert foreign.endswith("; ask the publisher which key is theirs")
     signed = made / artefact.SIGNATURE
     text = signed.read_text()
     fields = json.loads(text)
     other = publish(config(place, output='"second"')).folder
     shutil.copy(other / artefact.SIGNATURE, signed)
-    assert "is not what was signed" in said(made, public)
+    assert "is not what was signed; fetch the release again" in said(made, public)
     assert "is not what was signed" in said(made, None)
     for spoiled in ("", "{}", "[]", text[:-2], text + "\n", json.dumps(fields), text.replace("Ed25519", "none")):
         signed.write_text(spoiled)
-        assert "no signature of a release" in said(made, public), spoiled
+        assert "no signature of a release; fetch the release again" in said(made, public), spoiled
     signed.unlink()
     assert "is not signed" in said(made, public)
+    assert said(made, public).endswith("; ask the publisher for a signed copy, or check without --key")
     assert not check(made, key=public).passed
     assert check(made).passed, "whose it is cannot be told without a key"
 

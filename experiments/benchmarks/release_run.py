@@ -125,8 +125,9 @@ def scaled_census(rows: int, regions: str) -> tuple[CountOfCounts, str]:
     """
     try:
         found, origin = census2000(regions), "Census 2000, table H13, scaled"
-    except DataError:
-        found, origin = census_like(regions, max_size=7), "generated census (PGSR_DATA is not set), scaled"
+    except DataError as error:
+        found = census_like(regions, max_size=7)
+        origin = f"generated census, scaled, instead of the Census of 2000: {error}"
     leaves = found.counts[found.hierarchy.leaves]
     sizes = np.arange(leaves.shape[1])
     exact = leaves * (rows / (leaves @ sizes).sum())

@@ -89,7 +89,9 @@ def bench(
 )
 def bench_release(
     rows: Annotated[int, typer.Option(help="Persons in the entity table.", min=1)] = 100_000_000,
-    regions: Annotated[Regions, typer.Option(help="Finest regions: states, counties or tracts.")] = Regions.COUNTIES,
+    regions: Annotated[
+        Regions | None, typer.Option(help="Finest regions: states, counties (if left out) or tracts.")
+    ] = None,
     blocks: Annotated[
         bool, typer.Option("--blocks", help="Down to made blocks, by M_H with sizes per level; leave out --regions.")
     ] = False,
@@ -98,8 +100,11 @@ def bench_release(
     out: Annotated[Path, typer.Option(help="Folder for the steps (JSON).")] = Path("results/bench"),
 ) -> None:
     """Release and check made entity tables, end to end: seconds and memory of every step."""
+    if blocks and regions is not None:
+        raise ArgumentError("--blocks has regions of its own, so --regions has no meaning; leave one of them out")
     writable(out)
-    release_run.main(console_for_tables(), out, rows, "blocks" if blocks else regions, max_size, keep)
+    finest = "blocks" if blocks else (regions or Regions.COUNTIES)
+    release_run.main(console_for_tables(), out, rows, finest, max_size, keep)
 
 
 @app.command(

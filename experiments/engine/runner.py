@@ -109,10 +109,13 @@ def run(
         limit: run at most this many cells.
 
     Raises:
+        ExperimentError: both `jobs` and `scheduler` are given, or no scheduler answers there.
         MemoryNeededError: a cell does not fit into this machine; nothing was started.
         StoreError: results cannot be written.
         KeyboardInterrupt: running cells were stopped, finished ones are stored.
     """
+    if jobs is not None and scheduler is not None:
+        raise ExperimentError("--jobs has no meaning with --scheduler, which has workers of its own; leave it out")
     store.check(experiment.owner.id, profile)
     known = conditions(experiment.tasks(profile), profile, store)
     accepted = {Condition.FINISHED, Condition.TIMED_OUT} | ({Condition.STALE} if keep_stale else set())

@@ -55,7 +55,7 @@ class DiscreteGaussian(Law):
 
     def __post_init__(self) -> None:
         if self.sigma_squared <= 0:
-            raise BudgetError(f"noise variance {self.sigma_squared} is not positive")
+            raise BudgetError(f"noise variance {self.sigma_squared} is not positive; give a fraction above 0")
         if self.sigma_squared > LARGEST_DEVIATION**2:
             raise BudgetError(
                 f"discrete Gaussian noise with sigma^2 = {_shown(self.sigma_squared)} exceeds the largest supported, "

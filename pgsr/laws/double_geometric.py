@@ -46,7 +46,7 @@ class DoubleGeometric(Law):
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
-            raise BudgetError(f"noise scale {self.scale} is not positive")
+            raise BudgetError(f"noise scale {self.scale} is not positive; give a fraction above 0")
         if self.scale > LARGEST_SCALE:
             raise BudgetError(
                 f"noise of scale {float(self.scale):,.0f} (sensitivity / epsilon per level) exceeds the largest "

@@ -106,7 +106,7 @@ class Domain:
             raise SynthesisError("a domain needs at least one individual attribute and one role")
         roles = [role.name for role in self.roles]
         if len(set(roles)) < len(roles):
-            raise SynthesisError(f"roles {roles} repeat a name")
+            raise SynthesisError(f"roles {roles} repeat a name; rename one")
 
     @classmethod
     def plain(cls, group: Sequence[Attribute], individual: Sequence[Attribute], max_size: int) -> "Domain":

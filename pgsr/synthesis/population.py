@@ -31,7 +31,10 @@ class Population:
             object.__setattr__(self, name, as_array(getattr(self, name)))
         domain = self.domain
         if self.groups.shape[1:] != (len(domain.group),) or self.persons.shape[1:] != (len(domain.individual),):
-            raise SynthesisError("codes do not have one column per attribute of the domain")
+            raise SynthesisError(
+                "codes do not have one column per attribute of the domain; give groups "
+                f"{len(domain.group)} and persons {len(domain.individual)}"
+            )
         n_groups, n_persons = len(self.groups), len(self.persons)
         for name in ("groups", "persons", "group_of", "role_of"):
             table = getattr(self, name)
@@ -55,12 +58,19 @@ class Population:
             keys = np.zeros(0, np.int64)
         else:
             if self.group_of.min() < 0 or self.group_of.max() >= n_groups:
-                raise SynthesisError("a person belongs to a group that is not there")
+                raise SynthesisError(
+                    "a person belongs to a group that is not there; group_of numbers the rows of groups from 0 up"
+                )
             if self.role_of.min() < 0 or self.role_of.max() >= len(roles):
-                raise SynthesisError("a person has a role that the domain does not know")
+                raise SynthesisError(
+                    "a person has a role that the domain does not know; role_of numbers its "
+                    f"{len(roles)} roles from 0 up"
+                )
             keys = self.group_of.astype(np.int64) * len(roles) + self.role_of
             if (np.diff(keys) < 0).any():
-                raise SynthesisError("persons are not sorted by group, and by role within it")
+                raise SynthesisError(
+                    "persons are not sorted by group, and by role within it; sort persons, group_of and role_of alike"
+                )
         numbers = np.bincount(keys, minlength=n_groups * len(roles)).reshape(n_groups, len(roles))
         for number, role in zip(numbers.T, roles, strict=True):
             wrong = np.flatnonzero((number < role.least) | (number > role.most))

@@ -71,10 +71,15 @@ class Marginal:
         for name in ("group", "individual", "relative"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if (self.level is Level.RELATION) != (self.relation is not None) or bool(self.relative) > bool(self.relation):
-            raise SynthesisError("a relationship query names its relation, and no other query does")
+            raise SynthesisError(
+                "a relationship query names its relation, and no other query does; give relation=... where the level "
+                "is Level.RELATION, and there alone relative=..."
+            )
         for numbers in (self.group, self.individual, self.relative):
             if len(set(numbers)) < len(numbers):
-                raise SynthesisError("a query uses an attribute once")
+                raise SynthesisError(
+                    f"a query uses an attribute once, and {numbers} names one twice; leave the second out"
+                )
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
         """List the number of values of every attribute that is used."""
@@ -108,7 +113,10 @@ class Workload:
         for marginal in self.marginals:
             of_persons = (*marginal.individual, *marginal.relative)
             if any(not 0 <= g < n_group for g in marginal.group) or any(not 0 <= i < n_own for i in of_persons):
-                raise SynthesisError(f"{marginal} names an attribute that the domain does not have")
+                raise SynthesisError(
+                    f"{marginal} names an attribute that the domain does not have; group attributes have the numbers 0 "
+                    f"to {n_group - 1}, those of persons 0 to {n_own - 1}"
+                )
             if marginal.relation is not None and not {"head", "spouse", "child"} <= roles:
                 raise SynthesisError("relationship queries need roles; make the domain by Domain.household")
         object.__setattr__(self, "marginals", tuple(self.marginals))
@@ -151,7 +159,9 @@ class Workload:
         starts = self.starts
         number = int(np.searchsorted(starts, query, side="right")) - 1
         if not 0 <= query < starts[-1]:
-            raise SynthesisError(f"query {query} of a workload of {starts[-1]:,}")
+            raise SynthesisError(
+                f"query {query} of a workload of {starts[-1]:,}; give a number from 0 to {starts[-1] - 1}"
+            )
         shape = self.marginals[number].shape(self.domain)
         return number, tuple(int(c) for c in np.unravel_index(query - starts[number], shape))
 

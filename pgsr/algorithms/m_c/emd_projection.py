@@ -99,7 +99,7 @@ class EmdProjection(GatedMethod):
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise MethodError(f"rounds={self.rounds!r} is not a positive integer")
+            raise MethodError(f"rounds={self.rounds!r} is not a positive integer; give a whole number from 1 up")
         if isinstance(self.gap, bool) or not isinstance(self.gap, int | float) or not 0 < self.gap < math.inf:
             raise MethodError(f"gap={self.gap!r} is not a positive number; give a relative gap such as 1e-4")
 

@@ -153,18 +153,22 @@ def _parts(line: str) -> tuple[str | Any, ...]:
 def _read_objective(built: Built, line: str) -> None:
     if line in ("distance:", "+ [", "] / 2"):
         return
-    sign, size, name, square, *_ = _parts(line)
+    sign, size, name, square, sense, _ = _parts(line)
+    if sense:
+        raise ValueError(line)
     value = built.number(f"{sign}{(size or '1').strip()}")
     if name == CONSTANT:
         built.constant = value
     elif square:
-        built.quadratic[built.variable(name)] = value / 2
+        built.quadratic[built.variable(name)] += value / 2
     else:
-        built.linear[built.variable(name)] = value
+        built.linear[built.variable(name)] += value
 
 
 def _read_term(built: Built, row: int, line: str) -> None:
-    sign, size, name, _, sense, right = _parts(line)
+    sign, size, name, square, sense, right = _parts(line)
+    if square:
+        raise ValueError(line)
     built.entry(row, built.variable(name), float(f"{sign}{(size or '1').strip()}"))
     if sense:
         built.row_lower[row] = -np.inf if sense == "<=" else float(right)
@@ -173,6 +177,8 @@ def _read_term(built: Built, row: int, line: str) -> None:
 
 def _read_bound(built: Built, words: list[str]) -> None:
     name, sense, *value = words
+    if len(value) != (sense != "free") or (name == CONSTANT and (sense, *value) != ("=", "1")):
+        raise ValueError(" ".join(words))
     if name == CONSTANT:
         return
     kind = {"free": "FR", "=": "FX", ">=": "LO", "<=": "UP"}[sense]

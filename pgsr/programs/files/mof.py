@@ -125,6 +125,8 @@ def read(text: Iterator[str]) -> NamedProgram:
     """
     try:
         return _program(json.loads("".join(text)))
+    except FileError:
+        raise
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"the file is damaged, or not one that pgsr writes: {error!r}; write it again") from error
 
@@ -134,14 +136,16 @@ def _program(file: dict[str, Any]) -> NamedProgram:
     built.label = file["name"]
     for variable in file["variables"]:
         built.bound("FR", built.variable(variable["name"]), 0.0)
+    if file["objective"]["sense"] != "min":
+        raise FileError(f"its objective has the sense {file['objective']['sense']!r}; a distance is minimised, 'min'")
     function = file["objective"]["function"]
     built.constant = function["constant"]
     for term in function["affine_terms" if "affine_terms" in function else "terms"]:
-        built.linear[built.variable_index[term["variable"]]] = term["coefficient"]
+        built.linear[built.variable_index[term["variable"]]] += term["coefficient"]
     for term in function.get("quadratic_terms", []):
         if term["variable_1"] != term["variable_2"]:
             raise FileError("a product of two unknowns; distances have squares alone")
-        built.quadratic[built.variable_index[term["variable_1"]]] = term["coefficient"] / 2
+        built.quadratic[built.variable_index[term["variable_1"]]] += term["coefficient"] / 2
     for constraint in file["constraints"]:
         function, held = constraint["function"], constraint["set"]
         if held["type"] == "Integer":
@@ -151,8 +155,11 @@ def _program(file: dict[str, Any]) -> NamedProgram:
         below, above = float(held[low]) if low else -np.inf, float(held[high]) if high else np.inf
         if function["type"] == "Variable":
             column = built.variable_index[function["name"]]
-            built.lower[column], built.upper[column] = below, above
+            built.lower[column] = max(built.lower[column], below)  # another bound may stand before this one
+            built.upper[column] = min(built.upper[column], above)
             continue
+        if function["constant"] != 0:
+            raise FileError(f"the row {constraint['name']} has a constant; move it into the set")
         row = built.row(constraint["name"], below, above)
         for term in function["terms"]:
             built.entry(row, built.variable_index[term["variable"]], term["coefficient"])

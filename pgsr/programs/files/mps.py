@@ -103,6 +103,13 @@ def _values(key: bytes, names: Names, items: np.ndarray, values: np.ndarray | No
         yield lines(key, *names.parts(items[run]), *number, b"\n")
 
 
+_WORDS = {"ROWS": 2, "COLUMNS": 3, "RHS": 3, "RANGES": 3, "QUADOBJ": 3}
+"""How many words a line of a section has. The format allows a second name and number, which `write` never writes."""
+
+_WITHOUT_NUMBER = ("FR", "MI", "PL")
+"""The kinds of bounds that need no number."""
+
+
 def read(text: Iterator[str]) -> NamedProgram:
     """Read a program from the lines of an MPS file in free form, in the part of the format that `write` uses.
 
@@ -124,6 +131,8 @@ def read(text: Iterator[str]) -> NamedProgram:
             continue
         words = line.split()
         try:
+            if len(words) != _WORDS.get(section, 3 if words[0] in _WITHOUT_NUMBER else 4):
+                raise ValueError(line)
             if section == "ROWS" and words[0] == "N":
                 objective = words[1]
             elif section == "ROWS":
@@ -134,7 +143,7 @@ def read(text: Iterator[str]) -> NamedProgram:
             elif section == "COLUMNS":
                 column = built.variable(words[0], integer)
                 if words[1] == objective:
-                    built.linear[column] = built.number(words[2])
+                    built.linear[column] += built.number(words[2])
                 else:
                     built.entry(built.row_index[words[1]], column, float(words[2]))
             elif section == "RHS" and words[1] == objective:
@@ -143,6 +152,8 @@ def read(text: Iterator[str]) -> NamedProgram:
                 built.shift(built.row_index[words[1]], float(words[2]))
             elif section == "RANGES":
                 row = built.row_index[words[1]]
+                if built.row_lower[row] != -np.inf:
+                    raise ValueError(line)
                 built.row_lower[row] = built.row_upper[row] - float(words[2])
             elif section == "BOUNDS":
                 built.bound(words[0], built.variable_index[words[2]], float(words[3]) if len(words) > 3 else 0.0)
@@ -150,9 +161,11 @@ def read(text: Iterator[str]) -> NamedProgram:
                 column = built.variable_index[words[0]]
                 if words[0] != words[1]:
                     raise FileError(f"line {number}: a product of two unknowns; distances have squares alone")
-                built.quadratic[column] = built.number(words[2]) / 2
+                built.quadratic[column] += built.number(words[2]) / 2
             else:
                 raise FileError(f"line {number}: {line.strip()!r} is in no section that is read here")
+        except FileError:
+            raise
         except (KeyError, IndexError, ValueError) as error:
             raise FileError(f"line {number}: {line.strip()!r} is not understood; write the file with pgsr") from error
     raise FileError("the file ends without ENDATA, so a part is missing; copy or write it again")

@@ -53,7 +53,9 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
         except FileExistsError:
             raise SignatureError(f"the file {str(file)!r} is there already; give the key another name") from None
         except OSError as error:
-            raise SignatureError(f"the key {str(file)!r} cannot be written ({error.strerror})") from None
+            raise SignatureError(
+                f"the key {str(file)!r} cannot be written ({error.strerror}); name another folder"
+            ) from None
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
     return private, public
@@ -122,17 +124,23 @@ def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
     path = folder / SIGNATURE
     if not path.exists():
         if key is not None:
-            raise SignatureError(f"the release is not signed: there is no file {SIGNATURE}")
+            raise SignatureError(
+                f"the release is not signed: there is no file {SIGNATURE}; ask the publisher for a signed copy, or "
+                "check without --key"
+            )
         return "the release is not signed; whether it is the publisher's cannot be told"
     named, signature = _parsed(path)
     if key is not None and fingerprint_of(named) != fingerprint_of(key):
         raise SignatureError(
-            f"the release was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}"
+            f"the release was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}; "
+            "ask the publisher which key is theirs"
         )
     try:
         named.verify(signature, _signed(folder))
     except InvalidSignature:
-        raise SignatureError(f"the signature is wrong: {SUMS} is not what was signed") from None
+        raise SignatureError(
+            f"the signature is wrong: {SUMS} is not what was signed; fetch the release again"
+        ) from None
     if key is None:
         return f"signed with the key {fingerprint_of(named)}; give the publisher's key with --key to know whose it is"
     return f"signed with the key that was given, {fingerprint_of(named)}"
@@ -151,7 +159,7 @@ def _parsed(path: Path) -> tuple[Ed25519PublicKey, bytes]:
             raise ValueError
         return key, signature
     except (ValueError, TypeError, KeyError, binascii.Error):
-        raise SignatureError(f"{path.name} is no signature of a release") from None
+        raise SignatureError(f"{path.name} is no signature of a release; fetch the release again") from None
 
 
 def _text(key: Ed25519PublicKey, signature: bytes) -> str:
@@ -174,4 +182,6 @@ def _read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise SignatureError(f"the key {str(path)!r} cannot be read ({error.strerror})") from None
+        raise SignatureError(
+            f"the key {str(path)!r} cannot be read ({error.strerror}); name a file that you may read"
+        ) from None

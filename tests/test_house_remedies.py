@@ -1,0 +1,85 @@
+"""Errors that callers of the library meet say what to do, and name no person's row."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded, View, compare, metrics, overlay
+from pgsr.algorithms import TreeProjection
+from pgsr.algorithms.m_c.emd_projection import EmdProjection
+from pgsr.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, Workload
+
+TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])
+OTHER = CountOfCounts(TREE, [[0, 2], [0, 1]])
+LEAVES = Geometric(View.COUNTS, 1, ("0", "1")).measure(TRUTH, Seeded("leaves"))
+RANKED = Geometric(View.RANKED, 1).measure(TRUTH, Seeded("ranked"))
+DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], 3)
+PEOPLE = Population(DOMAIN, np.array([[0], [1]]), np.array([[0], [1]]), np.array([0, 1]), np.array([0, 0]))
+ONE = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (0,)),))
+
+CASES: dict[str, tuple[Callable[[], object], str]] = {
+    "scale": (lambda: DoubleGeometric(Fraction(0)), "noise scale 0 is not positive; give a fraction above 0"),
+    "variance": (lambda: DiscreteGaussian(Fraction(-1)), "noise variance -1 is not positive; give a fraction above 0"),
+    "rounds": (
+        lambda: EmdProjection(rounds=0),
+        "rounds=0 is not a positive integer; give a whole number from 1 up",
+    ),
+    "matrix": (lambda: RANKED.matrix, "not a matrix; take .values, a tuple with an array per region"),
+    "drawing": (
+        lambda: overlay(noisy=LEAVES, region=("US",)),
+        "US was not measured, so there is nothing to draw; name a region of a measured level, or give a truth or what",
+    ),
+    "metrics": (
+        lambda: metrics.l1(TRUTH, OTHER),
+        "are of different regions or sizes; give the truth that was measured and an estimate from it",
+    ),
+    "compare": (
+        lambda: compare(Problem.m_h(LEAVES), [TreeProjection()], truth=OTHER, progress=False),
+        "the truth has other regions or sizes than .*; give the truth that was measured",
+    ),
+    "roles": (
+        lambda: replace(DOMAIN, roles=(Role("person", 1, 3), Role("person", 0, 3))),
+        r"roles \['person', 'person'\] repeat a name; rename one",
+    ),
+    "relation": (
+        lambda: Marginal(Level.RELATION, (), (0,)),
+        "a relationship query names its relation, and no other query does; give relation=... where the level is",
+    ),
+    "attribute twice": (
+        lambda: Marginal(Level.INDIVIDUAL, (), (0, 0)),
+        r"a query uses an attribute once, and \(0, 0\) names one twice; leave the second out",
+    ),
+    "attribute": (
+        lambda: Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (4,)),)),
+        "that the domain does not have; group attributes have the numbers 0 to 1, those of persons 0 to 0",
+    ),
+    "query": (lambda: ONE.locate(2), "query 2 of a workload of 2; give a number from 0 to 1"),
+    "columns": (
+        lambda: replace(PEOPLE, groups=np.zeros((2, 2), int)),
+        "one column per attribute of the domain; give groups 1 and persons 1",
+    ),
+    "group": (
+        lambda: replace(PEOPLE, group_of=np.array([0, 7])),
+        "a person belongs to a group that is not there; group_of numbers the rows of groups from 0 up",
+    ),
+    "role": (
+        lambda: replace(PEOPLE, role_of=np.array([0, 7])),
+        "a person has a role that the domain does not know; role_of numbers its 1 roles from 0 up",
+    ),
+    "order": (
+        lambda: replace(PEOPLE, group_of=np.array([1, 0])),
+        "persons are not sorted by group, and by role within it; sort persons, group_of and role_of alike",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_says_what_to_do(name: str) -> None:
+    call, words = CASES[name]
+    with pytest.raises(PgsrError, match=words):
+        call()
