@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,18 @@ import pytest
 from made_tables import config, release, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 from test_release_count_intervals import CHANGES, failed, forge
+from typer.testing import CliRunner, Result
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
 from pgsr.algorithms.posterior_levels import LevelPosterior
+from pgsr.cli import app
 from pgsr.counts_by_level import CountsByLevel
+from pgsr.intervals import intervals_by_level
 from pgsr.release import Kind, ReleaseError, Terms, check, finish, outline, publish, read_release_by_level
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.folder import artefact
 from pgsr.release.folder.released_tables import Ends
+from pgsr.release.intervals_by_level import own_intervals
 from pgsr.release.judging import replayed
 from pgsr.release.running.preflight import level_peak_bytes
 
@@ -148,6 +153,79 @@ def test_a_row_without_an_end_is_found(copy: Path) -> None:
 
     forge(copy, without)
     assert "counts" in failed(copy)
+
+
+# The command
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["intervals", *map(str, arguments)], env={"COLUMNS": "300"})
+
+
+@pytest.fixture(scope="module", params=["posterior", "m_h", "m_c_dp", "two_stage"])
+def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rehearsal whose tables have no intervals."""
+    folder = tmp_path_factory.mktemp("plain")
+    write_tables(folder)
+    return release(config(folder, request.param, max_size=KEYS["max_size"]), rehearse=True)
+
+
+@pytest.mark.parametrize(("statistic", "view"), [("count", View.COUNTS), ("cumulative", View.CUMULATIVE)])
+def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Path, statistic: str, view: View) -> None:
+    """The posterior's own intervals, else the bootstrap's; from the folder alone, in the columns of other releases."""
+    read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"
+    assert not read.secure
+    if read.terms.kind is Kind.POSTERIOR:
+        wanted, draws = LevelPosterior().apply(read.measurement).intervals(0.8, view), ()
+    else:
+        wanted, draws = intervals_by_level(read.mechanism, read.counts, "0.8", view, 20), ("--replicates", 20)
+    done = command(without_columns, "--level", "0.8", "--statistic", statistic, *draws, "--output", file)
+    assert done.exit_code == 0, done.exception
+    assert "NOT private" in done.output
+    found = pd.read_csv(file)
+    assert list(found.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+    expected = wanted.to_frame()
+    assert list(found["region_id"]) == list(expected["region_id"])
+    for name in ("lower", "upper"):
+        assert list(found[name]) == list(expected[name])
+    names = [f"{statistic}:{size}" for size in ("0", "1", "2", "3", "4", "5", "6 or more")]
+    assert list(found["statistic"][:7]) == names
+
+
+def test_a_region_and_the_bootstrap_of_a_posterior(made: Path) -> None:
+    """The counts are the usual statistic, and --kind says which intervals are meant."""
+    done = command(made, "--region", "US/US%2FGA")
+    assert "90 % intervals, posterior" in done.output
+    assert "count:3 or more" in done.output
+    assert "US%2FMI" not in done.output
+    again = command(made, "--region", "US/US%2FGA", "--kind", "bootstrap", "--replicates", 20, "--seed", "s")
+    assert "90 % intervals, bootstrap" in again.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--kind", "band"), "the band wants one max_size for all levels; leave --kind out"),
+        (("--kind", "exact"), "write bootstrap or band"),
+        (("--statistic", "mean"), "intervals of mean want one max_size for all levels; write count or cumulative"),
+        (("--statistic", "count:5"), "write count or cumulative"),
+        (("--replicates", 50), "--replicates has no meaning with the intervals of a posterior"),
+        (("--seed", "s"), "--seed has no meaning with the intervals of a posterior"),
+        (("--region", "US/HI"), "no region"),
+        (("--level", "2"), "below 1"),
+    ],
+)
+def test_the_command_refuses_in_the_users_words(made: Path, arguments: tuple, said: str) -> None:
+    done = command(made, *arguments)
+    assert done.exit_code != 0
+    assert said in f"{done.output} {done.exception}"
+
+
+def test_own_intervals_of_another_mechanism_are_refused(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    read = read_release_by_level(release(config(tmp_path, max_size=KEYS["max_size"])))
+    with pytest.raises(PgsrError, match="use bootstrapped"):
+        own_intervals(read, Fraction(9, 10), View.COUNTS)
 
 
 # Rounding
