@@ -35,7 +35,7 @@ def view_of_statistic(statistic: Statistic) -> View:
 
     Example:
         >>> view_of_statistic(CumulativeCounts())
-        <View.CUMULATIVE: 'cumulative'>
+        View.CUMULATIVE
     """
     for kind, view in ((Counts, View.COUNTS), (CumulativeCounts, View.CUMULATIVE)):
         if isinstance(statistic, kind):
