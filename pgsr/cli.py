@@ -24,7 +24,8 @@ from pgsr.synthesis.command import EPILOG, synthesize
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pgsr.release import Release, Report
+    from pgsr.intervals import Statistic
+    from pgsr.release import PublishedByLevel, Release, Report
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -193,14 +194,19 @@ def check(
         ("pgsr intervals release --statistic tail:100", "how many groups are larger than 100, by the bootstrap"),
         ("pgsr intervals release --kind band --statistic cumulative --output band.csv", "bounds of everything at once"),
         ("pgsr intervals release --statistic mean --statistic gini --region US/GA", "two statistics of one region"),
+        ("pgsr intervals levels --statistic count", "of a release with sizes per level: count or cumulative"),
     )
 )
 def intervals(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release, as it was published.")],
     statistic: Annotated[list[str] | None, typer.Option(help=f"One or several of {SPELLINGS}.")] = None,
     kind: Annotated[
-        str, typer.Option(help="bootstrap: each interval by itself, approximate. band: all at once, guaranteed.")
-    ] = "bootstrap",
+        str | None,
+        typer.Option(
+            help="bootstrap: each interval by itself, approximate. band: all at once, guaranteed; not with sizes per "
+            "level. If left out the bootstrap, and of a posterior with sizes per level its own intervals."
+        ),
+    ] = None,
     level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
     replicates: Annotated[int | None, typer.Option(help="Releases of the bootstrap, 200 if left out.")] = None,
     seed: Annotated[
@@ -215,12 +221,12 @@ def intervals(
 
     from pgsr.intervals import band, replicate, statistic_of
     from pgsr.intervals.value import exact_level
-    from pgsr.region_ids import path_of_id
-    from pgsr.release import ConfigError, read_release
+    from pgsr.region_ids import path_of_id, region_id
+    from pgsr.release import ConfigError, Published, read_any_release
     from pgsr.release.forecast import SIMULATING
     from pgsr.release.running.progress import Stages
 
-    if kind not in ("bootstrap", "band"):
+    if kind not in (None, "bootstrap", "band"):
         raise ConfigError(f"--kind is {kind!r}; write bootstrap or band")
     if output is not None and output.exists():
         raise ConfigError(f"{output} exists; name a file that does not")
@@ -228,19 +234,26 @@ def intervals(
         raise ConfigError(f"{output} would lie in the release, which has no such file; name another place")
     if kind == "band":
         _require_left_out({"replicates": replicates, "seed": seed}, "with --kind band, which draws nothing")
-    asked, wanted = [statistic_of(text) for text in statistic or ["mean"]], exact_level(level)
-    published, console = read_release(folder), _console()
+    asked, wanted = [statistic_of(text) for text in statistic or []], exact_level(level)
+    published, console = read_any_release(folder), _console()
     place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
-    if kind == "band":
-        bounds = band(published.measurement, wanted)
-        found = [bounds.intervals(each, published.counts) for each in asked]
+    draws = {"replicates": replicates, "seed": seed}
+    n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
+    if not isinstance(published, Published):
+        frame, kind = _intervals_by_level(published, asked, wanted, kind, draws, n, key)
+        if place is not None:
+            frame = frame.loc[frame["region_id"] == region_id(published.counts.hierarchy.paths[place])]
     else:
-        with Stages(console) as stages:
-            stages(SIMULATING)
-            n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
-            drawn = replicate(published.mechanism, published.counts, asked, n, key, progress=stages.part)
-        found = [each.intervals(wanted) for each in drawn]
-    frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
+        asked, kind = asked or [statistic_of("mean")], kind or "bootstrap"
+        if kind == "band":
+            bounds = band(published.measurement, wanted)
+            found = [bounds.intervals(each, published.counts) for each in asked]
+        else:
+            with Stages(console) as stages:
+                stages(SIMULATING)
+                drawn = replicate(published.mechanism, published.counts, asked, n, key, progress=stages.part)
+            found = [each.intervals(wanted) for each in drawn]
+        frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
     if not published.secure:
         console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
     if output is not None:
@@ -405,6 +418,46 @@ def _show(report: "Report", title: str) -> None:
     passed, undecided = (sum(f.outcome == outcome for f in report.findings) for outcome in ("passed", "open"))
     more = f", {undecided} cannot be told from the folder" if undecided else ""
     console.print(f"{passed} of {len(report.findings)} checks passed{more}", highlight=False)
+
+
+def _intervals_by_level(
+    published: "PublishedByLevel",
+    asked: "list[Statistic]",
+    level: Fraction,
+    kind: str | None,
+    draws: Mapping[str, object],
+    replicates: int,
+    seed: str,
+) -> "tuple[pd.DataFrame, str]":
+    """Compute the rows of intervals of a release with sizes per level, and say of which kind they are."""
+    import pandas as pd
+
+    from pgsr.intervals import Counts
+    from pgsr.release import ConfigError
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.intervals_by_level import (
+        bootstrapped,
+        knows_its_own,
+        own_intervals,
+        statistic_frame,
+        view_of_statistic,
+    )
+    from pgsr.release.running.progress import Stages
+
+    if kind == "band":
+        raise ConfigError(
+            "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
+        )
+    views = [view_of_statistic(each) for each in asked or [Counts()]]
+    if kind is None and knows_its_own(published.terms):
+        _require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
+        found, kind = [own_intervals(published, level, view) for view in views], "posterior"
+    else:
+        kind = "bootstrap"
+        with Stages(_console()) as stages:
+            stages(SIMULATING)
+            found = [bootstrapped(published, level, view, replicates, seed, stages.part) for view in views]
+    return pd.concat([statistic_frame(each) for each in found], ignore_index=True), kind
 
 
 MOST_ROWS = 40

@@ -13,7 +13,7 @@
 | `checking`, with `findings`, `judging`,          | `check`, for which nobody needs the data                       |
 | `rehearsals`, `near_replay`, `noise_law`,        |                                                                |
 | `noise_residuals`                                |                                                                |
-| `reading`                                        | `read_release`, a published folder as values                   |
+| `reading`, with `intervals_by_level`             | `read_release`, a published folder as values; its intervals    |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
 | `selftest`, `key_command`                        | whether the sampler is right, and the publisher's keys         |
 | `errors`                                         | what is raised                                                 |
@@ -83,7 +83,7 @@ from pgsr.release.forecast import Forecast, forecast
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
-from pgsr.release.reading import Published, PublishedByLevel, read_release, read_release_by_level
+from pgsr.release.reading import Published, PublishedByLevel, read_any_release, read_release, read_release_by_level
 from pgsr.release.selftest import selftest
 from pgsr.release.terms import Terms
 
@@ -117,6 +117,7 @@ __all__ = [
     "new_key",
     "outline",
     "publish",
+    "read_any_release",
     "read_release",
     "read_release_by_level",
     "selftest",

@@ -13,7 +13,6 @@ from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
-from pgsr.method import Result
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError
@@ -315,16 +314,15 @@ class _Folder:
         terms, released = self._known("terms"), self._known("counts")
         if terms.intervals is None:
             return "none are published"
-        published, regions = self._known("ends"), self._known("tree").listed
+        published = self._known("ends")
+        regions = self._known("tree").listed if terms.max_sizes is None else slice(None)
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        replay = self._replayed()
-        assert isinstance(replay, Result), "with intervals all levels have the same sizes"
-        found = CountIntervals.of(terms, self._known("measurement"), replay, released)
-        wrong, differ = int(found.refuted(published, regions).sum()), found.differ(published, regions)
-        if wrong:
+        found = CountIntervals.of(terms, self._known("measurement"), self._replayed(), released)
+        refuted, differ = found.refuted(published, regions), found.differ(published, regions)
+        if refuted.any():
             raise ReleaseError(
-                f"{wrong:,} of {len(regions) * (terms.max_size + 1):,} intervals do not follow from the noisy values"
+                f"{int(refuted.sum()):,} of {refuted.size:,} intervals do not follow from the noisy values"
             )
         what = f"the {percent(terms.intervals)} intervals ({terms.construction}) follow from the noisy values"
         if differ:

@@ -1,9 +1,9 @@
 """The intervals of released counts, the columns `lower` and `upper`: post-processing of the noisy values alone.
 
-Of `posterior` they are those of `Result.intervals`: each by itself aims to hold the true count with the chance
-`Terms.intervals`. Of all other mechanisms they are the band (`pgsr.intervals.band`), in which all counts lie at once
-with this chance or more, whatever the data are. Both follow from what is published, so they cost no privacy, and
-everybody computes them again.
+Of `posterior` they are those of `Result.intervals`, or with sizes per level of `LevelRelease.intervals`: each by itself
+aims to hold the true count with the chance `Terms.intervals`. Of all other mechanisms they are the band
+(`pgsr.intervals.band`), in which all counts lie at once with this chance or more, whatever the data are. Both follow
+from what is published, so they cost no privacy, and everybody computes them again.
 
 **A band that holds no counts.** Noise that leaves its quantiles may leave a band without any counts, and a release that
 was paid for must not fail by that. Then the chance that is left, 1 - level, is divided by ten until counts fit. The
@@ -18,6 +18,14 @@ middle between two, so it lets through a change by 1 of about one end in 250. On
 counties, states and nation, sizes 0..300, epsilon 1) no digit of any standard deviation differed between two cores and
 one, between loops compiled for this processor and for a generic one, and between NumPy with and without AVX2 and
 AVX-512.
+
+**Sizes per level.** The centre is rounded to multiples of 1/1024, too, so its error is the same. Standard deviations
+are computed from variances of regions alone, which are kept in 32 bits: another machine may give the next number, off
+by 2^-23 of it. Of counts these are V (1 + min(1, odds / n)), where n cells were averaged, odds = p / (1 - p) with
+p = V / P, and V comes in 32 bits, too: its relative error is multiplied by 1 + (n + 1) / 2 at most, and n is at most K.
+With the root's K, and the errors of all else as above, a replay allows 2 SD_ERROR + 2^-23 (K + 2) of every such
+variance. At the first size of a tail a variance is a difference of terms of which most may cancel (`LevelUncertainty`),
+so there the error is relative to the sum of these terms (`LevelUncertainty.terms`).
 """
 
 from dataclasses import dataclass, replace
@@ -26,15 +34,21 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
+from pgsr.algorithms.m_c_levels import LevelRelease
+from pgsr.algorithms.m_c_levels.release import UncertainByLevel
 from pgsr.algorithms.posterior.uncertainty import Uncertainty
+from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.tree_rounding import GRID
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.estimate import Estimate
 from pgsr.intervals import Band, band
 from pgsr.measurement import Measurement
+from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Result
 from pgsr.release.errors import ReleaseError
 from pgsr.release.folder.released_tables import Ends, dense
+from pgsr.release.judging import Answer
 from pgsr.release.kinds import Construction
 from pgsr.release.terms import Terms
 from pgsr.views import View
@@ -60,7 +74,13 @@ class CountIntervals:
     narrowest: Ends
 
     @classmethod
-    def of(cls, terms: Terms, measurement: Measurement, result: Result, released: Estimate) -> "CountIntervals":
+    def of(
+        cls,
+        terms: Terms,
+        measurement: Measurement | MeasurementByLevel,
+        result: Answer,
+        released: Estimate | CountsByLevel,
+    ) -> "CountIntervals":
         """Compute the intervals of released counts.
 
         Args:
@@ -77,6 +97,11 @@ class CountIntervals:
         Shown by `tests/test_release_count_intervals.py`.
         """
         assert terms.intervals is not None, "a release without intervals"
+        if isinstance(released, CountsByLevel):
+            assert isinstance(result, LevelRelease), "the terms have refused the other mechanisms"
+            return cls._by_level(terms, float(terms.intervals), result.uncertainty, released)
+        assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
+        assert isinstance(result, Result), "the answer is of the same kind, too"
         if terms.construction is Construction.BAND:
             low, high = _band(measurement, terms.intervals).bounds.counts
             ends = Ends(low, high)
@@ -86,22 +111,43 @@ class CountIntervals:
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         table = Estimate(released.hierarchy, View.COUNTS, dense(released))
         exact = about.counts.astype(float)
-        error = SD_ERROR * (1 + exact) + 2 / GRID / float(ndtri((1 + level) / 2))
+        error = SD_ERROR * (1 + exact) + _error_of_centre(level)
         possible = (exact, exact + error, np.maximum(exact - error, 0))
         found = [replace(about, counts=sd).intervals(table, level, View.COUNTS) for sd in possible]
         return cls(*(Ends(each.lower, each.upper) for each in found))
 
-    def refuted(self, published: Ends, regions: np.ndarray) -> np.ndarray:
-        """Find the cells whose published ends no replay gives; shape (these regions, K + 1), bool."""
+    @classmethod
+    def _by_level(
+        cls, terms: Terms, level: float, about: UncertainByLevel | None, released: CountsByLevel
+    ) -> "CountIntervals":
+        assert isinstance(about, LevelUncertainty), "a posterior release of cumulative counts knows its uncertainty"
+        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_size + 2), SD_ERROR + _error_of_centre(level)
+        exact = about.deviations(View.COUNTS)
+        pairs = [(sd**2, relative * of) for sd, of in zip(exact, about.terms(), strict=True)]
+        wide = [np.sqrt(variance + error) + absolute for variance, error in pairs]
+        narrow = [np.maximum(np.sqrt(np.maximum(variance - error, 0)) - absolute, 0) for variance, error in pairs]
+        found = (about.intervals(released, level, View.COUNTS, possible) for possible in (exact, wide, narrow))
+        return cls(*(Ends.by_level(each.lower, each.upper) for each in found))
+
+    def refuted(self, published: Ends, regions: np.ndarray | slice) -> np.ndarray:
+        """Find the cells whose published ends no replay gives; shape (these regions, K + 1), bool.
+
+        With sizes per level `regions` is slice(None), for all cells, shape (cells,).
+        """
         (lower, upper), (far_low, far_high), (near_low, near_high) = (
             (ends.lower[regions], ends.upper[regions]) for ends in (published, self.widest, self.narrowest)
         )
         return (lower < far_low) | (lower > near_low) | (upper < near_high) | (upper > far_high)
 
-    def differ(self, published: Ends, regions: np.ndarray) -> int:
+    def differ(self, published: Ends, regions: np.ndarray | slice) -> int:
         """Count the ends that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
         return sum(int(np.count_nonzero(ours[regions] != theirs[regions])) for ours, theirs in pairs)
+
+
+def _error_of_centre(level: float) -> float:
+    """The error of a centre, as one of a standard deviation that moves an end as far."""
+    return 2 / GRID / float(ndtri((1 + level) / 2))
 
 
 def _band(measurement: Measurement, level: Fraction) -> Band:

@@ -16,12 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
-from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.measurement import Measurement
 from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.method import Result
 from pgsr.random import Secure, Seeded
 from pgsr.release.checking import check
 from pgsr.release.configuration.release_config import ReleaseConfig
@@ -273,9 +271,6 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
     facts = manifest.facts(terms, measurement.secure, "counts")
     ends = None
     if terms.intervals is not None:
-        assert isinstance(measurement, Measurement), "with intervals all levels have the same sizes"
-        assert isinstance(result, Result)
-        assert isinstance(counts, Estimate)
         ends = CountIntervals.of(terms, measurement, result, counts).ends
     table = released_tables.counts_table(finished(counts), terms, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):

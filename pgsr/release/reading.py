@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement
@@ -47,6 +48,26 @@ class PublishedByLevel:
     measurement: MeasurementByLevel
     counts: CountsByLevel
 
+    @property
+    def mechanism(self) -> LevelMechanism:
+        """The mechanism that made it."""
+        found = self.terms.mechanism(self.counts.hierarchy.n_levels)
+        assert isinstance(found, LevelMechanism), "levels have sizes of their own"
+        return found
+
+
+def read_any_release(folder: str | Path) -> Published | PublishedByLevel:
+    """Read a release from its folder alone, whether all levels have the same sizes or not.
+
+    Raises:
+        ReleaseError: the folder is no release, or its files contradict its manifest.
+    """
+    known = _read(folder)
+    terms, secure, measurement, counts = (known[name] for name in ("terms", "secure", "measurement", "counts"))
+    if terms.max_sizes is None:
+        return Published(terms, secure, measurement, counts.counts())
+    return PublishedByLevel(terms, secure, measurement, counts)
+
 
 def read_release(folder: str | Path) -> Published:
     """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
@@ -59,12 +80,10 @@ def read_release(folder: str | Path) -> Published:
         Traceback (most recent call last):
         pgsr.release.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
     """
-    known = _read(folder)
-    if known["terms"].max_sizes is not None:
-        raise ReleaseError(
-            "the release has sizes per level, which only read_release_by_level reads; intervals want one max_size"
-        )
-    return Published(known["terms"], known["secure"], known["measurement"], known["counts"].counts())
+    found = read_any_release(folder)
+    if isinstance(found, PublishedByLevel):
+        raise ReleaseError("the release has sizes per level; read it with read_release_by_level")
+    return found
 
 
 def read_release_by_level(folder: str | Path) -> PublishedByLevel:
@@ -73,10 +92,10 @@ def read_release_by_level(folder: str | Path) -> PublishedByLevel:
     Raises:
         ReleaseError: the folder is no release, or its files contradict its manifest; or all levels have the same sizes.
     """
-    known = _read(folder)
-    if known["terms"].max_sizes is None:
+    found = read_any_release(folder)
+    if isinstance(found, Published):
         raise ReleaseError("the release has the same sizes on all levels; read it with read_release")
-    return PublishedByLevel(known["terms"], known["secure"], known["measurement"], known["counts"])
+    return found
 
 
 def _read(folder: str | Path) -> dict[str, Any]:

@@ -458,8 +458,12 @@ class Terms:
             raise ConfigError(
                 "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
             )
-        if self.intervals is not None:
-            raise ConfigError("intervals are published with one max_size for all levels only; leave the key out")
+        if self.construction is Construction.BAND:
+            raise ConfigError(
+                "with sizes per level only mechanism posterior of cumulative counts publishes intervals, and this is "
+                f'{self.kind} with view = "{self.measures}"; write mechanism = "posterior" with view = "cumulative", '
+                "or leave the key out and use `pgsr intervals FOLDER` on the release"
+            )
 
     def _check_intervals(self, level: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this level follow from what is published."""

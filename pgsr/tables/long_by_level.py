@@ -1,6 +1,6 @@
 """The long table of counts with sizes per level, one row per region and class of sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,24 @@ from pgsr.tables.long import WHAT, order_of_rows, read_rows, region_columns
 from pgsr.tables.session import Limits
 
 
-def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None = None) -> pa.Table:
+def to_long_by_level(
+    counts: CountsByLevel,
+    *,
+    level_names: Sequence[str] | None = None,
+    beside: Mapping[str, Sequence[np.ndarray]] | None = None,
+) -> pa.Table:
     """Make a table of one row per region and class of sizes, but for counts of 0.
 
     The columns of `to_long`, and before `n_groups` `size_class`: "3", or "7 or more" for the last class of a level. Add
     up rows of one level only: the same size may be a class of its own on one level, and part of the last on the next.
     Two kinds of rows stay where the count is 0, so that the table says which regions and sizes exist: size 0 of every
     region, and the last class of the first region of every level.
+
+    Args:
+        counts: with sizes per level.
+        level_names: names of the columns of places, root first.
+        beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
+            counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
 
     Raises:
         ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
@@ -36,17 +47,21 @@ def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None
         8     US/MI          1         1
         9     US/MI  2 or more         2
     """
-    tree, regions, sizes, values, classes = counts.hierarchy, [], [], [], []
+    tree, regions, sizes, classes = counts.hierarchy, [], [], []
+    columns = {"n_groups": counts.tables, **(beside or {})}
+    values: dict[str, list[np.ndarray]] = {name: [] for name in columns}
     if tree.padded.any():
         region = region_id(tree.paths[int(np.argmax(tree.padded))])
         raise HierarchyError(f"region {region} stands above a copy of itself; give every branch the same depth")
     for level, table in enumerate(counts.tables):
-        keep = table != 0
+        here = {name: tables[level] for name, tables in columns.items()}
+        keep = np.logical_or.reduce([part != 0 for part in here.values()])
         keep[:, 0] = keep[0, -1] = True
         region, size = np.nonzero(keep)
         regions.append(region + tree.level(level).start)
         sizes.append(size)
-        values.append(table[keep].astype(np.int64))
+        for name, part in here.items():
+            values[name].append(part[keep].astype(np.int64))
         classes.append(pa.array(list(class_names(table.shape[1] - 1))).take(pa.array(size)))
     described = region_columns(tree, level_names)
     place = pa.array(np.concatenate(regions))
@@ -55,7 +70,7 @@ def to_long_by_level(counts: CountsByLevel, *, level_names: Sequence[str] | None
             **{name: column.take(place) for name, column in described.items()},
             "group_size": np.concatenate(sizes),
             SIZE_CLASS: pa.chunked_array(classes).combine_chunks(),
-            "n_groups": np.concatenate(values),
+            **{name: np.concatenate(parts) for name, parts in values.items()},
         }
     )
 

@@ -15,6 +15,7 @@ from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.simplex import simplex_projection
+from pgsr.algorithms.tree_rounding import on_grid
 from pgsr.checks import require_kind
 from pgsr.errors import MethodError, ProblemError
 from pgsr.laws import Law
@@ -90,7 +91,8 @@ class LevelPosterior:
         if not knows:
             return release
         totals, weights = measurement.totals_by_level(), precisions(measurement.laws)
-        about = measurement.hierarchy, weights, totals, release.joint.tables, found.variances, found.steps
+        centre = [on_grid(table) for table in release.joint.tables]
+        about = measurement.hierarchy, weights, totals, centre, found.variances, found.steps
         return replace(release, uncertainty=LevelUncertainty(*about))
 
     def alone(self, measurement: MeasurementByLevel) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Intervals that say how far a posterior release with sizes per level may be from the truth, cell by cell."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,7 +41,8 @@ class LevelUncertainty:
         hierarchy: the regions.
         weights: of the levels in the joint projection.
         totals: public numbers of groups per level, shape (regions of the level,).
-        centre: the answer of the joint projection, cumulative counts without the totals; shape (regions, K) per level.
+        centre: the answer of the joint projection before it was rounded, in multiples of 1/1024: cumulative counts
+            without the totals; shape (regions, K) per level.
         variances: of cumulative counts of regions alone.
         steps: of counts of regions alone, where the prior means are known to be estimates.
     """
@@ -53,15 +54,24 @@ class LevelUncertainty:
     variances: Tables
     steps: Tables
 
-    def intervals(self, counts: CountsByLevel, level: float, view: View) -> CellIntervalsByLevel:
+    def intervals(
+        self, counts: CountsByLevel, level: float, view: View, deviations: Tables | None = None
+    ) -> CellIntervalsByLevel:
         """Give the intervals of all cells: centre -+ z sd, as `Uncertainty.intervals`.
+
+        Args:
+            counts: the release.
+            level: of each interval by itself, between 0 and 1.
+            view: `View.COUNTS` or `View.CUMULATIVE`.
+            deviations: the standard deviations, those of `deviations` if None.
 
         Raises:
             ArgumentError: another view, or a level that is no chance.
         """
         values = [table if view is View.COUNTS else np.cumsum(table, axis=1) for table in counts.tables]
         found = []
-        for about in zip(values, self.centres(view), self.deviations(view), self.totals, strict=True):
+        deviations = self.deviations(view) if deviations is None else deviations
+        for about in zip(values, self.centres(view), deviations, self.totals, strict=True):
             value, centre, deviation, groups = about
             low, high = ends(value.astype(np.int64), centre, deviation, level, groups)
             if view is View.CUMULATIVE:
@@ -85,8 +95,21 @@ class LevelUncertainty:
         """
         if view not in (View.COUNTS, View.CUMULATIVE):
             raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
-        found = self._counts() if view is View.COUNTS else self._cumulative
+        found = self._counts(self._at_border) if view is View.COUNTS else self._cumulative
         return [np.sqrt(np.maximum(table, 0.0)) for table in found]
+
+    def terms(self) -> list[np.ndarray]:
+        """Give the sum of the terms, without their signs, that make up the variance of every count's error.
+
+        A relative error of all variances of regions alone changes the variance of a count by at most as large a part of
+        this sum. It is the variance itself, but for the first size of a tail. There the covariance is subtracted, of
+        which a bound by squares is added here: |2 m m' v| <= (m^2 + m'^2) |v|, with |v| at most half the sum of the
+        three variances that it is made of.
+
+        Returns:
+            shape (regions of the level, K + 1) per level; no less than the squares of `deviations`.
+        """
+        return self._counts(self._terms_at_border)
 
     @cached_property
     def _cumulative(self) -> list[np.ndarray]:
@@ -96,8 +119,8 @@ class LevelUncertainty:
             self._fill(out, depth, cells, self._carried(depth, [table[:, cells] for table in self.variances]))
         return out
 
-    def _counts(self) -> list[np.ndarray]:
-        """The variances of errors of counts."""
+    def _counts(self, at_border: Callable[[int, int], np.ndarray]) -> list[np.ndarray]:
+        """The variances of errors of counts, those of the first sizes of tails by `at_border`."""
         out: list[np.ndarray] = [np.zeros(table.shape) for table in self.steps]
         for depth, cells in self._ranges():
             first, last = cells.start, cells.stop
@@ -105,7 +128,7 @@ class LevelUncertainty:
             if inner.start < inner.stop:
                 self._fill(out, depth, inner, self._carried(depth, [table[:, inner] for table in self.steps]))
             if first:
-                self._fill(out, depth, slice(first, first + 1), self._at_border(depth, first))
+                self._fill(out, depth, slice(first, first + 1), at_border(depth, first))
             own = [
                 steps[:, last:] if steps.shape[1] == last + 1 else variances[:, last - 1 : last]
                 for steps, variances in zip(self.steps[: depth + 1], self.variances, strict=False)
@@ -117,15 +140,34 @@ class LevelUncertainty:
 
     def _at_border(self, depth: int, size: int) -> np.ndarray:
         """The variances of counts of a size that fewer levels share than the size below it, as the class says."""
-        deeper = max(level for level, k in enumerate(self._largest) if k == size)
-        at, below, steps = (
-            [table[:, s : s + 1] for table in tables[: depth + 1]]
-            for tables, s in ((self.variances, size), (self.variances, size - 1), (self.steps, size))
-        )
-        joint = [(a + b - c) / 2 for a, b, c in zip(at, below, steps, strict=True)]
-        shared = self._projection(depth).covariances(np.concatenate(joint), self._projection(deeper))
+        at, below, steps = self._own_at_border(depth, size)
+        shared = self._projection(depth).covariances((at + below - steps) / 2, self._projection(self._deepest(size)))
+        return self._ends_of_border(depth, size) - 2 * shared
+
+    def _terms_at_border(self, depth: int, size: int) -> np.ndarray:
+        """The sum of the terms of `_at_border` without their signs, as `terms` says."""
+        at, below, steps = self._own_at_border(depth, size)
+        own = (at + below + steps) / 2
+        deeper = self._projection(self._deepest(size))
+        padded = np.append(own, np.zeros((deeper.tree.n_regions - len(own), 1)), axis=0)
+        shared = self._projection(depth).variances(own) + deeper.variances(padded)[: len(own)]
+        return self._ends_of_border(depth, size) + shared
+
+    def _own_at_border(self, depth: int, size: int) -> list[np.ndarray]:
+        """The variances of c[size], c[size - 1] and x[size] of the regions down to `depth` alone."""
+        cells = (self.variances, size), (self.variances, size - 1), (self.steps, size)
+        return [
+            np.concatenate([table[:, s : s + 1] for table in tables[: depth + 1]]).astype(float) for tables, s in cells
+        ]
+
+    def _ends_of_border(self, depth: int, size: int) -> np.ndarray:
+        """The sum of the variances of the errors of c[size] and c[size - 1], down to `depth`."""
         both = [table[:, size - 1 : size + 1].sum(axis=1, keepdims=True) for table in self._cumulative[: depth + 1]]
-        return np.concatenate(both) - 2 * shared
+        return np.concatenate(both)
+
+    def _deepest(self, size: int) -> int:
+        """The deepest level that has a tail from this size on."""
+        return max(level for level, k in enumerate(self._largest) if k == size)
 
     @cached_property
     def _largest(self) -> list[int]:

@@ -39,9 +39,10 @@ class Column:
 
 def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
-    if terms.max_sizes is not None:
-        return [*_region_columns(names), _size(terms, names), _SIZE_CLASS, _N_GROUPS_BY_LEVEL]
     zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
+    if terms.max_sizes is not None:
+        counts = [*_region_columns(names), _size(terms, names), _SIZE_CLASS, _n_groups_by_level(zero)]
+        return [*counts, *_interval_columns(terms)]
     counts = [
         *_region_columns(names),
         _size(terms, names),
@@ -112,14 +113,16 @@ _SIZE_CLASS = Column(
     "A size may have a row of its own on one level and be part of the last class below.",
 )
 
-_N_GROUPS_BY_LEVEL = Column(
-    "n_groups",
-    "integer",
-    "Released estimate of the number of groups of these sizes in this region: whole, not negative. For each class of "
-    "the level below, the counts of a region's sizes in it are the sum of those of the regions directly below. Rows "
-    "that would hold 0 are left out, but for size 0 of every region and the last class of the first region of every "
-    "level.",
-)
+
+def _n_groups_by_level(zero: str) -> Column:
+    return Column(
+        "n_groups",
+        "integer",
+        "Released estimate of the number of groups of these sizes in this region: whole, not negative. For each class "
+        "of the level below, the counts of a region's sizes in it are the sum of those of the regions directly below. "
+        f"Rows that would hold {zero} are left out, but for size 0 of every region and the last class of the first "
+        "region of every level.",
+    )
 
 
 def _region_columns(names: Sequence[str]) -> list[Column]:
@@ -148,7 +151,8 @@ def _region_columns(names: Sequence[str]) -> list[Column]:
 def _interval_columns(terms: Terms) -> list[Column]:
     if terms.intervals is None or terms.construction is None:
         return []
-    what = f"{percent(terms.intervals)} interval for the true number of groups of this size in this region"
+    sizes = "this size" if terms.max_sizes is None else "these sizes"
+    what = f"{percent(terms.intervals)} interval for the true number of groups of {sizes} in this region"
     return [
         Column("lower", "integer", f"Lower end of a {what}, which belongs to it. {HELD[terms.construction]}"),
         Column("upper", "integer", f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."),

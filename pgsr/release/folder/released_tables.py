@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,20 @@ _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The ends of the intervals of released counts, which belong to them; shape (regions, K + 1) each, int64."""
+    """The ends of the intervals of released counts, which belong to them; int64.
+
+    Attributes:
+        lower, upper: shape (regions, K + 1); where levels have sizes of their own the cells of all tables one after
+            another, root first, shape (cells,).
+    """
 
     lower: np.ndarray
     upper: np.ndarray
+
+    @classmethod
+    def by_level(cls, lower: Sequence[np.ndarray], upper: Sequence[np.ndarray]) -> "Ends":
+        """Put ends of levels with sizes of their own one after another; shape (regions of the level, K + 1) each."""
+        return cls(*(np.concatenate([table.ravel() for table in side]) for side in (lower, upper)))
 
 
 def counts_table(
@@ -50,7 +60,8 @@ def counts_table(
     names = terms.names(counts.hierarchy.n_levels)
     schema = _schema(counts_columns(terms, names), facts)
     if isinstance(counts, CountsByLevel):
-        return to_long_by_level(counts, level_names=names).cast(schema)
+        beside = {} if ends is None else {"lower": _split(ends.lower, counts), "upper": _split(ends.upper, counts)}
+        return to_long_by_level(counts, level_names=names, beside=beside).cast(schema)
     if ends is None:
         return to_long(counts, level_names=names).cast(schema)
     regions, table = counts.hierarchy.listed, counts.counts
@@ -60,6 +71,12 @@ def counts_table(
     cell = (regions[place], size)
     described = (column.take(pa.array(cell[0])) for column in region_columns(counts.hierarchy, names).values())
     return pa.Table.from_arrays([*described, size, table[cell], ends.lower[cell], ends.upper[cell]], schema=schema)
+
+
+def _split(side: np.ndarray, counts: CountsByLevel) -> list[np.ndarray]:
+    """Split ends with sizes per level into the tables of the levels."""
+    parts = np.split(side, np.cumsum([table.size for table in counts.tables])[:-1])
+    return [part.reshape(table.shape) for part, table in zip(parts, counts.tables, strict=True)]
 
 
 def write_counts(path: Path, table: pa.Table) -> None:
@@ -109,11 +126,16 @@ def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
         raise ReleaseError(f"{path.name} has rows without lower or upper")
     listed = pa.array([region_id(tree.real_paths[place]) for place in tree.listed])
     place = pc.call_function("index_in", [table["region_id"]], pc.SetLookupOptions(listed)).to_numpy()
-    memory.require(16 * tree.n_regions * (terms.max_size + 1), "the intervals")
-    lower, upper = np.zeros((2, tree.n_regions, terms.max_size + 1), np.int64)
+    memory.require(16 * terms.n_cells(tree), "the intervals")
+    # Where the cells of a region begin if those of all regions stand one after another.
+    n_sizes = np.array(terms.sizes(tree.n_levels))[tree.level_of] + 1
+    cell = (np.cumsum(n_sizes) - n_sizes)[tree.listed[place]] + table["group_size"].to_numpy()
+    lower, upper = np.zeros((2, terms.n_cells(tree)), np.int64)
     for name, side in (("lower", lower), ("upper", upper)):
-        side[tree.listed[place], table["group_size"].to_numpy()] = table[name].to_numpy()
-    return Ends(lower, upper)
+        side[cell] = table[name].to_numpy()
+    if terms.max_sizes is not None:
+        return Ends(lower, upper)
+    return Ends(lower.reshape(tree.n_regions, -1), upper.reshape(tree.n_regions, -1))
 
 
 def csv_bytes(table: pa.Table) -> bytes:

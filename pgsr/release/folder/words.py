@@ -109,9 +109,10 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     if "intervals" not in manifest:
         return None
     stated = manifest["intervals"]
+    each = "class of sizes" if "max_size" in manifest["levels"][0] else "size"
     return (
         f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of groups "
-        f"of each size in each region. {HELD[Construction(stated['construction'])]} The intervals follow from the "
+        f"of each {each} in each region. {HELD[Construction(stated['construction'])]} The intervals follow from the "
         "noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the data."
     )
 

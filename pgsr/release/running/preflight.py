@@ -47,7 +47,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     return 410_000_000 + 2_000 * n_regions + per_size * n_sizes + tables
 
 
-def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int) -> int:
+def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, intervals: bool = False) -> int:
     """Estimate the same for a release with sizes per level.
 
     Args:
@@ -55,10 +55,12 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int) ->
         n_regions: of all levels.
         n_cells: of all levels.
         n_filled: cells that are not 0 in the truth.
+        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
-    per_cell = {Kind.POSTERIOR: 165, Kind.TWO_STAGE: 130}.get(kind, 110)
+    n_filled = n_cells if intervals else n_filled
+    per_cell = {Kind.POSTERIOR: 165, Kind.TWO_STAGE: 130}.get(kind, 110) + (80 if intervals else 0)
     return 410_000_000 + 2_000 * n_regions + per_cell * n_cells + 125 * n_filled
 
 
@@ -66,7 +68,7 @@ def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByL
     """Estimate the most bytes of a release under these terms; without the truth, of one without groups."""
     filled = 0 if truth is None else _filled(truth)
     if terms.max_sizes is not None:
-        return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled)
+        return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled, terms.intervals is not None)
     return peak_bytes(terms.kind, tree.n_regions, terms.max_size + 1, filled, terms.intervals is not None)
 
 
