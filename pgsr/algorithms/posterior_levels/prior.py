@@ -84,7 +84,8 @@ class LevelPrior:
     def _shapes(self, cumulative: Tables) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Join the counts of regions with those of what is below them, from the leaves up; of all levels above them.
 
-        The noise in them has the variances that are returned as well, one per region.
+        The variances that are returned as well, one per region, are those of the noise at sizes that its children have,
+        too. In its tail, which is spread as its own counts say, there may be more noise, up to that of its own counts.
         """
         tree = self.hierarchy
         below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
