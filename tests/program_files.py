@@ -19,11 +19,11 @@ def value_of(program, x):
     return program.quadratic @ x**2 + program.linear @ x + program.constant
 
 
-def _flat(problem):
+def flat_values(problem):
     return np.concatenate(problem.values) if isinstance(problem.values, tuple) else problem.values.ravel()
 
 
-def _weights(problem):
+def flat_weights(problem):
     lengths = [len(values) for values in problem.values]
     return np.repeat(problem.w, lengths)
 

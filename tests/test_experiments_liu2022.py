@@ -17,7 +17,7 @@ from pgsr.experiments.engine.store import Entry, State, Store, to_frame
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import Finding
 from pgsr.experiments.liu2022 import errors, relations, scaling
-from pgsr.experiments.liu2022.arms import HPD_FIXED, MARGINALS, MULTIPLICATIVE, rounds
+from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
 from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, Step, along, n_parameters, steps_of
@@ -232,10 +232,12 @@ def test_growth_is_compared_over_the_points_that_both_reached():
     for replicate in range(5):
         slow = timed(HPD_FIXED, replicate, 3, 10)
         steps += [replace(step, seconds=1.0) if step.x <= 3 else step for step in slow]
+        steps += timed(HPD_GEN, replicate, 1, 5)
     [verdict] = scaling._timed(steps)
     assert verdict.finding is Finding.HOLDS
     assert "x^2 (MWEM" in verdict.words
-    assert "x from 1 to 3" in verdict.words
+    assert "(HPD-Fixed), x from 1 to 3;" in verdict.words
+    assert verdict.words.endswith("x^1 (HPD-Gen), x from 1 to 5")
 
 
 def test_paper_profiles_are_the_papers():

@@ -98,3 +98,11 @@ def test_a_release_is_made_with_the_noise_that_was_measured(tmp_path):
     data, folder = measured(tmp_path)
     with pytest.raises(ProblemError, match="give what they were measured with"):
         StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, Geometric(View.CUMULATIVE, 8))
+
+
+def test_a_release_of_a_view_that_was_not_measured_is_refused(tmp_path):
+    """Plain counts were; their totals are there, and the cumulative counts are not."""
+    data, folder = nation(SIZES), ParquetFolder(str(tmp_path))
+    measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=7)
+    with pytest.raises(ProblemError, match="no table cumulative-terms"):
+        StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, NOISE)

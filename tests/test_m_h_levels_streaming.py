@@ -192,6 +192,12 @@ def test_a_run_goes_on_as_it_was_begun_or_not_at_all(tmp_path):
     assert all(folder.has(key, "noisy-7") for key in begun.keys)
 
 
+def test_a_run_goes_on_whatever_kind_of_whole_number_names_the_level(tmp_path):
+    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
+    for totals_of in (3, np.int64(3)):
+        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=totals_of)
+
+
 def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):
     data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
     folder.write("Ohio", "noisy-3", np.zeros((1, 41), np.int64))

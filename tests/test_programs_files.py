@@ -15,11 +15,11 @@ from instances import random_tree, scale
 from program_files import (
     NAMES,
     READERS,
-    _flat,
-    _weights,
     by_gurobi,
     by_our_reader,
     by_scip,
+    flat_values,
+    flat_weights,
     optimum,
     problem_of,
     value_of,
@@ -42,8 +42,8 @@ def point_of(program, problem, rng):
     x = rng.integers(-3, 9, problem.n_unknowns).astype(float)
     if program.n == len(x):
         return x
-    y = _flat(problem)
-    measured = np.flatnonzero(_weights(problem))
+    y = flat_values(problem)
+    measured = np.flatnonzero(flat_weights(problem))
     up = np.maximum(x - y, 0)[measured]
     return np.concatenate([x, up, up - (x - y)[measured]])
 
@@ -57,7 +57,7 @@ def test_the_named_program_is_the_problem(name):
         program = named(problem)
         x = point_of(program, problem, rng)
         cells = x[: problem.n_unknowns]
-        assert value_of(program, x) == _weights(problem) @ np.abs(cells - _flat(problem)) ** problem.norm
+        assert value_of(program, x) == flat_weights(problem) @ np.abs(cells - flat_values(problem)) ** problem.norm
         assert program.integer[: problem.n_unknowns].all() == problem.integer or not problem.n_unknowns
         assert len(program.variables) == program.n
         assert len(program.rows) == program.m == program.matrix.shape[0]

@@ -31,6 +31,8 @@ STATISTICS: tuple[Statistic, ...] = (
     *(Counts(), CumulativeCounts(), Tail(5), Tail(10), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),
 )
 OF_A_BAND: tuple[Statistic, ...] = CumulativeCounts(), Tail(5), MeanSize()
+"""Of which statistics the widths of a band are told."""
+
 CLASSES = ((0, "0"), (1, "1 to 4"), (5, "5 to 19"), (20, "20 or more"))
 """The classes of released counts, by their smallest."""
 
@@ -66,10 +68,10 @@ class Coverage:
             rows += self._of_a_release(*run)
         frame = pd.DataFrame(rows, columns=["mechanism", "method", "statistic", "level", "class", "n", "held", "width"])
         keys = ["mechanism", "method", "statistic", "level", "class"]
-        frame = frame.assign(wide=frame["n"].where(frame["width"].notna(), 0))
+        frame = frame.assign(measured=frame["n"].where(frame["width"].notna(), 0))
         found = pd.DataFrame(frame.groupby(keys, sort=False, as_index=False).agg("sum"))
-        found = found.assign(held=found["held"] / found["n"], width=found["width"] / found["wide"])
-        return found.drop(columns="wide")
+        found = found.assign(held=found["held"] / found["n"], width=found["width"] / found["measured"])
+        return found.drop(columns="measured")
 
     def _of_a_release(self, seed: int, kind: Kind, place: int) -> Iterator[tuple]:
         truth = population(seed)

@@ -245,7 +245,8 @@ def _counted(steps: list[Step]) -> Iterator[Verdict]:
 def _timed(steps: list[Step]) -> Iterator[Verdict]:
     """Judge whether seconds of MWEM grow faster than those of HPD-Fixed, in every replicate that has both.
 
-    Seconds are fitted as c x^p by least squares on logarithms; for MWEM also as a power of its types.
+    Seconds are fitted as c x^p by least squares on logarithms; for MWEM also as a power of its types. Those of HPD-Gen
+    are told beside them and not judged; it may have reached other points.
     """
     for data, axis in dict.fromkeys((s.data, s.axis) for s in steps):
         mwem, fixed, gen = (
@@ -259,8 +260,8 @@ def _timed(steps: list[Step]) -> Iterator[Verdict]:
         every = [step for pair in pairs for step in pair[0]]
         of_types = exponent([s.types for s in every], [s.seconds for s in every])
         words = f"seconds grow as x^{power:.2g} (MWEM; types^{of_types:.2g}), x^{ours:.2g} (HPD-Fixed)"
-        words += f", x^{_growth(gen):.2g} (HPD-Gen)" if len({s.x for s in gen}) > 2 else ""
-        words += f"; x from {min(s.x for s in every)} to {max(s.x for s in every)}"
+        words += _range(every)
+        words += f"; x^{_growth(gen):.2g} (HPD-Gen){_range(gen)}" if len({s.x for s in gen}) > 2 else ""
         gaps = [_growth(of_mwem) - _growth(of_fixed) for of_mwem, of_fixed in pairs]
         found = in_every_replicate(min(gaps) > CLEAR, len(gaps), f"fitted exponents {CLEAR} apart")
         if found.finding is Finding.FAILS and max(gaps) >= -CLEAR:
@@ -282,6 +283,10 @@ def _paired(these: list[Step], those: list[Step]) -> Iterator[tuple[list[Step], 
 
 def _growth(steps: list[Step]) -> float:
     return exponent([s.x for s in steps], [s.seconds for s in steps])
+
+
+def _range(steps: list[Step]) -> str:
+    return f", x from {min(s.x for s in steps)} to {max(s.x for s in steps)}"
 
 
 def exponent(x: Any, y: Any) -> float:

@@ -33,7 +33,10 @@ LARGEST_REACH = 2.0**100
 """How far a search looks for a price; within 64-bit arithmetic there is none beyond."""
 
 LARGEST_LOWER = 2**50
-"""Largest lower bound times weight times levels: regions are pushed that far, as they are by counts as large."""
+"""Largest lower bound times weight times levels, as for counts: a lower bound moves a region as a count as large does.
+
+Upper bounds need none: they move no region farther from its count than to 0.
+"""
 
 Prices = tuple[np.ndarray, np.ndarray]
 """What inner regions pay: at sizes without bounds, (inner regions, sizes), and at those with some, the other way."""
@@ -100,7 +103,7 @@ class BoundedTrees:
         """
         mapper = Threads() if mapper is None else mapper
         largest = float((intervals.lower.max(axis=0, initial=0).astype(float) * w).max())
-        if largest * tree.n_levels > LARGEST_LOWER:  # upper bounds take nothing farther from y than 0 is
+        if largest * tree.n_levels > LARGEST_LOWER:
             raise TooLargeError("lower bounds of counts times weights exceed 2^50; scale the weights down")
         y = np.ascontiguousarray(np.take(y, intervals.sizes, axis=1).T)
         lower, upper = intervals.lower, intervals.upper

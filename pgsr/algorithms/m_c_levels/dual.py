@@ -40,12 +40,22 @@ class LevelDual:
     """The dual of a `CumulativeLevelProblem`; the docstring of the room derives it.
 
     Where everything that a price moves is at its bounds the dual is flat, and a step would be infinitely long. So a
-    ridge is added to the diagonal of the Hessian, as Levenberg and Marquardt do (Marquardt 1963): ten times as much
-    after steps of less than a tenth of their length, a tenth of it after steps of more than half. Without that large
-    states spent nine tenths of their time on directions that led nowhere.
+    ridge is added to the diagonal of minus the Hessian, as Levenberg and Marquardt do (Marquardt 1963). It is ten times
+    as large after steps of less than a tenth of their length, a tenth as large after steps of more than half, and a
+    hundred times as large where a direction leads nowhere. Where sums are off by less than a group it is the smallest
+    one, so that the last steps are those of Newton's method itself. With a fixed ridge large states spent nine tenths
+    of their time on directions that led nowhere.
+
+    With d = c - y for what a region takes beyond its targets, the dual at prices p is
+
+        sum over regions r of min (w[r] d^2 - (p[parent] - p[r]) . d)  +  sum over r of p[r] . residual[r],
+        residual[r] = y[r] - sum over children j of y[j],
+
+    in which no counts occur, only differences of them: with counts of 1e12 their digits would cancel.
 
     Attributes:
         taken: what regions take at the last prices that `at` was called with, per level.
+        residual: see above; one table per level with children, as prices.
         ridge: what is added at present.
     """
 
@@ -70,7 +80,6 @@ class LevelDual:
         self.w = problem.w
         y = problem.targets
         self.residual = [y[level][:, :k] - problem.sums(level, y[level + 1]) for level, k in enumerate(self.k[:-1])]
-        """What prices pay for besides: targets less the sums of those below, small where both are near the truth."""
         rate = max((0.5 / float(w.min()) for w in problem.w if w.size), default=1.0)
         self.least_ridge, self.ridge, self.largest_ridge = (part * rate for part in _RIDGES)
 
@@ -109,7 +118,7 @@ class LevelDual:
             if found is not None or self.ridge >= self.largest_ridge:
                 return found
             self.ridge = min(100 * self.ridge, self.largest_ridge)
-            self.at(point.prices)  # the blocks that the Hessian is made of
+            self.at(point.prices)  # restores the blocks that the Hessian is made of, which are those of the last trial
 
     def _along(self, point: Point, direction: Prices, slope: float) -> Point | None:
         """Find a point in this direction where the dual is larger, or None; adapt the ridge to the step length."""

@@ -23,7 +23,7 @@ from pgsr.compilation import compiled
 def fit(start, stop, y, w, total, parent, above, own, free, c, stop_of, cost):
     """Fill c with what regions take at these prices, `stop_of` with its blocks, and cost[r] with what that costs.
 
-    Units are paid for as far as they are more than y: nothing cancels against counts of 1e9.
+    That is the sum over s of w d^2 - (above - own) d, d = c - y: the part of the dual that `LevelDual` sums up.
     """
     n_sizes, k = y.shape[1], own.shape[1]
     weight, mean, first = np.empty(n_sizes), np.empty(n_sizes), np.empty(n_sizes, np.int64)

@@ -20,8 +20,8 @@ class CumulativeLevelResult:
 
     Attributes:
         tables: cumulative counts in real numbers that keep all conditions, per level, shape (regions of the level, K).
-        objective, bound: of the tables, and what no feasible point is below, up to roundings of differences from the
-            targets.
+        objective: of the tables.
+        bound: no feasible point has a smaller objective, up to floating-point roundings of the dual.
         missing: the largest number of groups by which what regions take at the last prices is off a sum.
         steps: of Newton's method.
         seconds: wall time without compilation.

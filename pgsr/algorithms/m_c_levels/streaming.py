@@ -13,7 +13,7 @@ from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection
 from pgsr.algorithms.m_c_levels.release import precisions
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.streaming import KINDS, UPPER, Tree, digest_of_noise, terms_name
+from pgsr.algorithms.m_h_levels.streaming import KINDS, UPPER, Tree, require_measured
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError
@@ -94,8 +94,8 @@ class StreamedLevelRelease:
         """Make a release of what `measure` wrote with this noise and the totals of the last level, and write it.
 
         Raises:
-            ProblemError: the totals of the last level were not written, tables do not fit the tree, or they were
-                measured with other noise.
+            ProblemError: the totals of the last level were not written, or the tables are not those of this data set
+                and noise.
         """
         require_kind(self.method.projection, CumulativeLevelProjection, "projection", "give LevelTwoStage()")
         deadline, laws = Deadline(), tuple(require_by_level(noise, tree.max_sizes))
@@ -105,12 +105,7 @@ class StreamedLevelRelease:
                 "every region's number of groups is needed; measure with totals='regions' and "
                 f"totals_of={stored.last}, the last level"
             )
-        terms = partitions.read(UPPER, terms_name(noise))
-        if not np.array_equal(terms[0], digest_of_noise(tree, noise)):
-            raise ProblemError(
-                f"the tables {KINDS[stored.view]}-l were measured of another data set or with other noise; give what "
-                "they were measured with, or measure into an empty folder"
-            )
+        require_measured(tree, partitions, noise)
         roots = list(self.engine(partial(_root_of, stored), tree.keys))
         above = stored.above(roots)
         for level, table in enumerate(above.tables[:-1]):

@@ -114,14 +114,14 @@ def measure(
             f"totals_of={totals_of}; give a level from {truth.upper.n_levels - 1}, that of the parts, to "
             f"{len(truth.max_sizes) - 1}, the last"
         )
-    terms = np.stack([digest_of_noise(truth, noise), _digest_of_run(source, totals_of)])
-    begun = _require_same_run(truth, partitions, KINDS[require_view(noise)], terms)
+    kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
+    terms = np.stack([_digest_of_noise(truth, noise), _digest_of_source(source, totals_of)])
+    begun = _has_begun(truth, partitions, kind, terms)
     if ledger is not None:
         require_kind(ledger, Ledger, "ledger", "give Ledger(epsilon) or None")
         ledger.charge(noise.cost, "measuring counts by level", noise.unit, noise.relation)
     if not begun:
-        partitions.write(UPPER, terms_name(noise), terms)
-    kind, last = KINDS[require_view(noise)], len(truth.max_sizes) - 1
+        partitions.write(UPPER, f"{kind}-terms", terms)
     names = [f"{kind}-{level}" for level in range(truth.upper.n_levels - 1)]
     if not all(partitions.has(UPPER, name) for name in ("total", *names)):
         above = truth.above()
@@ -136,31 +136,27 @@ def measure(
         pass
 
 
-def terms_name(noise: NoiseStep) -> str:
-    """Name the table that keeps the digests of what was measured with noise of this view, and how."""
-    return f"{KINDS[require_view(noise)]}-terms"
+def require_measured(tree: Tree, partitions: Partitions, noise: NoiseStep) -> None:
+    """Raise `ProblemError` unless what `measure` wrote was measured of this data set with this noise."""
+    kind = KINDS[require_view(noise)]
+    terms = _stored_terms(partitions, kind)
+    if terms is None:
+        raise ProblemError(
+            f"there is no table {kind}-terms, which says how the tables {kind}-l were measured; measure into an empty "
+            "folder"
+        )
+    if not np.array_equal(terms[0], _digest_of_noise(tree, noise)):
+        raise ProblemError(
+            f"the tables {kind}-l were measured of another data set or with other noise; give what they were measured "
+            "with, or measure into an empty folder"
+        )
 
 
-def digest_of_noise(tree: Tree, noise: NoiseStep) -> np.ndarray:
-    """Compute a digest of the data set, its parts and sizes, and of the noise of every level; shape (32,)."""
-    laws = require_by_level(noise, tree.max_sizes)
-    sizes = [*map(int, tree.max_sizes)]
-    return _digest([tree.name, [*tree.keys], sizes, laws, str(noise.unit), str(noise.relation), noise.max_quantity])
-
-
-def _digest_of_run(source: Source, totals_of: int | None) -> np.ndarray:
-    """Compute a digest of the source of noise and the level of public totals; shape (32,)."""
-    return _digest([source if isinstance(source, Seeded) else source.secure, totals_of])
-
-
-def _digest(parts: list[object]) -> np.ndarray:
-    return np.frombuffer(sha256(repr(parts).encode()).digest(), np.uint8).astype(np.int64)
-
-
-def _require_same_run(truth: Truth, partitions: Partitions, kind: str, terms: np.ndarray) -> bool:
-    """Say whether a run with these terms has begun; raise `ProblemError` if one with others has, or may have."""
-    if partitions.has(UPPER, f"{kind}-terms"):
-        same = (partitions.read(UPPER, f"{kind}-terms") == terms).all(axis=1)
+def _has_begun(truth: Truth, partitions: Partitions, kind: str, terms: np.ndarray) -> bool:
+    """Tell whether a run with these terms has begun; raise `ProblemError` if one with others has, or may have."""
+    stored = _stored_terms(partitions, kind)
+    if stored is not None:
+        same = (stored == terms).all(axis=1)
         if same.all():
             return True
         other = "of another source or with other public totals" if same[0] else "of another data set or other noise"
@@ -171,6 +167,32 @@ def _require_same_run(truth: Truth, partitions: Partitions, kind: str, terms: np
             f"there are tables {kind}-l, and none that says how they were measured; measure into an empty folder"
         )
     return False
+
+
+def _stored_terms(partitions: Partitions, kind: str) -> np.ndarray | None:
+    """Read the digests of a run, of its noise and of its source; None if there are none."""
+    return partitions.read(UPPER, f"{kind}-terms") if partitions.has(UPPER, f"{kind}-terms") else None
+
+
+def _digest_of_noise(tree: Tree, noise: NoiseStep) -> np.ndarray:
+    """Compute a digest of the data set, its parts and sizes, and of the noise of every level; shape (32,)."""
+    laws = require_by_level(noise, tree.max_sizes)
+    sizes = [*map(int, tree.max_sizes)]
+    return _digest([tree.name, [*tree.keys], sizes, laws, str(noise.unit), str(noise.relation), noise.max_quantity])
+
+
+def _digest_of_source(source: Source, totals_of: int | None) -> np.ndarray:
+    """Compute a digest of the source of noise and of the level of public totals; shape (32,).
+
+    A seeded source counts with its seed; all secure ones are alike.
+    """
+    level = None if totals_of is None else int(totals_of)
+    return _digest([source if isinstance(source, Seeded) else source.secure, level])
+
+
+def _digest(parts: list[object]) -> np.ndarray:
+    """Compute SHA-256 of how Python writes these parts, a table's row of 32 bytes."""
+    return np.frombuffer(sha256(repr(parts).encode()).digest(), np.uint8).astype(np.int64)
 
 
 def _measure_part(

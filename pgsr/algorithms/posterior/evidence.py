@@ -6,7 +6,7 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import Optimum, isotonic_l1, isotonic_l2
 from pgsr.algorithms.posterior.likelihood import Likelihood
-from pgsr.algorithms.posterior.misfit import misfits
+from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
 from pgsr.algorithms.simplex import simplex_projection
 from pgsr.laws import Law
 from pgsr.measurement import Measurement, Totals
@@ -44,7 +44,7 @@ class Marginals:
         median: the smallest c with P(c[s] <= c) of at least 1/2; it never falls with s.
         step_variance: Var x[s], of the counts x[s] = c[s] - c[s-1].
         prior_mean: mu, the prior means of the counts.
-        wide: the sizes at which the prior had shape 1, bool.
+        wide: the sizes at which the prior had `WIDE_SHAPE`, bool.
     """
 
     mean: np.ndarray
@@ -124,8 +124,7 @@ class Evidence:
     ) -> Marginals:
         """The posterior under a negative binomial prior of these means and shapes, (K + 1,) each.
 
-        Where whole stretches of the prior are far from the counts of `centre` (`misfits`), its shape is 1 instead: the
-        standard deviation of a count is then as large as its mean.
+        Where whole stretches of the prior are far from the counts of `centre` (`misfits`), its shape is `WIDE_SHAPE`.
 
         Windows `centre` +- `half` are widened until no more than `border` of the mass lies at an edge. Where the prior
         contradicts the noisy values even so, as a smooth one does at a size where large counts end, it gives way at
@@ -134,7 +133,7 @@ class Evidence:
         from pgsr.algorithms.posterior.chain_kernel import forward_backward
 
         wide = self._misfits(centre, mu, shape)
-        shape = np.where(wide, 1.0, shape)
+        shape = np.where(wide, WIDE_SHAPE, shape)
         widening, conflicts, patience = 1.0, iter(CONFLICTS), PATIENCE * self.half_width()
         while True:
             low, high = self._window(centre, half * widening)
@@ -169,7 +168,7 @@ class Evidence:
         while True:
             low, high = self._window(found.mean, (6.5 * np.sqrt(found.variance) + 3.0) * widening)
             width = int((high - low).max()) + 1
-            about = (*self._likelihood(width), low, high, found.prior_mean, np.where(found.wide, 1.0, shape))
+            about = (*self._likelihood(width), low, high, found.prior_mean, np.where(found.wide, WIDE_SHAPE, shape))
             if draw(*about, np.empty((self.n_sizes, width)), uniforms, out):
                 return out
             widening *= 1.5

@@ -19,9 +19,9 @@ CELLS_AT_ONCE = 4_000_000
 """Cells of a family whose prior means are held at a time."""
 
 BLOCK = 250_000
-"""Cells of a family that are worked on at a time."""
+"""Cells of a family whose windows are summed up at a time; sums of all at once would take several tables of them."""
 
-STEPS_NOISE = {View.CUMULATIVE: 2.0, View.COUNTS: 1.0, View.RANKED: np.inf}
+COUNT_NOISE = {View.CUMULATIVE: 2.0, View.COUNTS: 1.0, View.RANKED: np.inf}
 """The variance of the noise in a count, as a multiple of that in a value of the view.
 
 That of ranked sizes depends on the sizes, so that no cell of theirs is said to stand out.
@@ -55,12 +55,12 @@ class PooledPrior:
 
     **Cells that stand out are not smoothed.** A moving average turns a spike, 300 groups of one size beside empty ones,
     into a hill, and a prior that expects a hill overrules noisy values that say otherwise. So cells of S that are far
-    from the average of the cells around them (`standing_out`) are taken out of the averages of step 2 and 3, and keep
-    S[s] themselves. A child's cell whose own count is as far from mu[j, s] is taken out of the child's windows W, and
-    has the own count as its mean, no less than the standard deviation of the noise; it takes no part in the scaling.
-    This needs the variance of the noise in a count, which is twice that of a noisy cumulative count; where ranked
-    sizes were measured it is not known, and no cell stands out. Ordinary data have next to no such cells: errors on
-    taxi, census and race by block group change by one part in ten thousand at most.
+    from the average of the cells around them (`standing_out`) are taken out of the averages and windows of step 2 and
+    3, and keep S[s] themselves. A child's cell whose own count is as far from mu[j, s] is taken out of the child's
+    windows W, and has the own count as its mean, no less than the standard deviation of the noise; it takes no part in
+    the scaling. This needs the variance of the noise in a count, which is twice that of a noisy cumulative count; where
+    ranked sizes were measured it is not known, and no cell stands out. Ordinary data have next to no such cells: errors
+    on taxi, census and race by block group change by one part in ten thousand at most.
 
     Args:
         shape: of the negative binomial prior, whose variance is mu + mu^2 / shape; `shapes` says where it is less.
@@ -116,14 +116,13 @@ class PooledPrior:
         tree, n_sizes = measurement.hierarchy, means.shape[1]
         known = _Known.of(measurement)
         shapes = known.shapes(means)
-        root = smoothed(shapes[0], self.root_width, self._apart(shapes[0], self.root_width, known.variance[0]))
-        yield slice(0, 1), _positive(root[None], groups[:1])
+        root, _ = self.smooth(shapes[:1], self.root_width, known.variance[:1])
+        yield slice(0, 1), positive(root, groups[:1])
         step = max(1, CELLS_AT_ONCE // n_sizes)
         for parent in range(tree.n_inner):
             first, last = int(tree.first_child[parent]), int(tree.first_child[parent + 1])
             parts = [slice(start, min(start + step, last)) for start in range(first, last, step)]
-            apart = self._apart(shapes[parent], self.shape_width, known.variance[parent])
-            shape = smoothed(shapes[parent], self.shape_width, apart)
+            shape, apart = self.smooth(shapes[parent], self.shape_width, known.variance[parent])
             together = shape.sum()
             shape = shape / together if together > 0 else np.full(n_sizes, 1 / n_sizes)
             wanted, found = np.zeros(n_sizes), np.zeros(n_sizes)
@@ -138,10 +137,18 @@ class PooledPrior:
                 if len(parts) > 1:
                     mu, own = self._of_children(part, shape, apart, groups, means, known)
                 np.multiply(mu, scale, out=mu, where=~own)
-                yield part, _positive(mu, groups[part])
+                yield part, positive(mu, groups[part])
 
-    def _apart(self, counts: np.ndarray, width: float, variance: float) -> np.ndarray | None:
-        return standing_out(counts, width, variance, self.shape)
+    def smooth(self, counts: np.ndarray, width: float, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Smooth counts but for the cells that stand out; also give the latter, None if there are none.
+
+        Args:
+            counts: S, shape (..., K + 1).
+            width: relative half-width of the windows.
+            variance: of the noise in S, shape (...).
+        """
+        apart = standing_out(counts, width, variance[..., None], self.shape)
+        return smoothed(counts, width, apart), apart
 
     def _of_children(
         self,
@@ -225,7 +232,7 @@ class _Known:
             law = measurement.law(region) if measurement.measured[region] else None
             if law is not None:
                 own[region] = 2 / float(law.variance_bound)
-                own_variance[region] = float(law.variance_bound) * STEPS_NOISE[measurement.view_of(region)]
+                own_variance[region] = float(law.variance_bound) * COUNT_NOISE[measurement.view_of(region)]
             if region >= tree.n_inner:
                 variance[region] = own_variance[region]
                 continue
@@ -254,5 +261,11 @@ class _Known:
         return shapes
 
 
-def _positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    return np.maximum(mu, 1e-9 * groups[:, None] / mu.shape[1] + SMALLEST_MEAN)
+def positive(mu: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Raise prior means to a billionth of what every size would have if all had the same, and to `SMALLEST_MEAN`.
+
+    Args:
+        mu: shape (regions, K + 1).
+        groups: numbers of groups, shape (regions,).
+    """
+    return np.ascontiguousarray(np.maximum(mu, 1e-9 * groups[:, None] / mu.shape[1] + SMALLEST_MEAN))

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from pgsr.algorithms.posterior.evidence import Marginals
+from pgsr.algorithms.posterior.misfit import WIDE_SHAPE
 from pgsr.algorithms.posterior.prior import PooledPrior
 from pgsr.algorithms.posterior.propagation import Propagation
 from pgsr.cell_intervals import CellIntervals
@@ -139,11 +140,11 @@ def with_estimated_prior(
 
     Args:
         step_variance, prior_mean: V and mu, shape (regions, K + 1).
-        wide: cells whose prior had shape 1, same shape.
+        wide: cells whose prior had `WIDE_SHAPE`, same shape.
         shapes, cells: of the prior, and n, shape (K + 1,).
     """
     before = prior_mean * (1 + prior_mean / shapes)
-    before[wide] = prior_mean[wide] * (1 + prior_mean[wide])
+    before[wide] = prior_mean[wide] * (1 + prior_mean[wide] / WIDE_SHAPE)
     part = np.divide(step_variance, before, out=np.zeros_like(before), where=before > 0)
     odds = np.divide(part, 1 - part, out=np.full_like(part, np.inf), where=part < 1)
     return step_variance * (1 + np.minimum(1.0, odds / cells))

@@ -9,8 +9,8 @@ from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelRelease
 from pgsr.algorithms.m_c_levels.release import precisions, released
 from pgsr.algorithms.posterior.evidence import BORDER, KINDS, ROUGH_BORDER
 from pgsr.algorithms.posterior.likelihood import Likelihood, refused_law
-from pgsr.algorithms.posterior.misfit import misfits
-from pgsr.algorithms.posterior.prior import STEPS_NOISE, PooledPrior
+from pgsr.algorithms.posterior.misfit import WIDE_SHAPE, misfits
+from pgsr.algorithms.posterior.prior import COUNT_NOISE, PooledPrior
 from pgsr.algorithms.posterior.uncertainty import with_estimated_prior
 from pgsr.algorithms.posterior_levels.prior import LevelPrior
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
@@ -118,7 +118,7 @@ class LevelPosterior:
             raise ProblemError(reason)
         totals, laws = measurement.totals_by_level(), measurement.laws
         precision = [2 / float(law.variance_bound) for law in laws]
-        noise = [float(law.variance_bound) * STEPS_NOISE[measurement.view] for law in laws]
+        noise = [float(law.variance_bound) * COUNT_NOISE[measurement.view] for law in laws]
         prior = LevelPrior(self.prior, measurement.hierarchy, totals, precision, noise)
         tables = [np.ascontiguousarray(table, np.int64) for table in measurement.values.tables]
         means = [_pilot(measurement.view, *pair) for pair in zip(tables, totals, strict=True)]
@@ -158,7 +158,7 @@ class LevelPosterior:
     ) -> None:
         """Replace the means and variances of some regions of a level by those of their posterior; fill `steps`.
 
-        The shape of the prior is 1 where it is `wide`.
+        The shape of the prior is `WIDE_SHAPE` where it is `wide`.
         """
         from pgsr.algorithms.posterior_levels.kernel import posterior_rows
 
@@ -168,7 +168,7 @@ class LevelPosterior:
         n_sizes = y.shape[1]
         up_to = n_sizes - (view is View.CUMULATIVE)
         powers = likelihood.law, likelihood.coarse, likelihood.fine
-        shapes = np.where(wide, 1.0, self.prior.shapes(n_sizes))
+        shapes = np.where(wide, WIDE_SHAPE, self.prior.shapes(n_sizes))
         filled = mu, shapes, border, mean, variance, steps
         about = KINDS[view], y, *powers, up_to, deviation, total, half, first
         share(posterior_rows, range(len(y)), 20 * n_sizes, *about, *filled)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.posterior.misfit import standing_out
-from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, SMALLEST_MEAN, PooledPrior
-from pgsr.algorithms.posterior.windows import smoothed
+from pgsr.algorithms.posterior.prior import CELLS_AT_ONCE, PooledPrior, positive
 from pgsr.counts_by_level import folded_real
 from pgsr.hierarchy import Hierarchy
 
@@ -24,14 +22,14 @@ class LevelPrior:
         hierarchy: the regions.
         totals: numbers of groups per level, shape (regions of the level,).
         precision: 2 / variance of the noise of every level.
-        step_variance: of the noise in a region's counts, one per level.
+        own_variance: of the noise in a region's counts, one per level.
     """
 
     rule: PooledPrior
     hierarchy: Hierarchy
     totals: Sequence[np.ndarray]
     precision: Sequence[float]
-    step_variance: Sequence[float]
+    own_variance: Sequence[float]
 
     def means(self, cumulative: Tables) -> Iterator[tuple[int, slice, np.ndarray]]:
         """Yield levels, rows and prior means of their counts: the root first, families of siblings whole.
@@ -41,8 +39,8 @@ class LevelPrior:
                 yielded.
         """
         tree, (shapes, variances) = self.hierarchy, self._shapes(cumulative)
-        root, _ = self._smoothed(shapes[0], self.rule.root_width, variances[0])
-        yield 0, slice(0, 1), self._positive(root, 0, slice(0, 1))
+        root, _ = self.rule.smooth(shapes[0], self.rule.root_width, variances[0])
+        yield 0, slice(0, 1), positive(root, self.totals[0])
         for level in range(1, tree.n_levels):
             above, here, n_sizes = tree.level(level - 1), tree.level(level), cumulative[level].shape[1]
             first = tree.first_child[above.start : above.stop + 1] - here.start
@@ -53,18 +51,14 @@ class LevelPrior:
                 families = first[start : stop + 1]
                 rows = slice(int(families[0]), int(families[-1]))
                 about = shapes[level - 1][start:stop], self.rule.shape_width, variances[level - 1][start:stop]
-                shape, apart = self._smoothed(*about)
+                shape, apart = self.rule.smooth(*about)
                 shape = folded_real(shape, n_sizes - 1)
                 if apart is not None:
                     apart = np.append(apart[:, : n_sizes - 1], np.zeros((len(apart), 1), bool), axis=1)
                 own = np.diff(cumulative[level][rows], prepend=0.0)
                 mu = self._of_families(shape, apart, families - rows.start, own, level, rows)
-                yield level, rows, self._positive(mu, level, rows)
+                yield level, rows, positive(mu, self.totals[level][rows])
                 start = stop
-
-    def _smoothed(self, counts: np.ndarray, width: float, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        apart = standing_out(counts, width, variance[:, None], self.rule.shape)
-        return smoothed(counts, width, apart), apart
 
     def _of_families(
         self,
@@ -82,23 +76,20 @@ class LevelPrior:
         expected = np.repeat(shape, sizes, axis=0) * self.totals[level][rows, None]
         if apart is not None:
             apart = np.repeat(apart, sizes, axis=0)
-        mu, own = self.rule.deviating(counts, expected, apart, np.full((len(counts), 1), self.step_variance[level]))
+        mu, own = self.rule.deviating(counts, expected, apart, np.full((len(counts), 1), self.own_variance[level]))
         wanted, found = (np.add.reduceat(np.where(own, 0.0, each), first[:-1]) for each in (expected, mu))
         scale = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
         return np.where(own, mu, mu * np.repeat(scale, sizes, axis=0))
 
-    def _positive(self, mu: np.ndarray, level: int, rows: slice) -> np.ndarray:
-        least = 1e-9 * self.totals[level][rows, None] / mu.shape[1] + SMALLEST_MEAN
-        return np.ascontiguousarray(np.maximum(mu, least))
-
     def _shapes(self, cumulative: Tables) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Join the counts of regions with those of what is below them, from the leaves up; of all levels above them.
 
-        The noise in them has the variances that are returned as well, one per region.
+        The variances that are returned as well, one per region, are those of the noise at sizes that its children have,
+        too. In its tail, which is spread as its own counts say, there may be more noise, up to that of its own counts.
         """
         tree = self.hierarchy
         below, precise = np.diff(cumulative[-1], prepend=0.0), np.full(len(cumulative[-1]), self.precision[-1])
-        noise = np.full(len(below), self.step_variance[-1])
+        noise = np.full(len(below), self.own_variance[-1])
         if tree.n_levels == 1:
             return [below], [noise]
         shapes: list[np.ndarray] = []
@@ -110,7 +101,7 @@ class LevelPrior:
             theirs = 1.0 / np.add.reduceat(1.0 / precise, starts)
             own, k = np.diff(cumulative[level], prepend=0.0), children.shape[1] - 1
             part = theirs / (theirs + self.precision[level])
-            noise = (1 - part) ** 2 * self.step_variance[level] + part**2 * np.add.reduceat(noise, starts)
+            noise = (1 - part) ** 2 * self.own_variance[level] + part**2 * np.add.reduceat(noise, starts)
             part = part[:, None]
             below = (1 - part) * own
             below[:, :k] += part * children[:, :k]

@@ -40,7 +40,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     if intervals:
         n_filled = n_regions * n_sizes
     per_filled = 125 if kind is Kind.KUO else 75
-    per_cell = {Kind.POSTERIOR: 165, Kind.TWO_STAGE: 165}.get(kind, 110)
+    per_cell = 165 if kind in (Kind.POSTERIOR, Kind.TWO_STAGE) else 110
     per_cell += 80 if intervals else 0
     per_size = 28_000 if kind is Kind.POSTERIOR else 0
     tables = per_cell * n_regions * n_sizes + per_filled * n_filled
