@@ -338,7 +338,7 @@ EXPERIMENT = Experiment(
     question="Which release is nearest to the truth at the same total epsilon, and is one of them nowhere beaten?",
     arms=ARMS,
     profiles=profiles(_ALL, quick=replace(_ALL, data=(TAXI_SMALL, FLIGHTS, CENSUS_SMALL), epsilons=(Fraction(1),)))
-    | {Profile.REDUCED: replace(_ALL, epsilons=(Fraction(1),), replicates=5)},
+    | {Profile.REDUCED: replace(_ALL, replicates=5)},
     plot=plot,
     verdicts=verdicts,
     measure=measure,
