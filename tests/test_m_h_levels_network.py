@@ -9,7 +9,7 @@ from pgsr.algorithms.m_h_levels import LevelProblem, selection_kernel
 from pgsr.algorithms.m_h_levels.joined import Joined
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.selection import Selection, first_part
-from pgsr.quadratic_flow import Network, cheapest_flow, relaxed_prices
+from pgsr.quadratic_flow import MOST_TIE, Network, cheapest_flow, relaxed_prices
 from pgsr.quadratic_flow import newton_kernel as kernels
 
 
@@ -195,6 +195,14 @@ def test_steps_do_not_grow_with_the_network(monkeypatch):
     steps.clear()
     relaxed_prices(alone)
     assert max(steps) > 10
+
+
+def test_prices_of_tied_vertices_do_not_run_away():
+    """Two units have to leave vertex 2, which no arc leaves, so that no prices balance it."""
+    network = Network.of([1, 0, 0], [0, 1, 2], [4, 9, 3], [1, 1, 1], [False] * 3, 3, [0, 0, 2])
+    exact, tied = relaxed_prices(network), relaxed_prices(network, patience=3, least_tie=MOST_TIE)
+    assert np.abs(exact).max() > 1e6
+    assert np.abs(tied).max() < 1e4
 
 
 def factored(first, end, c, tie, keep: bool) -> tuple[np.ndarray, np.ndarray]:

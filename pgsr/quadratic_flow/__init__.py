@@ -18,6 +18,6 @@ compiled loops.
 
 from pgsr.quadratic_flow.integers import Flow, cheapest_flow
 from pgsr.quadratic_flow.network import Network
-from pgsr.quadratic_flow.relaxed import relaxed_prices
+from pgsr.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
 
-__all__ = ["Flow", "Network", "cheapest_flow", "relaxed_prices"]
+__all__ = ["LEAST_TIE", "MOST_TIE", "Flow", "Network", "cheapest_flow", "relaxed_prices"]

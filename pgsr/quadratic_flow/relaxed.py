@@ -9,12 +9,18 @@ _MOST_STEPS = 60
 _MOST_CONJUGATE_STEPS = 200
 _FORCING = 0.05
 _SHORTEST = 1e-12
-_TIE = 1e-7
+MOST_TIE, LEAST_TIE = 1e-2, 1e-7
 """What ties a vertex to the ground in a step, relative to what it could conduct: without it a vertex all of whose arcs
-are at their lower bounds would be moved infinitely far."""
+are at their lower bounds would be moved infinitely far. It begins with the most, and falls by whole steps."""
 
 
-def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance: float = 1e-6) -> np.ndarray:
+def relaxed_prices(
+    network: Network,
+    start: np.ndarray | None = None,
+    tolerance: float = 1e-6,
+    patience: int | None = None,
+    least_tie: float = LEAST_TIE,
+) -> np.ndarray:
     """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
 
     An arc that is paid d = price[end] - price[start] a unit carries x = max(0, y + d / 2w), or y + d / 2w if it is
@@ -32,48 +38,71 @@ def relaxed_prices(network: Network, start: np.ndarray | None = None, tolerance:
     Args:
         start: prices to start from; 0 if None.
         tolerance: ends where no vertex is off by more units than this, or where rounding stops all progress.
+        patience: ends already where this many steps have not halved the units by which all vertices are off.
+        least_tie: what a vertex is tied to the ground by in a step, relative to what its arcs could conduct, once steps
+            are good; it begins with `MOST_TIE`. That much throughout is for networks that lack arcs, so that there may
+            be no flow at all: no step moves a vertex far then.
 
     Example:
         >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
         >>> float(relaxed_prices(network)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
         4.6667
     """
-    from pgsr.quadratic_flow import newton_kernel as kernels
-
-    n = network.n_vertices
-    price = np.zeros(n) if start is None else np.array(start, float)
-    c, excess, pivot, step = np.empty(len(network.y)), *np.empty((3, n))
-    coarse = network.coarse
-    coarse_pivot = np.empty(len(coarse.first) - 1)
-    rate = 0.5 / network.w
-    tie = _TIE * (np.bincount(network.start, rate, n) + np.bincount(network.end, rate, n))
-    coarse_tie = coarse.ties(tie)
-    del rate
-    arcs = network.start, network.end, network.y, network.w, network.free
-
-    def look(at: np.ndarray) -> float:
-        kernels.demand(*arcs, at, network.supply, c, excess)
-        return float(np.abs(excess).max())
-
-    worst = look(price)
+    system, tie = _System(network), MOST_TIE
+    price = np.zeros(network.n_vertices) if start is None else np.array(start, float)
+    worst, off = system.look(price), []
     for _ in range(_MOST_STEPS):
-        if worst <= tolerance:
+        off.append(float(np.abs(system.excess).sum()))
+        if worst <= tolerance or (patience and len(off) > patience and off[-1] > 0.5 * off[-1 - patience]):
             break
-        kernels.factorise(network.first, network.end, c, tie, False, pivot)
-        coarse_arcs = coarse.first, coarse.end, coarse.conductances(c)
-        kernels.factorise(*coarse_arcs, coarse_tie, True, coarse_pivot)
-        links = network.first, network.end, c, tie, pivot, coarse.aggregate, *coarse_arcs, coarse_pivot
-        kernels.conjugate_gradients(*links, -excess, _FORCING, _MOST_CONJUGATE_STEPS, step)
-        step[0] = 0.0
-        slope, length = inner_product(excess, step), 1.0
+        system.solve(tie)
+        slope, length = inner_product(system.excess, system.step), 1.0
         if not slope < 0.0:
             break
         # Along the step the dual falls for as long as its derivative is negative.
         while True:
-            worst = look(price + length * step)
-            here = inner_product(excess, step)
+            worst = system.look(price + length * system.step)
+            here = inner_product(system.excess, system.step)
             if here <= -0.1 * slope or length < _SHORTEST:
                 break
             length *= max(0.1, slope / (slope - here))
-        price += length * step
+        price += length * system.step
+        tie = max(least_tie, 0.1 * tie) if length == 1.0 else min(MOST_TIE, 10.0 * tie)
     return price
+
+
+class _System:
+    """The system of Newton's steps at prices looked at last.
+
+    Attributes:
+        c: the conductances of arcs, which are the dual's second derivatives.
+        excess: the first derivatives, by vertex.
+        step: the step of `solve`.
+    """
+
+    def __init__(self, network: Network) -> None:
+        n, rate = network.n_vertices, 0.5 / network.w
+        self.network, self.coarse = network, network.coarse
+        self.c, self.excess, self.step, self.pivot = np.empty(len(network.y)), *np.empty((3, n))
+        self.bare = np.bincount(network.start, rate, n) + np.bincount(network.end, rate, n)
+        self.coarse_pivot = np.empty(len(self.coarse.first) - 1)
+
+    def look(self, price: np.ndarray) -> float:
+        """Compute conductances and excesses at these prices; returns the largest excess."""
+        from pgsr.quadratic_flow import newton_kernel as kernels
+
+        net = self.network
+        kernels.demand(net.start, net.end, net.y, net.w, net.free, price, net.supply, self.c, self.excess)
+        return float(np.abs(self.excess).max())
+
+    def solve(self, tie: float) -> None:
+        """Find the step from the prices looked at last."""
+        from pgsr.quadratic_flow import newton_kernel as kernels
+
+        net, coarse, ties = self.network, self.coarse, tie * self.bare
+        kernels.factorise(net.first, net.end, self.c, ties, False, self.pivot)
+        coarse_arcs = coarse.first, coarse.end, coarse.conductances(self.c)
+        kernels.factorise(*coarse_arcs, coarse.ties(ties), True, self.coarse_pivot)
+        links = net.first, net.end, self.c, ties, self.pivot, coarse.aggregate, *coarse_arcs, self.coarse_pivot
+        kernels.conjugate_gradients(*links, -self.excess, _FORCING, _MOST_CONJUGATE_STEPS, self.step)
+        self.step[0] = 0.0

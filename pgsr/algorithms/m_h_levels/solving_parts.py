@@ -11,10 +11,13 @@ from pgsr.algorithms.m_h_levels.joined import Joined, Upper
 from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Question, Reply, improve
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.parallel import Mapper
-from pgsr.quadratic_flow import cheapest_flow, relaxed_prices
+from pgsr.quadratic_flow import LEAST_TIE, MOST_TIE, cheapest_flow, relaxed_prices
 
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
+
+_PATIENCE = 3
+"""Steps of Newton's method that have to halve what is off; in a nation the last of dozens hardly shorten the searches."""
 
 _FEW = 0.005
 """Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
@@ -59,7 +62,8 @@ def solve_parts(
         before = [reply.flows for reply in replies]
         near = joined.flows(before if upper is None else [flows_above, *before])
         if near is None:
-            price = relaxed_prices(joined.network, price, _ENOUGH)
+            least = LEAST_TIE if in_integers else MOST_TIE
+            price = relaxed_prices(joined.network, price, _ENOUGH, _PATIENCE, least)
         if in_integers:
             flow = cheapest_flow(joined.network, price, near)
             price, x = flow.price, flow.x
