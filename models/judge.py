@@ -214,6 +214,8 @@ def _judged_integer(solver: str, problem: Problem, program: Program, answer: Ans
     if fractional:
         reason = f"the linear program of unit steps has {fractional:,} fractional cells, rounded to the nearest integer"
         return Result(Status.RELAXED, reason, estimate, certificate)
+    if problem.view is View.RANKED:
+        certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
         return Result(Status.FAILED, f"{solver} returned an infeasible answer", None, certificate, refused=estimate)
     if certificate.optimal:
@@ -327,14 +329,24 @@ def _in_order(problem: Problem, program: Program, z: np.ndarray) -> np.ndarray:
     return np.concatenate([np.maximum.accumulate(v) for v in vectors]) - program.origin
 
 
+def _with_order(program: Program, z: np.ndarray, certificate: Certificate) -> Certificate:
+    """Count neighbouring ranked sizes out of order, which the counts that they amount to do not show."""
+    wrong = int((program.order @ z > program.order_right).sum())
+    return replace(certificate, violations=certificate.violations | {"monotone": wrong}) if wrong else certificate
+
+
 def _estimate(problem: Problem, program: Program, z: np.ndarray) -> Estimate:
-    """Make the estimate x = origin + z, of ranked sizes the counts that they amount to."""
+    """Make the estimate x = origin + z, of ranked sizes the counts that they amount to.
+
+    A group of a size below 0 or above K is not counted, so that its region violates its number of groups.
+    """
     x = program.origin + z
     if problem.view is not View.RANKED:
         return Estimate(problem.hierarchy, problem.view, x.reshape(problem.target.shape))
     largest = problem.max_size
     ends = np.cumsum([len(vector) for vector in problem.values])
-    rows = [counts_of_ranked(np.clip(part, 0, largest), largest) for part in np.split(x.astype(np.int64), ends[:-1])]
+    sizes = np.split(nearest(x), ends[:-1])
+    rows = [counts_of_ranked(part[(part >= 0) & (part <= largest)], largest) for part in sizes]
     return Estimate(problem.hierarchy, View.COUNTS, np.stack(rows))
 
 

@@ -171,9 +171,19 @@ class ProblemFields:
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
             return "counts times weights exceed 2^50; scale the weights down"
+        if self.consistent and largest * self.hierarchy.n_regions > 2**62 and self._largest_sum > 2**62:
+            return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
             return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
         return None
+
+    @property
+    def _largest_sum(self) -> float:
+        """The largest sum of absolute values over the regions of a level, of any size; 0 of ranked sizes."""
+        if not isinstance(self.values, np.ndarray):
+            return 0.0
+        levels = [self.values[self.hierarchy.level(level)] for level in range(self.hierarchy.n_levels)]
+        return max(float(np.abs(rows).sum(axis=0, dtype=float).max()) for rows in levels)
 
     @property
     def contradiction(self) -> str | None:

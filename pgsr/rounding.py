@@ -32,6 +32,9 @@ def largest_remainder(values: np.ndarray, total: int) -> np.ndarray:
     integers = floors.astype(np.int64)
     missing = int(total) - int(integers.sum())
     if not 0 <= missing <= len(values):
-        raise ValueError(f"values that add up to {values.sum()} cannot be rounded to the total {total}")
+        raise ValueError(
+            f"values that add up to {values.sum()} cannot be rounded to the total {total}; give a total from "
+            f"{int(integers.sum())} to {int(integers.sum()) + len(values)}"
+        )
     integers[np.argsort(floors - values, kind="stable")[:missing]] += 1
     return integers

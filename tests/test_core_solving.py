@@ -103,6 +103,18 @@ def test_numbers_beyond_exact_arithmetic_are_a_status(method: Method, problem: P
     assert "2^" in result.reason or "64" in result.reason
 
 
+@pytest.mark.parametrize("integer", [True, False])
+def test_sums_over_many_regions_beyond_64_bits_are_a_status(integer: bool):
+    """Every number is within the limit of 2^50, and 20,000 of them add up to more than 64 bits hold."""
+    tree = Hierarchy.from_parents(["all", *(f"r{i}" for i in range(20_000))], [-1, *[0] * 20_000])
+    values = np.full((tree.n_regions, 2), 2**49 - 1)
+    result = TreeProjection().solve(Problem.of(values, tree, integer=integer))
+    assert result.status is Status.TOO_LARGE
+    assert result.reason.startswith("counts add up to more than 2^62 over the regions of a level; give smaller counts")
+    values[tree.leaves] //= 1_000
+    assert Problem.of(values, tree, integer=integer).exceeds_arithmetic is None
+
+
 def test_a_deadline_that_passed_stops():
     deadline = Deadline(1e-9)
     while not deadline.passed:

@@ -152,6 +152,36 @@ def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is Finding.NOT_JUDGED
 
 
+def test_run_times_are_paired_by_replicate_and_repeat():
+    """Times differ more between replicates than between methods, and the faster one lacks the first replicate."""
+    slow, fast = runtime_by_epsilon.RELAXED_H.label, runtime_by_epsilon.TABLES_H.label
+    rows = [
+        {"data": "d", "epsilon": epsilon, "arm": arm, "replicate": r, "factor": 2.0, "solver_sizes": 100,
+         "run_seconds": [100.0 * r + 10 * repeat + more + 0.1 * (r % 2) for repeat in range(2)]}
+        for epsilon, arm, more in ((0.1, slow, 2.0), (0.1, fast, 1.0), (1.0, fast, 0.0))
+        for r in range(6)
+        if r or (epsilon == 0.1 and arm == slow)
+    ]  # fmt: skip
+    rows.append(rows[6] | {"replicate": 0, "run_seconds": [1.0]})  # at the lower epsilon, one of its repeats is there
+    found = {v.claim: v for v in runtime_by_epsilon.verdicts(pd.DataFrame(rows))}
+    wanted = [fioretto.CLAIMS["figure 9a"], fioretto.CLAIMS["figure 9d"]]
+    assert [found[claim].finding for claim in wanted] == [Finding.HOLDS] * 2
+    assert [found[claim].judgement.replicates for claim in wanted] == [11, 10]
+
+
+def test_times_of_the_headline_are_paired_by_replicate():
+    rows = [
+        {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * 10.0**r,
+         "solve_seconds": 0.0, "round_seconds": 0.001 * r}
+        for arm, times in ((headline.SOLVER.label, 12.0), (headline.M_C_DP.label, 1.0))
+        for r in range(6)
+        if r or arm == headline.SOLVER.label
+    ]  # fmt: skip
+    (verdict,) = headline._times(headline._seconds(pd.DataFrame(rows)))
+    assert verdict.finding is Finding.HOLDS
+    assert verdict.judgement.replicates == 5
+
+
 def test_restrictions_of_the_benchmarks():
     truth = CountOfCounts(TREE, [[0, 5, 1, 2], [0, 1, 0, 3], [0, 7, 0, 0]])
     assert up_to(truth, 2).counts[0].tolist() == [0, 13, 1]

@@ -129,6 +129,23 @@ def test_conditions_are_counted_apart_from_the_methods():
     assert not any(broken_conditions(truth, Estimate(tree, View.COUNTS, truth.counts)).values())
 
 
+def test_what_the_rejected_violate_is_judged_by_kind_and_hierarchy():
+    """Of mean consistency all five hierarchies have fractions and four a negative count."""
+    import pandas as pd
+
+    from pgsr.experiments.kuo2018.conditions import REJECTED, verdicts
+
+    none = {f"violations_{kind}": 0 for kind in ("integrality", "sign", "consistency", "totals")}
+    rows = [
+        {"arm": REJECTED[1].label, "data": "taxi", "replicate": replicate, "regions": 3}
+        | none | {"violations_integrality": 7, "violations_sign": min(replicate, 2)}
+        for replicate in range(5)
+    ]  # fmt: skip
+    found = {verdict.claim.split()[-1]: verdict for verdict in verdicts(pd.DataFrame(rows))}
+    assert {kind: str(verdict.finding) for kind, verdict in found.items()} == {"integrality": "holds", "sign": "fails"}
+    assert found["sign"].words == "4 of 5 hierarchies; in all: integrality 35, sign 7, consistency 0, totals 0"
+
+
 @needs_taxi
 def test_k1_gives_the_published_totals():
     record = computed(on(data_statistics.EXPERIMENT, TAXI, (None,), 1))[0].record

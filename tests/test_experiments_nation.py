@@ -1,12 +1,16 @@
 """The benchmark of a nation with sizes per level, small."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 from rich.console import Console
 
 from pgsr import View
 from pgsr.datasets.census_blocks import CensusBlocks
-from pgsr.errors import ArgumentError
+from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks import nation
+from pgsr.isolation import Outcome
 from pgsr.partitions import ParquetFolder
 
 
@@ -34,3 +38,24 @@ def test_a_small_nation_is_made_measured_and_released(tmp_path):
 def test_an_unknown_method_is_told(tmp_path):
     with pytest.raises(ArgumentError, match="use one of m_h, m_c_dp, two_stage"):
         nation.main(Console(), tmp_path, [3_200], ["m_c"], "1", "here", None)
+
+
+def test_a_failed_step_is_told_after_all_are_written(tmp_path, monkeypatch):
+    """Of two sizes with three steps each, the release of the second died and its measurement did not start."""
+    ends = [Outcome((1.0, 1.0, "done"), peak_bytes=10**6)] * 4
+    ends += [Outcome(timed_out=True, started=False), Outcome(error="the process died with exit code -9")]
+
+    def end(task: Callable, warm_up: Callable) -> Outcome:
+        return ends.pop(0)
+
+    monkeypatch.setattr(nation, "run_isolated", end)
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    with pytest.raises(DataError) as failed:
+        nation.main(Console(), out, [3_200, 3_300], ["m_h"], "1", "here", kept)
+    assert str(failed.value).startswith(
+        "failed: measure counts at 3,300 blocks (the process took more than 60 s to start); "
+        "m_h at 3,300 blocks (the process died with exit code -9); see to the first"
+    )
+    steps = json.loads((out / "nation.json").read_text())
+    assert [step["result"] for step in steps[:4]] == ["done"] * 4
+    assert len(steps) == 6

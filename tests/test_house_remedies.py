@@ -11,7 +11,10 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Problem, Seeded
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.m_c.emd_projection import EmdProjection
 from pgsr.laws import DiscreteGaussian, DoubleGeometric
-from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Role, Workload
+from pgsr.rounding import largest_remainder
+from pgsr.synthesis import Attribute, Domain, Level, Marginal, Neighbours, Population, Role, WholeMarginals, Workload
+from pgsr.synthesis.public_households import PublicHouseholds
+from pgsr.synthesis.rho_budget import AdaptiveBudget
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 TRUTH = CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])
@@ -21,6 +24,14 @@ RANKED = Geometric(View.RANKED, 1).measure(TRUTH, Seeded("ranked"))
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], 3)
 PEOPLE = Population(DOMAIN, np.array([[0], [1]]), np.array([[0], [1]]), np.array([0, 1]), np.array([0, 0]))
 ONE = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (0,)),))
+NOBODY = Population(DOMAIN, np.zeros((0, 1), int), np.zeros((0, 1), int), np.zeros(0, int), np.zeros(0, int))
+BUDGET = AdaptiveBudget("1", "1e-6", 1)
+
+
+def households(kinds: list[list[int]], numbers: list[int]) -> PublicHouseholds:
+    """Make public households of two columns, area and size - 1."""
+    return PublicHouseholds(DOMAIN, True, np.array(kinds), np.array(numbers))
+
 
 CASES: dict[str, tuple[Callable[[], object], str]] = {
     "scale": (lambda: DoubleGeometric(Fraction(0)), "noise scale 0 is not positive; give a fraction above 0"),
@@ -75,7 +86,36 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: replace(PEOPLE, group_of=np.array([1, 0])),
         "persons are not sorted by group, and by role within it; sort persons, group_of and role_of alike",
     ),
+    "columns of kinds": (
+        lambda: households([[0]], [1]),
+        r"shape \(1, 1\) and their numbers \(1,\); give a row per kind with 2 columns \(the last is size - min",
+    ),
+    "codes of kinds": (
+        lambda: households([[2, 0]], [1]),
+        "a code outside its domain; give codes from 0 up to 1, 2 by column",
+    ),
+    "numbers of kinds": (
+        lambda: households([[0, 0]], [0]),
+        "a kind has no groups; leave out kinds that do not occur",
+    ),
+    "order of kinds": (
+        lambda: households([[1, 0], [0, 0]], [1, 1]),
+        r"not in increasing order; sort the rows by the first column, .* as np.unique\(kinds, axis=0\) does",
+    ),
+    "number of persons": (
+        lambda: PublicHouseholds.of(PEOPLE, Neighbours.MOVE).n_persons,
+        r"from group attributes alone; count them with PublicHouseholds.of\(population, Neighbours.REPLACE\)",
+    ),
+    "no persons": (
+        lambda: WholeMarginals().fit(NOBODY, BUDGET, source=Seeded("nobody")),
+        "a population without persons has nothing to fit; give one with a person or more",
+    ),
 }
+
+
+def test_a_total_out_of_reach_names_the_totals_within() -> None:
+    with pytest.raises(ValueError, match="cannot be rounded to the total 5; give a total from 1 to 4"):
+        largest_remainder(np.array([1.6, 0.7, 0.7]), 5)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,7 +13,7 @@ from instances import random_tree, random_truth, scale
 from test_intervals_statistics import all_of
 
 from pgsr import ByGroups, CountOfCounts, Geometric, Hierarchy, PgsrError, Rho, Seeded, View
-from pgsr.intervals import Bounds, Difference, Gini, MeanSize, Tail, band
+from pgsr.intervals import Bounds, Difference, EmptyBandError, Gini, MeanSize, Tail, band
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.intervals.tightening import tightened
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
@@ -257,7 +257,7 @@ def test_what_a_band_cannot_do_is_a_sentence():
         band(measured).of(Gini())
     with pytest.raises(PgsrError, match="up to that"):
         band(measured).of(Tail(7))
-    with pytest.raises(PgsrError, match="nearer to 1"):
+    with pytest.raises(EmptyBandError, match="nearer to 1"):
         band(replace(measured, values=measured.matrix + 1_000))
     with pytest.raises(PgsrError, match="64 bits"):
         band(replace(measured, totals=np.array([2**61, 2**60, 2**60])))

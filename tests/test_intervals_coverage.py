@@ -5,7 +5,7 @@ import pytest
 from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks import interval_coverage
 from pgsr.experiments.benchmarks.interval_coverage import STATISTICS, Coverage, population
-from pgsr.intervals import FORMS, band
+from pgsr.intervals import FORMS, EmptyBandError, band
 from pgsr.release.kinds import Kind
 
 
@@ -36,7 +36,7 @@ def test_a_band_that_nothing_fits_into_counts_against_every_statistic(monkeypatc
 
     def empty_half_of_the_time(*arguments: object):
         if next(calls) % 2:
-            raise ProblemError("no counts fit")
+            raise EmptyBandError("no counts fit")
         return band(*arguments)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(interval_coverage, "Kind", (Kind.KUO,))
@@ -48,3 +48,13 @@ def test_a_band_that_nothing_fits_into_counts_against_every_statistic(monkeypatc
     assert (found["n"] == 4).all()
     assert (found["held"] <= 1 / 2).all()
     assert (found["width"] > 0.7 * whole["width"]).all()
+
+
+def test_a_band_that_is_refused_for_another_reason_is_no_miss(monkeypatch: pytest.MonkeyPatch):
+    def refused(*arguments: object):
+        raise ProblemError("a band needs public numbers of groups")
+
+    monkeypatch.setattr(interval_coverage, "Kind", (Kind.KUO,))
+    monkeypatch.setattr(interval_coverage, "band", refused)
+    with pytest.raises(ProblemError, match="needs public numbers"):
+        Coverage((2,), releases=1, replicates=20).measure()

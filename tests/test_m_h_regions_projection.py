@@ -19,6 +19,7 @@ from pgsr.algorithms.m_h_regions.totals_dual import conjugate_gradients
 from pgsr.certificates import certify
 from pgsr.conditions import cells, groups, total
 from pgsr.errors import ProblemError
+from pgsr.models import Flow
 
 
 def test_equals_clarabel():
@@ -426,3 +427,26 @@ def test_a_curvature_that_rounding_loses_ends_the_search():
     result = RegionTotalsProjection().solve(problem)
     assert result.status in (Status.OPTIMAL, Status.FAILED)  # and no ZeroDivisionError
     assert result.certificate.feasible
+
+
+@pytest.mark.parametrize("method", [TreeProjection(), RegionTotalsProjection()], ids=repr)
+def test_counts_too_large_for_a_proof_in_reals_are_told(method):
+    """Rounded to 64 bits, counts of 1e10 leave a gap, which integers do not have."""
+    tree = Hierarchy.from_paths([("US", state, state + county) for state in "AB" for county in "xyz"])
+    weights, told = np.array([1, 1000, 1, 1000, 1000, 1, 1, 1000, 1]), 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        full = tree.sum_up(rng.integers(0, 10**10, (6, 8)))
+        groups = int(full[0].sum()) if isinstance(method, TreeProjection) else full.sum(axis=1)
+        problem = Problem.of(full + rng.integers(-50, 50, full.shape), tree, weights=weights, groups=groups)
+        result = method.solve(problem.relaxed())
+        if result.status is Status.OPTIMAL:
+            assert result.certificate.gap <= 1e-9
+            continue
+        told += 1
+        assert result.status is Status.FAILED
+        assert "counts this large, in numbers of 64 bits, can leave a gap of" in result.reason
+        exact = TreeProjection() if isinstance(method, TreeProjection) else Flow()
+        assert result.reason.endswith(f"so solve the problem in integers, which are exact, by {exact!r}")
+        assert exact.solve(problem).status is Status.OPTIMAL
+    assert told

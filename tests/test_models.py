@@ -147,6 +147,24 @@ def test_an_optimum_on_a_solvers_word_is_held_against_our_bound():
     assert judgement(2 * objective) is Status.FAILED
 
 
+@pytest.mark.parametrize("claim", [Claim.OPTIMAL, Claim.STOPPED])
+def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
+    """They were clipped and sorted before they were judged, so that no answer of ranked sizes was infeasible."""
+    truth = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 1, 2, 1]])
+    problem = Problem.isotonic(Geometric(View.RANKED, "1/10").measure(truth, Seeded("ranked")))
+    program = formulate(problem)
+
+    def judge(sizes):
+        return judged("X", problem, program, Answer(claim, "", np.array(sizes, float) - program.origin))
+
+    for sizes, kind in (([1, 2, 2, 4], "totals"), ([-1, 2, 2, 3], "totals"), ([2, 1, 2, 3], "monotone")):
+        result = judge(sizes)
+        assert result.status is Status.FAILED
+        assert "infeasible" in result.reason
+        assert {name: n for name, n in result.certificate.violations.items() if n} == {kind: 1}
+    assert judge([1, 2, 2, 3]).certificate.feasible
+
+
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("HIGHS"), MathOpt("PDLP")], ids=repr)
 @pytest.mark.parametrize("kind", ["M_H", "M_H, regions", "M_c", "M_c L1"])
 def test_counts_of_1e8_are_no_harder(method, kind):

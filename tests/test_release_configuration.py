@@ -262,3 +262,11 @@ def test_the_example_names_every_key(place):
         assert f"# {key} = " in EXAMPLE
     (place / "example.toml").write_text(EXAMPLE.replace("# shares", "shares").replace("# [limits]", "[limits]"))
     assert ReleaseConfig.read(place / "example.toml").terms.shares is not None
+
+
+def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:
+    private = config(
+        place, totals='"noisy"', totals_share='"1/5"', tables=TABLES.replace("[regions]", "private = true\n[regions]")
+    )
+    with pytest.raises(ConfigError, match=r"groups is private.* is public, give their table with private_groups=False"):
+        private.count_public()

@@ -101,6 +101,7 @@ def test_the_folder_says_what_they_are(made):
     for text in (described["lower"], about, (made / artefact.SUMMARY).read_text()):
         assert "90 % interval" in text
         assert held in text
+        assert "last class" not in text
     assert "HOW FAR IT MAY BE FROM THE TRUTH" in about
     assert pq.read_schema(made / artefact.COUNTS).names[-3:] == ["n_groups", "lower", "upper"]
 

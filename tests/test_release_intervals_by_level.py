@@ -66,7 +66,9 @@ def test_the_folder_says_what_they_are(made: Path) -> None:
     about = " ".join((made / artefact.README).read_text().split())
     for text in (about, (made / artefact.SUMMARY).read_text()):
         assert "90 % interval for the true number of groups of each class of sizes" in text
+    for text in (about, (made / artefact.SUMMARY).read_text(), described["lower"]):
         assert "Every interval by itself aims" in text
+        assert "In the last class of a region above the lowest level the chance can be smaller where" in text
     assert "groups of these sizes in this region" in described["lower"]
     assert "0 in all three columns" in described["n_groups"]
     assert pq.read_schema(made / artefact.COUNTS).names[-4:] == ["size_class", "n_groups", "lower", "upper"]

@@ -99,7 +99,7 @@ def test_without_mbi_one_line_says_what_to_install(method: TableMechanism, monke
 def test_refusals() -> None:
     with pytest.raises(SynthesisError, match="knows no roles"):
         MarkovTree().fit(related_households(20), BUDGET, source=Seeded(1))
-    with pytest.raises(SynthesisError, match="without persons"):
+    with pytest.raises(SynthesisError, match="without persons has nothing to fit; give one with a person or more"):
         AIM().fit(couples(0), BUDGET, source=Seeded(1))
     with pytest.raises(SynthesisError, match="rows"):
         MarkovTree(rows="tables")  # pyright: ignore[reportArgumentType]

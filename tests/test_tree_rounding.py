@@ -5,7 +5,7 @@ import pytest
 
 from pgsr import Geometric, Hierarchy, Seeded, View
 from pgsr.algorithms import Posterior
-from pgsr.algorithms.tree_rounding import integers_near
+from pgsr.algorithms.tree_rounding import integers_near, kernel
 from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.datasets import census_like
 from pgsr.models.top_down import integers_top_down
@@ -128,6 +128,31 @@ def test_integers_stay_as_they_are() -> None:
         leaves = np.floor(values[tree.leaves]).astype(np.int64)
         exact = tree.sum_up(leaves)
         assert np.array_equal(integers_near(tree, exact.astype(float), int(exact[0, -1]), exact[:, -1]), exact)
+
+
+def test_many_groups_beyond_all_values_are_given_at_once() -> None:
+    """Children without any values share what their parent has; one by one 10^12 groups would take hours."""
+    tree = Hierarchy.from_parents(["r", "a", "b", "c"], [-1, 0, 0, 0])
+    values = np.zeros((4, 3))
+    values[0] = 10**12 + 1, 10**12 + 1, 10**12 + 6
+    found = integers_near(tree, values, 10**12 + 6)
+    first = [333_333_333_334, 333_333_333_334, 333_333_333_333]
+    assert found[1:].T.tolist() == [first, first, [333_333_333_336, 333_333_333_335, 333_333_333_335]]
+
+
+def test_groups_given_at_once_are_those_given_one_by_one() -> None:
+    rng = np.random.default_rng(16)
+    for _ in range(500):
+        n = int(rng.integers(1, 7))
+        due = rng.integers(-9, 9, n).astype(float)
+        gets, left = rng.integers(0, 3, n), int(rng.integers(n + 1, 60))
+        wanted, rest = gets.copy(), due.copy()
+        for _ in range(left):
+            best = int(np.argmax(rest))  # the first of equal ones
+            wanted[best] += 1
+            rest[best] -= 1
+        kernel._even_out(left, due, gets, np.empty(n, np.int64))
+        assert np.array_equal(gets, wanted)
 
 
 @pytest.mark.slow

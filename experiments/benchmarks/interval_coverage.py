@@ -7,13 +7,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Result, Seeded
+from pgsr import CountOfCounts, Hierarchy, Result, Seeded
 from pgsr.budget import exact
 from pgsr.drawing import level_name
 from pgsr.intervals import (
     FORMS,
     Counts,
     CumulativeCounts,
+    EmptyBandError,
     Gini,
     Intervals,
     MeanSize,
@@ -104,7 +105,7 @@ def _of_a_band(truth: CountOfCounts, released: Result) -> Iterator[tuple]:
     assert released.measurement is not None
     try:
         found = band(released.measurement, LEVEL)
-    except PgsrError:  # no counts fit: not covered
+    except EmptyBandError:  # not covered
         for statistic, level in product(OF_A_BAND, range(tree.n_levels)):
             yield "band", statistic.name, level_name(level, tree.n_levels), "all", 1, 0, np.nan
         return

@@ -1,6 +1,7 @@
 """The benchmark of sizes per level, from a nation's exact counts to its released ones: time and memory by size."""
 
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -23,11 +24,11 @@ from pgsr.algorithms.m_h_levels import (
 )
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
-from pgsr.errors import ArgumentError
+from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.scale import exponent
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.hierarchy import Hierarchy
-from pgsr.isolation import run_isolated
+from pgsr.isolation import START_LIMIT, run_isolated
 from pgsr.noise import measure_by_level, measured_by_level
 from pgsr.partitions import Engine, ParquetFolder
 
@@ -41,10 +42,10 @@ class Step:
     Attributes:
         blocks: leaves of the hierarchy.
         step: what was done.
-        seconds: by the clock.
+        seconds: by the clock; not a number where the step failed, and so are those of processors.
         processor: seconds of all threads, which other work on the machine hardly changes.
         peak_mb: most memory of the process.
-        result: in words.
+        result: in words, or why it failed.
     """
 
     blocks: int
@@ -105,7 +106,12 @@ def main(
     place: str,
     keep: Path | None,
 ) -> None:
-    """Run all sizes; write and print the steps, and the exponent of time in the number of blocks."""
+    """Run all sizes; write and print the steps, and the exponent of time in the number of blocks.
+
+    Raises:
+        ArgumentError: a method is unknown.
+        DataError: a step failed; what ran is written all the same.
+    """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ArgumentError(f"the method {unknown[0]!r} is unknown; use one of {', '.join(METHODS)}")
@@ -121,9 +127,16 @@ def main(
     if len(blocks) > 1:
         for name in methods:
             times = [step.processor for step in steps if step.step == name]
-            console.print(f"seconds of {name} grow like blocks^{exponent(blocks, times):.2f}", highlight=False)
+            if all(map(math.isfinite, times)):
+                console.print(f"seconds of {name} grow like blocks^{exponent(blocks, times):.2f}", highlight=False)
     out.mkdir(parents=True, exist_ok=True)
     (out / "nation.json").write_text(json.dumps([asdict(step) for step in steps], indent=1), encoding="utf-8")
+    failed = [f"{step.step} at {step.blocks:,} blocks ({step.result})" for step in steps if math.isnan(step.seconds)]
+    if failed:
+        raise DataError(
+            f"failed: {'; '.join(failed)}; see to the first, and run it alone with --blocks and --method; "
+            f"{out}/nation.json has the others"
+        )
 
 
 def run(blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: Path, console: Console) -> list[Step]:
@@ -138,7 +151,8 @@ def run(blocks: int, methods: Sequence[str], epsilon: str, place: str, folder: P
     steps = []
     for name, task in tasks.items():
         outcome = run_isolated(partial(_timed, task), _warm_up)
-        seconds, processor, result = outcome.value or (float("nan"), float("nan"), outcome.error)
+        why = outcome.error or f"the process took more than {START_LIMIT:g} s to start"
+        seconds, processor, result = outcome.value or (float("nan"), float("nan"), why)
         rounded = round(seconds, 1), round(processor, 1), round(outcome.peak_bytes / 1e6)
         steps.append(Step(blocks, name, *rounded, result))
         times = f"{seconds:.1f} s, {processor:.1f} s of processors, {outcome.peak_bytes / 1e6:,.0f} MB"

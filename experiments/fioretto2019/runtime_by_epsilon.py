@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         epsilons = sorted({epsilon for data, epsilon, _ in times if data == name})
         for label, look in style.items():
             known = [epsilon for epsilon in epsilons if times.get((name, epsilon, label))]
-            values = [times[name, epsilon, label] for epsilon in known]
+            values = [list(times[name, epsilon, label].values()) for epsilon in known]
             axes.errorbar(
                 known, [np.mean(v) for v in values], [2 * _error(v) for v in values], **look.marks,
                 linestyle="--" if look.open else "-", capsize=2, label=label,
@@ -156,38 +157,48 @@ def _sampled(trial: Trial) -> int | None:
     return None
 
 
-def _times(frame: "pd.DataFrame") -> dict[tuple[str, float, str], list[float]]:
-    """Collect the seconds for all sizes by data set, epsilon and arm."""
-    found: dict[tuple[str, float, str], list[float]] = {}
+Times = dict[tuple[str, float, str], dict[tuple[int, int], float]]
+"""Seconds for all sizes by data set, epsilon and arm, and then by replicate and repeat."""
+
+
+def _times(frame: "pd.DataFrame") -> Times:
+    """Collect the seconds for all sizes; cells without an answer have none."""
+    found: Times = {}
     rows: list[dict[Any, Any]] = frame.sort_values("replicate").to_dict("records")
     for row in rows:
-        seconds = [row["factor"] * each for each in row["run_seconds"]]
-        found.setdefault((row["data"], row["epsilon"], row["arm"]), []).extend(seconds)
+        seconds = {(int(row["replicate"]), at): row["factor"] * each for at, each in enumerate(row["run_seconds"])}
+        found.setdefault((row["data"], row["epsilon"], row["arm"]), {}).update(seconds)
     return found
 
 
-def _pairs(times: dict[tuple[str, float, str], list[float]], few: bool) -> Iterator[Verdict]:
+def _differences(slow: dict[tuple[int, int], float], fast: dict[tuple[int, int], float]) -> list[float]:
+    """Subtract times of the same replicate and repeat, where both were measured."""
+    return [slow[key] - fast[key] for key in sorted(slow.keys() & fast.keys())]
+
+
+def _pairs(times: Times, few: bool) -> Iterator[Verdict]:
     """Judge the comparisons of figure 9 by ratios of mean times; `few` says that little was sampled to extrapolate."""
     places = dict.fromkeys((data, epsilon) for data, epsilon, _ in times)
     for (data, epsilon), (claim, slow, fast, declared) in product(places, CLAIMS):
         a, b = times.get((data, epsilon, slow)), times.get((data, epsilon, fast))
         if a and b:
-            n = min(len(a), len(b))
-            found = compared([x - y for x, y in zip(a[:n], b[:n], strict=True)])
-            words = f"{slow} {with_error(a)} s, {fast} {with_error(b)} s: x {number(float(np.mean(a) / np.mean(b)))}"
+            found = compared(_differences(a, b))
+            ratio = number(fmean(a.values()) / fmean(b.values()))
+            words = f"{slow} {with_error(a.values())} s, {fast} {with_error(b.values())} s: x {ratio}"
             cause = Cause.PROFILE if few and declared is Cause.CLAIM else declared
             yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, words, cause)
 
 
-def _epsilon(times: dict[tuple[str, float, str], list[float]], few: bool) -> Iterator[Verdict]:
+def _epsilon(times: Times, few: bool) -> Iterator[Verdict]:
     """Judge whether dynamic programs get faster from epsilon to epsilon: tables should, exact projections need not."""
     for data, label in product(dict.fromkeys(data for data, _, _ in times), DYNAMIC):
-        known = sorted((epsilon, values) for (name, epsilon, arm), values in times.items()
-                       if (name, arm) == (data, label) and values)  # fmt: skip
-        for (low, less), (high, more) in pairwise(known):
-            n = min(len(less), len(more))
-            found = compared([x - y for x, y in zip(less[:n], more[:n], strict=True)])
-            words = f"{with_error(less)} s to {with_error(more)} s"
+        known = sorted(
+            epsilon for name, epsilon, arm in times if (name, arm) == (data, label) and times[name, epsilon, arm]
+        )
+        for low, high in pairwise(known):
+            less, more = times[data, low, label], times[data, high, label]
+            found = compared(_differences(less, more))
+            words = f"{with_error(less.values())} s to {with_error(more.values())} s"
             place = f"{data}, {label}, epsilon {low:g} to {high:g}"
             # The printed dynamic program has windows that shrink as epsilon grows; ours has none.
             cause = Cause.READING if label not in EXTRAPOLATED else Cause.PROFILE if few else Cause.CLAIM

@@ -41,7 +41,8 @@ class Loss(ABC):
             BudgetError: it is no amount of any currency.
         """
         if not all(isinstance(text, str) for text in texts.values()):
-            raise BudgetError("an amount of privacy is written as text, such as '1/3'")
+            number = next(f"{name}: {text!r}" for name, text in texts.items() if not isinstance(text, str))
+            raise BudgetError(f"an amount of privacy is written as text; put {number} into quotes, such as '1/3'")
         match dict(texts):
             case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
                 return epsilon_delta(epsilon, delta)
@@ -60,7 +61,9 @@ class Loss(ABC):
         """
         words = [part.split() for part in text.split(",")]
         if not all(len(pair) == 2 for pair in words) or len({name for name, *_ in words}) < len(words):
-            raise BudgetError("an amount of privacy reads 'epsilon 1', 'epsilon 1, delta 1e-8' or 'rho 1/2'")
+            raise BudgetError(
+                f"{text!r} is no amount of privacy; write it like 'epsilon 1', 'epsilon 1, delta 1e-8' or 'rho 1/2'"
+            )
         return Loss.of(dict(words))
 
     @property

@@ -70,7 +70,7 @@ how they are drawn.
     2     US/MI      1    tail:1     25        33     41
 """
 
-from pgsr.intervals.band import Band, band
+from pgsr.intervals.band import Band, EmptyBandError, band
 from pgsr.intervals.bootstrap import FORMS, Replicates, intervals, replicate
 from pgsr.intervals.bounds import Bounds
 from pgsr.intervals.by_level import intervals_by_level
@@ -100,6 +100,7 @@ __all__ = [
     "Cumulative",
     "CumulativeCounts",
     "Difference",
+    "EmptyBandError",
     "Gini",
     "Intervals",
     "MeanSize",

@@ -21,6 +21,10 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.views import View
 
 
+class EmptyBandError(ProblemError):
+    """An error of a measurement whose noise has left the quantiles, so that no counts lie within the band."""
+
+
 @dataclass(frozen=True, eq=False)
 class Band:
     """The bounds of all counts of all regions: with probability `level` or more, all of them hold at once.
@@ -88,8 +92,8 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         level: above 0 and below 1.
 
     Raises:
-        ProblemError: numbers of groups are noisy; or the noise has left the quantiles, which has a probability of less
-            than 1 - level.
+        ProblemError: numbers of groups are noisy.
+        EmptyBandError: the noise has left the quantiles, which has a probability of less than 1 - level.
         TooLargeError, MemoryNeededError: the table is too large.
 
     Complexity: O(regions x sizes) time per sweep and memory, at most 20 sweeps.
@@ -121,7 +125,7 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
     quantiles = _quantiles(measurement, wanted)
     found = tightened(tree, _raw(measurement, quantiles))
     if found is None:
-        raise ProblemError(
+        raise EmptyBandError(
             f"no counts lie within noise of {float(wanted):.3g} probability around these values, so this is one of the "
             "rare measurements with more noise; ask for a level nearer to 1"
         )

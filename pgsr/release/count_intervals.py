@@ -40,9 +40,8 @@ from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.algorithms.posterior_levels.uncertainty import LevelUncertainty
 from pgsr.algorithms.tree_rounding import GRID
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.errors import ProblemError, TooLargeError
 from pgsr.estimate import Estimate
-from pgsr.intervals import Band, band
+from pgsr.intervals import Band, EmptyBandError, band
 from pgsr.measurement import Measurement
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Result
@@ -156,9 +155,7 @@ def _band(measurement: Measurement, level: Fraction) -> Band:
     while fails >= LEAST_CHANCE:
         try:
             return band(measurement, 1 - fails)
-        except TooLargeError:
-            raise
-        except ProblemError:
+        except EmptyBandError:
             fails /= 10
     raise ReleaseError(
         "no counts lie within noise of the stated scales around the noisy values, so there are no intervals; true "

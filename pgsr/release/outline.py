@@ -13,7 +13,7 @@ from pgsr.ledger import LedgerFile
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import HELD, percent
+from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.kinds import Measured
 from pgsr.release.making import charge_for
@@ -114,7 +114,8 @@ def _sizes(terms: Terms) -> str:
 def _intervals(terms: Terms) -> str:
     if terms.intervals is None or terms.construction is None:
         return "none are published; `pgsr intervals FOLDER` computes some"
-    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {HELD[terms.construction]}"
+    chance = held(terms.construction, terms.max_sizes is not None)
+    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
 
 
 def _counted(config: ReleaseConfig) -> CountOfCounts | None:

@@ -43,11 +43,23 @@ class PublicHouseholds:
         kinds, numbers = np.asarray(self.kinds, np.int64), np.asarray(self.numbers, np.int64)
         values = [*map(len, domain.group), *([len(domain.sizes)] if self.with_sizes else [])]
         if kinds.ndim != 2 or kinds.shape[1] != len(values) or numbers.shape != (len(kinds),) or not len(kinds):
-            raise SynthesisError("kinds of groups have a column per group attribute, and a number each")
-        if (kinds < 0).any() or (kinds >= np.array(values, np.int64)).any() or (numbers < 1).any():
-            raise SynthesisError("a kind of groups has a code outside its domain, or no groups")
+            last = " (the last is size - min_size)" if self.with_sizes else ""
+            raise SynthesisError(
+                f"kinds of groups have the shape {kinds.shape} and their numbers {numbers.shape}; give a row per kind "
+                f"with {len(values)} columns{last}, and a number per row"
+            )
+        if (kinds < 0).any() or (kinds >= np.array(values, np.int64)).any():
+            most = ", ".join(str(n - 1) for n in values)
+            raise SynthesisError(
+                f"a kind of groups has a code outside its domain; give codes from 0 up to {most} by column"
+            )
+        if (numbers < 1).any():
+            raise SynthesisError("a kind has no groups; leave out kinds that do not occur")
         if len(kinds) > 1 and not (np.lexsort(kinds.T[::-1]) == np.arange(len(kinds))).all():
-            raise SynthesisError("kinds of groups are not in increasing order")
+            raise SynthesisError(
+                "kinds of groups are not in increasing order; sort the rows by the first column, then by the second, "
+                "as np.unique(kinds, axis=0) does"
+            )
         object.__setattr__(self, "kinds", kinds)
         object.__setattr__(self, "numbers", numbers)
 
@@ -74,7 +86,10 @@ class PublicHouseholds:
             SynthesisError: sizes are not public.
         """
         if not self.with_sizes:
-            raise SynthesisError("the number of persons does not follow from group attributes alone")
+            raise SynthesisError(
+                "the number of persons does not follow from group attributes alone; count them with "
+                "PublicHouseholds.of(population, Neighbours.REPLACE), where sizes are public"
+            )
         return int(self.numbers @ (self.kinds[:, -1] + self.domain.min_size))
 
     def cells(self, attributes: tuple[int, ...]) -> tuple[np.ndarray, int]:

@@ -111,7 +111,7 @@ def _parts(
         yield from _public(fields, model, people)
         yield from _measured(fields, model)
     if compared is not None:
-        yield from _compared(fields, compared)
+        yield from _compared(compared)
     yield "<h2>The tables, by one attribute</h2>"
     domain = model.domain
     for attribute in domain.group:
@@ -166,7 +166,7 @@ def _measured(fields: dict[str, Any], model: FilledHouseholds) -> Iterator[str]:
         yield f"<p>The {MOST_LISTED} that fit least; transcript.json has all {len(rows)}.</p>"
 
 
-def _compared(fields: dict[str, Any], compared: StandIn) -> Iterator[str]:
+def _compared(compared: StandIn) -> Iterator[str]:
     beside = "Beside it, a product of noisy histograms of single attributes at the same budget. "
     beside = beside if compared.independent else ""
     yield "<h2>Errors to be expected</h2>"

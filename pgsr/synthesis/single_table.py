@@ -103,7 +103,7 @@ class TableMechanism(ABC):
         lengths = row_lengths(population.domain, self.rows)
         n_rows = population.n_persons if self.rows is Rows.PERSONS else population.n_groups
         if not population.n_persons:
-            raise SynthesisError("a population without persons has nothing to fit")
+            raise SynthesisError("a population without persons has nothing to fit; give one with a person or more")
         if len(population.domain.roles) > 1:
             raise SynthesisError("a table of single rows knows no roles; take WholeMarginals()")
         model = GraphicalModel(lengths, n_rows)

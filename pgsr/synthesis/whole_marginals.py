@@ -181,7 +181,7 @@ class WholeMarginals:
         require_kind(unit, Unit, "unit", "give Unit.ENTITY or Unit.GROUP")
         require_unit(unit, neighbours)
         if not population.n_persons:
-            raise SynthesisError("a population without persons has nothing to fit")
+            raise SynthesisError("a population without persons has nothing to fit; give one with a person or more")
         ledger = RhoLedger(budget.rho) if ledger is None else ledger
         ledger.require(budget.rho, "a fit of whole marginals")
         domain, households = population.domain, PublicHouseholds.of(population, neighbours)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pgsr.certificates import Multipliers, certify
+from pgsr.certificates.rounded_reals import missed
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
@@ -49,7 +50,8 @@ class TreeProjection(GatedMethod):
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
     Status: OPTIMAL with bound == objective, in integers; INFEASIBLE where bounds and total contradict each other; the
-    relaxation with a Lagrangian bound from its prices.
+    relaxation with a Lagrangian bound from its prices, or FAILED where counts from about 1e9 up, rounded to 64 bits,
+    leave a gap above 1e-9; the reason says so.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -122,5 +124,5 @@ def _judged_relaxation(
     certificate = certify(problem, estimate, multipliers)
     if certificate.gap is not None and certificate.gap <= PROVED_GAP:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-    reason = f"the answer misses our tolerances: relative gap {certificate.gap}, {certificate!r}"
+    reason = missed(problem, estimate, certificate, "TreeProjection()")
     return Result(Status.FAILED, reason, None, certificate, seconds)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 from pgsr.algorithms.m_h_regions.totals_dual import Dual
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
+from pgsr.certificates.rounded_reals import missed
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
 from pgsr.method import Result, Seconds, Status
@@ -48,7 +49,8 @@ class RegionTotalsProjection(GatedMethod):
     Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step of Newton and of conjugate
     gradients, about 10 and 25 of them in all. Memory: about 48 bytes per unknown.
 
-    Status: OPTIMAL if the Lagrangian bound of its own multipliers leaves a relative gap of at most 1e-9.
+    Status: OPTIMAL if the Lagrangian bound of its own multipliers leaves a relative gap of at most 1e-9; else FAILED.
+    Counts from about 1e9 up, rounded to 64 bits, can leave more; the reason says so.
 
     Example:
         >>> from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, View
@@ -119,7 +121,7 @@ def solved_by_dual(problem: Problem, dual_of: Callable[[Problem], Maximisable], 
         # Where weights differ by orders of magnitude a small error of the dual is a large one of the answer.
         tolerance *= 1e-3
         if tolerance < _TIGHTEST:
-            reason = f"the answer misses our tolerances: relative gap {certificate.gap}, {certificate!r}"
+            reason = missed(relaxed, estimate, certificate, "Flow()")
             return Result(Status.FAILED, reason, None, certificate, seconds)
     if not problem.integer:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)

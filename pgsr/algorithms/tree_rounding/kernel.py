@@ -70,6 +70,9 @@ def _place_of(together, value, place, nearby):
 def _even_out(left, due, gets, heap):
     """Give `left` more groups, one each, to the largest remaining dues; or take from the smallest if negative."""
     n = len(due)
+    if left > n and (due == np.floor(due)).all():
+        _level(left, due, gets)
+        return
     sign = 1.0 if left > 0 else -1.0
     top = size = np.int64(0)
     for j in range(n):
@@ -87,6 +90,36 @@ def _even_out(left, due, gets, heap):
             size -= 1
             heap[0] = heap[size]
         _sink(heap, top, size, due, sign)
+
+
+@compiled
+def _level(left, due, gets):
+    """Give `left` more groups as `_even_out` does one by one, at once: whole dues fall to one level, and stay exact.
+
+    Where children have no values at all, but their parent has groups, `left` is all of these.
+    """
+    n = len(due)
+    high = np.int64(due.max())
+    low = high - left - 1
+    while high - low > 1:  # the lowest level for which there are enough
+        level = (low + high) // 2
+        needed = np.int64(0)
+        for j in range(n):
+            needed += max(np.int64(due[j]) - level, 0)
+            if needed > left:
+                break
+        if needed > left:
+            low = level
+        else:
+            high = level
+    for j in range(n):
+        more = max(np.int64(due[j]) - high, 0)
+        gets[j] += more
+        left -= more
+    for j in range(n):  # those that are at the level now, the first ones
+        if left > 0 and np.int64(due[j]) >= high:
+            gets[j] += 1
+            left -= 1
 
 
 @compiled

@@ -222,7 +222,11 @@ class ReleaseConfig:
             TableError, HierarchyError: as `count`.
         """
         if self.private_groups or self.groups is None:
-            raise ConfigError("the table of groups is private, so there are no public numbers of groups")
+            why = "is private" if self.private_groups else "is missing"
+            raise ConfigError(
+                f"the table of groups {why}, so there are no public numbers of groups to count; where which groups "
+                "exist is public, give their table with private_groups=False, and other totals than noisy ones"
+            )
         listed = self.groups.table
         with Session(self.limits or Limits(), [listed], public=[listed]) as session:
             types = session.require(listed, [self.groups.group], "the table of groups")

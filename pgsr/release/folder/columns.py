@@ -7,7 +7,7 @@ from fractions import Fraction
 from pgsr.release.kinds import Construction, Measured
 from pgsr.release.terms import Terms
 
-HELD = {
+_HELD = {
     Construction.POSTERIOR: (
         "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy "
         "values (normal approximation)."
@@ -17,7 +17,10 @@ HELD = {
         "noise), so they are wide, and one need not hold the released estimate."
     ),
 }
-"""What is said of published intervals, by how they are made."""
+_LAST_CLASSES = (
+    " In the last class of a region above the lowest level the chance can be smaller where this class has few groups."
+)
+"""What is said besides with sizes per level, where the prior of a last class is made of the region's values alone."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +157,24 @@ def _interval_columns(terms: Terms) -> list[Column]:
     sizes = "this size" if terms.max_sizes is None else "these sizes"
     what = f"{percent(terms.intervals)} interval for the true number of groups of {sizes} in this region"
     return [
-        Column("lower", "integer", f"Lower end of a {what}, which belongs to it. {HELD[terms.construction]}"),
+        Column(
+            "lower",
+            "integer",
+            f"Lower end of a {what}, which belongs to it. {held(terms.construction, terms.max_sizes is not None)}",
+        ),
         Column("upper", "integer", f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."),
     ]
+
+
+def held(construction: Construction, by_level: bool) -> str:
+    """Say how often published intervals hold the truth, by how they are made, and whether levels have their own sizes.
+
+    Example:
+        >>> held(Construction.BAND, by_level=False)[:58]
+        'All intervals of this table together hold it with this cha'
+    """
+    more = _LAST_CLASSES if by_level and construction is Construction.POSTERIOR else ""
+    return _HELD[construction] + more
 
 
 def percent(level: Fraction) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pgsr.accounting import Approximate, Loss, PureEpsilon, Rho
 from pgsr.budget import exact
-from pgsr.release.folder.columns import HELD, percent
+from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED
 from pgsr.release.kinds import Construction
 
@@ -109,11 +109,12 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     if "intervals" not in manifest:
         return None
     stated = manifest["intervals"]
-    each = "class of sizes" if "max_size" in manifest["levels"][0] else "size"
+    by_level = "max_size" in manifest["levels"][0]
+    each = "class of sizes" if by_level else "size"
     return (
         f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of groups "
-        f"of each {each} in each region. {HELD[Construction(stated['construction'])]} The intervals follow from the "
-        "noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the data."
+        f"of each {each} in each region. {held(Construction(stated['construction']), by_level)} The intervals follow "
+        "from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the data."
     )
 
 
