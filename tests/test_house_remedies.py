@@ -102,6 +102,10 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: households([[1, 0], [0, 0]], [1, 1]),
         r"not in increasing order; sort the rows by the first column, .* as np.unique\(kinds, axis=0\) does",
     ),
+    "kinds that occur twice": (
+        lambda: households([[0, 0], [0, 0]], [1, 1]),
+        "a kind of groups occurs twice; give every kind one row, with the sum of its numbers",
+    ),
     "number of persons": (
         lambda: PublicHouseholds.of(PEOPLE, Neighbours.MOVE).n_persons,
         r"from group attributes alone; count them with PublicHouseholds.of\(population, Neighbours.REPLACE\)",

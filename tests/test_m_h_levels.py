@@ -361,6 +361,7 @@ def test_counts_by_level_fold_and_add_up():
         (lambda t: LevelProblem(small(t), 5, totals=np.array([5, 2, -1])), ProblemError, "not both"),
         (lambda t: LevelProblem(small(t), weights=np.array([1, 0, 1])), ProblemError, "weights of region 1 is 0"),
         (lambda t: LevelProblem(small(t), weights=np.array([1, 2**51, 1])), TooLargeError, "scale the weights down"),
+        (lambda t: LevelProblem(crowded()), TooLargeError, r"level 1 add up to more than 2\^62; give smaller counts"),
         (lambda t: LevelProblem(small(short_branch())), ProblemError, "stands above a copy of itself"),
     ],
 )
@@ -372,6 +373,12 @@ def test_what_cannot_be_stated_is_told(build, error, says):
 def small(tree: Hierarchy) -> CountsByLevel:
     rows = np.diff(tree.level_start)
     return CountsByLevel(tree, tuple(np.ones((n, 2), int) for n in rows))
+
+
+def crowded() -> CountsByLevel:
+    """20,000 children with two counts of 2^48 each, which add up to 2^63.3."""
+    tree = Hierarchy.from_parents(["US", *(f"c{i}" for i in range(20_000))], [-1] + [0] * 20_000)
+    return CountsByLevel(tree, (np.ones((1, 2), int), np.full((20_000, 2), 2**48)))
 
 
 def short_branch() -> Hierarchy:

@@ -60,6 +60,8 @@ class PublicHouseholds:
                 "kinds of groups are not in increasing order; sort the rows by the first column, then by the second, "
                 "as np.unique(kinds, axis=0) does"
             )
+        if (kinds[1:] == kinds[:-1]).all(axis=1).any():
+            raise SynthesisError("a kind of groups occurs twice; give every kind one row, with the sum of its numbers")
         object.__setattr__(self, "kinds", kinds)
         object.__setattr__(self, "numbers", numbers)
 

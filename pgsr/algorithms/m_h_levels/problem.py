@@ -71,6 +71,12 @@ class LevelProblem:
             raise TooLargeError("weights reach 2^31; scale the weights down")
         if largest * int(self.w.max()) * tree.n_levels > _LARGEST:
             raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
+        if largest * max(table.size for table in self.noisy.tables) > 2**62:
+            sums = [float(np.abs(table).sum(dtype=float)) for table in self.noisy.tables]
+            if max(sums) > 2**62:
+                raise TooLargeError(
+                    f"counts of level {int(np.argmax(sums))} add up to more than 2^62; give smaller counts or fewer regions"
+                )
 
     @classmethod
     def of(cls, measurement: MeasurementByLevel) -> "LevelProblem":

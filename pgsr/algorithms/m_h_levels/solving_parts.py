@@ -17,7 +17,7 @@ _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
 
 _PATIENCE = 3
-"""Steps of Newton's method that have to halve what is off; in a nation the last of dozens hardly shorten the searches."""
+"""Steps of Newton's method that have to halve what is off: in a nation, the last of dozens hardly shorten searches."""
 
 _FEW = 0.005
 """Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
