@@ -74,8 +74,9 @@ class LevelProblem:
         if largest * max(table.size for table in self.noisy.tables) > 2**62:
             sums = [float(np.abs(table).sum(dtype=float)) for table in self.noisy.tables]
             if max(sums) > 2**62:
+                level = int(np.argmax(sums))
                 raise TooLargeError(
-                    f"counts of level {int(np.argmax(sums))} add up to more than 2^62; give smaller counts or fewer regions"
+                    f"counts of level {level} add up to more than 2^62; give smaller counts or fewer regions"
                 )
 
     @classmethod
