@@ -154,7 +154,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     names, epsilons = errors["emd"].values_of("data"), sorted(errors["emd"].values_of("epsilon"), reverse=True)
     rows = [("emd", epsilon) for epsilon in epsilons] + [(metric, epsilons[0]) for metric in METRICS if metric != "emd"]
     labels = [arm.label for arm in ARMS]
-    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 2.8 * len(rows) + 1)
+    figure = new_figure(max(7.5, 2.6 + 2.9 * len(names)), 3.4 * len(rows) + 1)
     grid = figure.subplots(len(rows), len(names), squeeze=False)
     for column, name in enumerate(names):
         for row, (metric, epsilon) in enumerate(rows):
