@@ -5,6 +5,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from instances import scale
 from test_m_h_levels import SHAPES
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
@@ -20,7 +21,7 @@ from pgsr.noise import measured_by_level
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_both_steps_equal_brute_force(name, monkeypatch):
-    """Fits in fractions, rounded; then all points with the public totals. More than 20,000 small trees."""
+    """Fits in fractions, rounded; then all points with the public totals. In all 21,600 small trees at full counts."""
     shape, largest = SHAPES[name]
     monkeypatch.setattr("test_m_h_levels.LARGEST", largest)
     points, tree, generator = shape.points(), shape.tree, np.random.default_rng([41, len(name)])
@@ -28,7 +29,7 @@ def test_both_steps_equal_brute_force(name, monkeypatch):
     sums = np.stack([points[:, region_of_cell == region].sum(axis=1) for region in range(tree.n_regions)], axis=1)
     squares, small = (points**2).sum(axis=1), np.flatnonzero(sums[:, 0] <= largest)  # no leaf's cell can be larger
     assert len(small) > 10
-    for trial in range(2400):
+    for trial in range(scale(800, 2400)):
         values = shape.split(generator.integers(-3, 9, shape.n_cells))
         held, root_alone = sums[generator.choice(small)], trial % 2 == 0
         totals = None if root_alone else held[tree.leaves]
