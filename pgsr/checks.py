@@ -56,6 +56,11 @@ def checked_limit(seconds: Any) -> float | None:
     return float(seconds)
 
 
+def what_to_lower(weights: np.ndarray) -> str:
+    """Say what to make smaller where counts times weights times levels exceed 2^50: weights, unless all are 0 or 1."""
+    return "scale the weights down" if int(weights.max()) > 1 else "give smaller counts"
+
+
 def as_array(values: object) -> np.ndarray:
     """Make an array of anything; rows of different lengths give one without dimensions, which every check refuses."""
     try:

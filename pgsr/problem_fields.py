@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.checks import as_array, require_kind
+from pgsr.checks import as_array, require_kind, what_to_lower
 from pgsr.conditions import (
     Cells,
     Conditions,
@@ -170,7 +170,7 @@ class ProblemFields:
         values += [] if self.groups is None else [self.groups]
         largest = max((int(np.abs(part).max(initial=0)) for part in values), default=0)
         if largest * int(self.w.max()) * self.hierarchy.n_levels > 2**50:
-            return "counts times weights exceed 2^50; scale the weights down"
+            return f"counts times weights times levels exceed 2^50; {what_to_lower(self.w)}"
         if self.consistent and largest * self.hierarchy.n_regions > 2**62 and self._largest_sum > 2**62:
             return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:

@@ -56,6 +56,9 @@ def test_a_failed_step_is_told_after_all_are_written(tmp_path, monkeypatch):
         "failed: measure counts at 3,300 blocks (the process took more than 60 s to start); "
         "m_h at 3,300 blocks (the process died with exit code -9); see to the first"
     )
-    steps = json.loads((out / "nation.json").read_text())
+    written = (out / "nation.json").read_text()
+    steps = json.loads(written)
+    assert "NaN" not in written
+    assert [step["seconds"] for step in steps] == [1.0] * 4 + [None] * 2
     assert [step["result"] for step in steps[:4]] == ["done"] * 4
     assert len(steps) == 6

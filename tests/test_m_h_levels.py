@@ -362,6 +362,7 @@ def test_counts_by_level_fold_and_add_up():
         (lambda t: LevelProblem(small(t), 5, totals=np.array([5, 2, -1])), ProblemError, "not both"),
         (lambda t: LevelProblem(small(t), weights=np.array([1, 0, 1])), ProblemError, "weights of region 1 is 0"),
         (lambda t: LevelProblem(small(t), weights=np.array([1, 2**51, 1])), TooLargeError, "scale the weights down"),
+        (lambda t: LevelProblem(small(t), 2**50), TooLargeError, r"levels exceed 2\^50; give smaller counts$"),
         (lambda t: LevelProblem(crowded()), TooLargeError, r"level 1 add up to more than 2\^62; give smaller counts"),
         (lambda t: LevelProblem(small(short_branch())), ProblemError, "stands above a copy of itself"),
     ],

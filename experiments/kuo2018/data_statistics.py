@@ -116,9 +116,9 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 
 def _few_labels(axes: "Axes", drawn: bool) -> None:
-    """Label an axis at three to four places that do not overlap; nowhere if nothing is drawn."""
+    """Label an axis at two or three places that do not overlap; nowhere if nothing is drawn."""
     if drawn:
-        log_labels(axes.xaxis, most=4)
+        log_labels(axes.xaxis, most=3)
         return
     axes.minorticks_off()
     axes.set_xticks([])

@@ -48,7 +48,8 @@ def _picture(picture: Picture, figures: Path) -> str:
     figures.mkdir(parents=True, exist_ok=True)
     name = f"{picture.name.replace(' ', '-')}.png"
     (figures / name).write_bytes(picture.png)
-    return f"![{_escaped(picture.alt)}]({figures.name}/{name})\n\n{_escaped(picture.caption)}"
+    place = f"{figures.name}/{name}"
+    return f"[![{_escaped(picture.alt)}]({place})]({place})\n\n{_escaped(picture.caption)}"
 
 
 def _folded(table: Table) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.checks import what_to_lower
 from pgsr.conditions import Conditions
 from pgsr.hierarchy import Hierarchy
 from pgsr.problem import Problem
@@ -120,7 +121,7 @@ def totals_exceeding_arithmetic(problem: Problem) -> str | None:
         return None
     largest = int(np.abs(fixed.totals).max(initial=0))
     if largest * int(problem.w.max()) * problem.hierarchy.n_levels > LARGEST:
-        return "fixed totals times weights exceed 2^50; scale the weights down"
+        return f"fixed totals times weights times levels exceed 2^50; {what_to_lower(problem.w)}"
     return None
 
 

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.checks import what_to_lower
 from pgsr.errors import TooLargeError
 from pgsr.hierarchy import Hierarchy
 from pgsr.nearest_tree.bounds import Intervals
@@ -104,7 +105,7 @@ class BoundedTrees:
         mapper = Threads() if mapper is None else mapper
         largest = float((intervals.lower.max(axis=0, initial=0).astype(float) * w).max())
         if largest * tree.n_levels > LARGEST_LOWER:
-            raise TooLargeError("lower bounds of counts times weights exceed 2^50; scale the weights down")
+            raise TooLargeError(f"lower bounds of counts times weights times levels exceed 2^50; {what_to_lower(w)}")
         y = np.ascontiguousarray(np.take(y, intervals.sizes, axis=1).T)
         lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.checks import what_to_lower
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.hierarchy import Hierarchy
 from pgsr.nearest_tree.bounded_trees import MixedTrees
@@ -56,7 +57,7 @@ def nearest_integers(
     if total is not None and total < 0:
         raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
     if max(int(np.abs(y).max()), total or 0) * int(w.max()) * tree.n_levels > LARGEST:
-        raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
+        raise TooLargeError(f"counts times weights times levels exceed 2^50; {what_to_lower(w)}")
     if lower is None or upper is None:
         trees = SizeTrees.of(tree, y, w)
         _, below = optimal_prices(trees, total, SLACK)

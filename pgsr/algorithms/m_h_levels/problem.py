@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, what_to_lower
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.hierarchy import Hierarchy
@@ -70,7 +70,7 @@ class LevelProblem:
         if int(self.w.max()) >= 2**31:
             raise TooLargeError("weights reach 2^31; scale the weights down")
         if largest * int(self.w.max()) * tree.n_levels > _LARGEST:
-            raise TooLargeError("numbers times weights exceed 2^50; scale the weights down")
+            raise TooLargeError(f"counts times weights times levels exceed 2^50; {what_to_lower(self.w)}")
         if largest * max(table.size for table in self.noisy.tables) > 2**62:
             sums = [float(np.abs(table).sum(dtype=float)) for table in self.noisy.tables]
             if max(sums) > 2**62:
