@@ -130,7 +130,7 @@ def main(
             if all(map(math.isfinite, times)):
                 console.print(f"seconds of {name} grow like blocks^{exponent(blocks, times):.2f}", highlight=False)
     out.mkdir(parents=True, exist_ok=True)
-    table = frame.astype(object).where(frame.notna(), None).to_dict("records")  # JSON has no number for a step that failed
+    table = frame.astype(object).where(frame.notna(), None).to_dict("records")  # JSON has no NaN
     (out / "nation.json").write_text(json.dumps(table, indent=1, allow_nan=False), encoding="utf-8")
     failed = [f"{step.step} at {step.blocks:,} blocks ({step.result})" for step in steps if math.isnan(step.seconds)]
     if failed:
