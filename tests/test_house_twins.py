@@ -24,6 +24,11 @@ AGGREGATES = "test_m_h_levels_network::test_the_preconditioner_adds_up_vertices_
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
 
+FLOWS = (
+    "through cheapest_flow, whose optimum brute force checks",
+    "test_m_h_levels_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
+)
+
 TWINS = {
     "algorithms.isotonic.kernel": {
         "isotonic_l2_rows": ("naive.isotonic_l2", "test_isotonic::test_equals_exact_fractions"),
@@ -189,18 +194,21 @@ TWINS = {
             "test_nearest_tree_bounds::test_equals_brute_force",
         ),
     },
-    "quadratic_flow.exchange_kernel": {
-        "take": ("through cheapest_flow, whose optimum brute force checks", "test_m_h_levels::test_equals_brute_force"),
+    "quadratic_flow.balance_kernel": {
         "balance": (
-            "through cheapest_flow, whose optimum brute force checks",
-            "test_m_h_levels::test_equals_brute_force",
+            "excess_at, arc by arc",
+            "test_m_h_levels_balance::test_every_set_is_moved_to_where_it_is_balanced",
         ),
     },
+    "quadratic_flow.exchange_kernel": dict.fromkeys(
+        ("take", "search", "neighbours", "neighbour", "length_of", "push", "pop"), FLOWS
+    ),
     "quadratic_flow.newton_kernel": {
         "demand": ("excess_at, arc by arc", "test_m_h_levels_network::test_relaxed_prices_balance_every_vertex"),
         "factorise": ("the inverse of the matrix", FACTORS),
         "conjugate_gradients": ("the matrix itself", AGGREGATES),
     },
+    "quadratic_flow.phase_kernel": {"phase": FLOWS},
     "synthesis.answers_kernel": {
         "count": (
             "naive_counts, loops over groups, persons and relatives",

@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from test_m_h_levels import KINDS, random_problem
 
 from pgsr.algorithms.m_h_levels import LevelProblem, selection_kernel
 from pgsr.algorithms.m_h_levels.joined import Joined
 from pgsr.algorithms.m_h_levels.parts import Reply
 from pgsr.algorithms.m_h_levels.selection import Selection, first_part
-from pgsr.quadratic_flow import MOST_TIE, Network, cheapest_flow, relaxed_prices
+from pgsr.quadratic_flow import MOST_TIE, Network, cheapest_flow, integers, relaxed_prices
 from pgsr.quadratic_flow import newton_kernel as kernels
 
 
@@ -88,7 +89,11 @@ def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
         assert (kept[0] == kept[1]).all() == (expected == n - 5)
 
 
-def test_any_prices_and_flows_to_start_from_give_an_optimum():
+@pytest.mark.parametrize(("short", "much"), [(64, 2**14), (0, 2**14), (3, 40), (0, 0)])
+def test_any_prices_and_flows_to_start_from_give_an_optimum(short, much, monkeypatch):
+    """By short searches and phases as usual, by phases alone, by some of all, and by unlimited searches alone."""
+    monkeypatch.setattr(integers, "_SHORT", short)
+    monkeypatch.setattr(integers, "_MUCH", much)
     for seed in range(12):
         network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 4]))
         best = cheapest_flow(network)
@@ -107,11 +112,12 @@ def cost_of(network, x: np.ndarray) -> int:
     return int(network.w @ (x - network.y) ** 2)
 
 
-def test_relaxed_prices_balance_every_vertex():
+@pytest.mark.parametrize("balanced", [False, True])
+def test_relaxed_prices_balance_every_vertex(balanced):
     """By the definition: at these prices arcs carry max(lower, y + d / 2w), and nothing is left over."""
     for seed in range(12):
         network = network_of(random_problem(seed, (3, 4, 2), (30, 9, 9, 2), KINDS[seed % 4]))
-        excess = excess_at(network, relaxed_prices(network, tolerance=1e-8))
+        excess = excess_at(network, relaxed_prices(network, tolerance=1e-8, balanced=balanced))
         assert np.abs(excess[1:]).max() < 1e-8
 
 

@@ -6,18 +6,21 @@
 M_H with other sizes on every level is such a flow (docs/sizes_per_level.md), and so is M_H with every region's total.
 
 **In real numbers** prices are found by Newton's method, whose steps are solved like electric networks: an arc that
-carries something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough.
+carries something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough. In
+large networks sets of vertices are balanced between the steps, one set after another.
 
-**In integers** the rounded prices are a start. Flows are the cheapest ones at these prices, and every vertex is then
-off by a few units; each of them goes along a shortest path to where it is wanted (successive shortest paths), which
-keeps flows the cheapest at prices that change along. At the end flow and prices prove each other.
+**In integers** the rounded prices are a start, best those of `nearly_whole`, at which flows prefer integers. Flows are
+the cheapest ones at these prices, and every vertex is then off by a few units. They go along shortest paths to where
+they are wanted, one by one (successive shortest paths) or all that have paths of the same length at once (a primal-dual
+method), which keeps flows the cheapest at prices that change along. At the end flow and prices prove each other.
 
-Files: `network` is the input, `relaxed` and `integers` what others call, `newton_kernel` and `exchange_kernel` their
-compiled loops.
+Files: `network` is the input, `relaxed`, `balancing` and `integers` what others call; `newton_kernel`,
+`balance_kernel`, `exchange_kernel` (one unit at a time) and `phase_kernel` (many) are their compiled loops.
 """
 
+from pgsr.quadratic_flow.balancing import nearly_whole
 from pgsr.quadratic_flow.integers import Flow, cheapest_flow
 from pgsr.quadratic_flow.network import Network
 from pgsr.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
 
-__all__ = ["LEAST_TIE", "MOST_TIE", "Flow", "Network", "cheapest_flow", "relaxed_prices"]
+__all__ = ["LEAST_TIE", "MOST_TIE", "Flow", "Network", "cheapest_flow", "nearly_whole", "relaxed_prices"]

@@ -1,22 +1,31 @@
-"""The compiled loops of `integers`: integer flows at given prices, and the shortest paths that balance them.
+"""The compiled loops of `integers`: integer flows at given prices, and shortest paths that balance them one by one.
 
-Arguments are those of `newton_kernel`, in integers, and
-
-    x[a]        the flow, int64
+    arcs[a]     the flow x[a], y[a], w[a] and the least that x[a] may be, together since they are read together; int64
     price[v]    int64; price[0] = 0
     excess[v]   inflow - outflow + supply; that of the ground is never used
-    first_in[v], arc_in[...]   the arcs that end at v are arc_in[first_in[v] .. first_in[v + 1] - 1]
+
+    around      the arrays (start, end, first, first_in, start_in, arc_in): arcs first[v]..first[v + 1] - 1 start at v,
+                and arc_in[first_in[v]..first_in[v + 1] - 1], which start at start_in[...], end there
+
+A unit of excess (sign 1) leaves a vertex along an arc that starts there, which then carries one more, or back along one
+that ends there, which carries one less if it may; a unit of shortage (sign -1) the other way about. The length of such
+a step is what it costs at the current prices, never negative, since every flow is the cheapest one at them. Where the
+prices of all vertices that are nearer than some distance D change by what they lack to D, this stays true.
 """
 
 import numpy as np
 
-from pgsr.compilation import compiled
+from pgsr.compilation import compiled, inlined
 
-_NEVER = 2**62
+NEVER = 2**62
+"""The distance of what has not been seen."""
+
+BLOCKED = -1
+"""The length of a step that an arc without units does not permit."""
 
 
 @compiled
-def take(start, end, y, w, free, price, supply, x, excess):
+def take(start, end, arcs, price, supply, excess):
     """Let every arc carry what is cheapest at these prices, and then among equally cheap flows what leaves less excess.
 
     An arc is paid d = price[end] - price[start] a unit, and its unit number k + 1 costs w (2 (k - y) + 1): the least
@@ -27,41 +36,39 @@ def take(start, end, y, w, free, price, supply, x, excess):
         excess[v] = supply[v]
     for a in range(len(start)):
         u, v = start[a], end[a]
+        x, y, w, bound = arcs[a]
         paid = price[v] - price[u]
-        least, most = y[a] + (paid + w[a] - 1) // (2 * w[a]), y[a] + (paid + w[a]) // (2 * w[a])
-        if not free[a]:
-            least, most = max(0, least), max(0, most)
-        x[a] = min(max(x[a], least), most)
-        excess[v] += x[a]
-        excess[u] -= x[a]
+        least, most = max(bound, y + (paid + w - 1) // (2 * w)), max(bound, y + (paid + w) // (2 * w))
+        x = min(max(x, least), most)
+        arcs[a, 0] = x
+        excess[v] += x
+        excess[u] -= x
     for a in range(len(start)):
         u, v = start[a], end[a]
-        if price[v] - price[u] == w[a] * (2 * (x[a] - y[a]) + 1):
+        x, y, w, _ = arcs[a]
+        if price[v] - price[u] == w * (2 * (x - y) + 1):
             gain = -2 * excess[v] - 1
             if u > 0:
                 gain += 2 * excess[u] - 1
             if gain > 0:
-                x[a] += 1
+                arcs[a, 0] += 1
                 excess[v] += 1
                 excess[u] -= 1
 
 
 @compiled
-def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, sign, most):
-    """Send excess (sign 1) or shortage (sign -1) along shortest paths to where it is wanted, or to the ground.
+def search(around, arcs, price, excess, sign, most):
+    """Send excess (sign 1) or shortage (sign -1), unit by unit, along a shortest path to where it is wanted.
 
-    A unit of excess leaves vertex v along an arc that starts there, which then carries one more, or back along one that
-    ends there, which carries one less if it may; shortage the other way about. The length of a step is what it costs
-    at the current prices, never negative, since every flow is the cheapest one at them. After a search prices of what
-    lies nearer than the vertex that was reached change by the difference of the distances, so that this stays true.
-
-    A search ends without result after `most` visits; the unit stays where it is. Leaves come first: most units that are
-    left over there are wanted nearby, and those that are not had better be sent on before the sums above are balanced.
+    A search ends without result after `most` visits; the unit stays where it is. Leaves come first:
+    most units that are left over there are wanted nearby, and those that are not had better be sent on before the sums
+    above are balanced.
 
     Returns the number of vertices visited, or -1 where some unit has no way at all.
     """
+    start, end, _, _, _, _ = around
     n = len(price)
-    distance = np.full(n, _NEVER, np.int64)
+    distance = np.full(n, NEVER, np.int64)
     settled = np.zeros(n, np.uint8)
     via = np.empty(n, np.int64)
     seen = np.empty(n, np.int32)
@@ -75,7 +82,7 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
             via[source] = -1
             key, rank = push(key, rank, n_heap, np.int64(0), np.int64(source))
             n_heap += 1
-            reached, nearest, before = np.int64(-1), np.int64(_NEVER), visits
+            reached, nearest, before = np.int64(-1), np.int64(NEVER), visits
             while n_heap > 0 and visits - before < most:
                 here, hops, v = key[0], rank[0] >> 32, rank[0] & 0xFFFFFFFF
                 n_heap = pop(key, rank, n_heap)
@@ -86,35 +93,20 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
                 if v == 0 or sign * excess[v] < 0:
                     reached = v
                     break
-                # Towards the ends of its arcs, each of which then carries `sign` units more ...
-                for a in range(first[v], first[v + 1]):
-                    if sign > 0 or x[a] > 0 or free[a]:
-                        to = np.int64(end[a])
-                        length = w[a] * (2 * sign * (x[a] - y[a]) + 1) - sign * (price[to] - price[v])
-                        if here + length < min(distance[to], nearest):
-                            if distance[to] == _NEVER:
-                                seen[n_seen] = to
-                                n_seen += 1
-                            distance[to], via[to] = here + length, a
-                            if to == 0 or sign * excess[to] < 0:
-                                nearest = here + length
-                            key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
-                            n_heap += 1
-                # ... and towards the starts of those that end there, each of which then carries that many less.
-                for i in range(first_in[v], first_in[v + 1]):
-                    a = np.int64(arc_in[i])
-                    if sign < 0 or x[a] > 0 or free[a]:
-                        to = np.int64(start[a])
-                        length = w[a] * (-2 * sign * (x[a] - y[a]) + 1) + sign * (price[v] - price[to])
-                        if here + length < min(distance[to], nearest):
-                            if distance[to] == _NEVER:
-                                seen[n_seen] = to
-                                n_seen += 1
-                            distance[to], via[to] = here + length, a
-                            if to == 0 or sign * excess[to] < 0:
-                                nearest = here + length
-                            key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
-                            n_heap += 1
+                for i in range(neighbours(around, v)):
+                    a, to, up = neighbour(around, v, i, sign)
+                    if settled[to]:
+                        continue
+                    length = length_of(arcs, a, up, sign * (price[to] - price[v]))
+                    if length != BLOCKED and here + length < min(distance[to], nearest):
+                        if distance[to] == NEVER:
+                            seen[n_seen] = to
+                            n_seen += 1
+                        distance[to], via[to] = here + length, a
+                        if to == 0 or sign * excess[to] < 0:
+                            nearest = here + length
+                        key, rank = push(key, rank, n_heap, here + length, ((hops + 1) << 32) | to)
+                        n_heap += 1
             if reached >= 0:
                 far = distance[reached]
                 for i in range(n_seen):
@@ -125,21 +117,48 @@ def balance(first, end, start, first_in, arc_in, y, w, free, price, x, excess, s
                 while v != source:
                     a = via[v]
                     if end[a] == v:
-                        x[a] += sign
+                        arcs[a, 0] += sign
                         v = np.int64(start[a])
                     else:
-                        x[a] -= sign
+                        arcs[a, 0] -= sign
                         v = np.int64(end[a])
                 excess[source] -= sign
                 excess[reached] += sign
             for i in range(n_seen):
-                distance[seen[i]] = _NEVER
+                distance[seen[i]] = NEVER
                 settled[seen[i]] = 0
             if reached < 0:
                 if n_heap == 0:
                     return -1
                 break
     return visits
+
+
+@inlined
+def neighbours(around, v):
+    """Count the arcs that start or end at a vertex."""
+    _, _, first, first_in, _, _ = around
+    return first[v + 1] - first[v] + first_in[v + 1] - first_in[v]
+
+
+@inlined
+def neighbour(around, v, i, sign):
+    """Name arc i of a vertex, the vertex across, and what the arc carries more when `sign` units go there."""
+    _, end, first, first_in, start_in, arc_in = around
+    out = first[v + 1] - first[v]
+    if i < out:
+        a = first[v] + i
+        return a, np.int64(end[a]), sign
+    i += first_in[v] - out
+    return np.int64(arc_in[i]), np.int64(start_in[i]), -sign
+
+
+@inlined
+def length_of(arcs, a, up, paid):
+    """Tell what it costs, at the current prices, that an arc carries `up` more (1 or -1), for which `paid` is paid."""
+    if up < 0 and arcs[a, 0] <= arcs[a, 3]:
+        return np.int64(BLOCKED)
+    return arcs[a, 2] * (2 * up * (arcs[a, 0] - arcs[a, 1]) + 1) - paid
 
 
 @compiled

@@ -1,7 +1,6 @@
 """The cheapest integer flow of quadratic costs, with the prices that prove it."""
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -15,6 +14,12 @@ _ENOUGH = 0.1
 _SHORT = 64
 """Visits after which a search of the first round gives up, so that pairs of vertices that are near each other find each
 other before searches go far. It halves the visits of M_c^dp in a nation of 60,000 blocks."""
+
+_MUCH = 2**14
+"""Vertices that a phase may visit for each unit that it sends; where it takes more, units go one by one."""
+
+_POOR = 2
+"""Phases in a row that may take more."""
 
 _UNLIMITED = 2**62
 _LEAST = -(2**62)
@@ -49,7 +54,8 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.nd
 
     since then each arc alone could not do better at these prices. The prices of the relaxation, rounded, are nearly
     right: flows are chosen to satisfy the conditions, some vertices are then off by a few units, and every such unit
-    goes along a shortest path to where it is missing, or to the ground, after which the conditions hold anew.
+    goes along a shortest path to where it is missing, or to the ground, after which the conditions hold anew. Units go
+    one by one where a path is near, then many at once (`phase_kernel`), and the last one by one again.
 
     Args:
         start: prices to start from; those of `relaxed_prices` if None. Any give a cheapest flow, good ones sooner.
@@ -64,19 +70,51 @@ def cheapest_flow(network: Network, start: np.ndarray | None = None, near: np.nd
         >>> cheapest_flow(network).x.tolist()
         [6, 0, 6]
     """
-    from pgsr.quadratic_flow import exchange_kernel as kernels
+    from pgsr.quadratic_flow import exchange_kernel
 
     price = np.rint(relaxed_prices(network, tolerance=_ENOUGH) if start is None else start).astype(np.int64)
     price[0] = 0
-    x = np.full(len(network.y), _LEAST) if near is None else near.copy()
     excess = np.empty(network.n_vertices, np.int64)
-    numbers = network.y, network.w, network.free, price
-    kernels.take(network.start, network.end, *numbers, network.supply, x, excess)
-    visits = 0
-    arcs = network.first, network.end, network.start, *network.ends
-    for most, sign in product((_SHORT, _UNLIMITED), (1, -1)):
-        found = kernels.balance(*arcs, *numbers, x, excess, sign, most)
-        if found < 0:
-            raise ProblemError("no flow satisfies all vertices: what comes in at some has no way out, or the reverse")
-        visits += found
-    return Flow(x, price, visits)
+    arcs = _arcs(network, near)
+    exchange_kernel.take(network.start, network.end, arcs, price, network.supply, excess)
+    state = network.around, arcs, price, excess
+    visits = sum(_some(exchange_kernel.search(*state, sign, _SHORT)) for sign in (1, -1))
+    for sign in (1, -1):
+        visits += _many(state, sign) + _some(exchange_kernel.search(*state, sign, _UNLIMITED))
+    return Flow(arcs[:, 0].copy(), price, visits)
+
+
+def _many(state: tuple, sign: int) -> int:
+    """Send excess (sign 1) or shortage (-1) in phases while these send enough; returns the vertices they visited."""
+    from pgsr.quadratic_flow import phase_kernel
+
+    excess, visits, poor = state[-1], 0, 0
+    left = _left(excess, sign)
+    while left * _MUCH > len(excess) and poor < _POOR:
+        turn = _some(phase_kernel.phase(*state, sign))
+        before, left = left, _left(excess, sign)
+        poor = poor + 1 if turn > _MUCH * (before - left) else 0
+        visits += turn
+    return visits
+
+
+def _left(excess: np.ndarray, sign: int) -> int:
+    """Count the units of excess (sign 1) or shortage (-1)."""
+    return int(np.maximum(sign * excess[1:], 0).sum())
+
+
+def _arcs(network: Network, near: np.ndarray | None) -> np.ndarray:
+    """Put what belongs to an arc next to each other: its flow, y, w, and the least that it may carry."""
+    arcs = np.empty((len(network.y), 4), np.int64)
+    arcs[:, 0] = _LEAST if near is None else near
+    arcs[:, 1] = network.y
+    arcs[:, 2] = network.w
+    arcs[:, 3] = np.where(network.free, _LEAST, 0)
+    return arcs
+
+
+def _some(visits: int) -> int:
+    """Pass on the number of vertices that were visited, unless it says that a unit has no way at all."""
+    if visits < 0:
+        raise ProblemError("no flow satisfies all vertices: what comes in at some has no way out, or the reverse")
+    return visits

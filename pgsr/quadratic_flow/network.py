@@ -73,6 +73,12 @@ class Network:
         first = np.concatenate([[0], np.cumsum(np.bincount(self.end, minlength=self.n_vertices))])
         return first.astype(np.int64), arcs
 
+    @property
+    def around(self) -> tuple[np.ndarray, ...]:
+        """The arrays by which compiled loops find the arcs of a vertex; `exchange_kernel` has their meaning."""
+        first_in, arc_in = self.ends
+        return self.start, self.end, self.first, first_in, self.start[arc_in], arc_in
+
     @cached_property
     def coarse(self) -> "Coarse":
         """The network of the aggregates."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pgsr.parallel import inner_product
+from pgsr.quadratic_flow.balancing import Balance
 from pgsr.quadratic_flow.network import Network
 
 _MOST_STEPS = 60
@@ -20,6 +21,7 @@ def relaxed_prices(
     tolerance: float = 1e-6,
     patience: int | None = None,
     least_tie: float = LEAST_TIE,
+    balanced: bool = False,
 ) -> np.ndarray:
     """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
 
@@ -42,6 +44,9 @@ def relaxed_prices(
         least_tie: what a vertex is tied to the ground by in a step, relative to what its arcs could conduct, once steps
             are good; it begins with `MOST_TIE`. That much throughout is for networks that lack arcs, so that there may
             be no flow at all: no step moves a vertex far then.
+        balanced: whether every step follows a turn of `Balance`, which takes about as long as the step. Large networks
+            need it: the more vertices there are, the sooner one of them comes to where its arcs begin to carry
+            something or end to, and there a step ends for all of them.
 
     Example:
         >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
@@ -49,12 +54,16 @@ def relaxed_prices(
         4.6667
     """
     system, tie = _System(network), MOST_TIE
+    balance = Balance(network, 1.0) if balanced else None
     price = np.zeros(network.n_vertices) if start is None else np.array(start, float)
     worst, off = system.look(price), []
     for _ in range(_MOST_STEPS):
         off.append(float(np.abs(system.excess).sum()))
         if worst <= tolerance or (patience and len(off) > patience and off[-1] > 0.5 * off[-1 - patience]):
             break
+        if balance is not None:
+            balance.turn(price)
+            system.look(price)
         system.solve(tie)
         slope, length = inner_product(system.excess, system.step), 1.0
         if not slope < 0.0:

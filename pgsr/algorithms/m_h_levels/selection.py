@@ -24,6 +24,10 @@ GROUND = -1
 ABOVE = -2
 """Numbers that stand for vertices outside a piece; see `Arcs`."""
 
+_FEW_SIZES = 16
+"""Up to so many sizes all cells of leaves are in the network from the start: most would join in the end, round after
+round, and while they are missing some units have no way."""
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -46,21 +50,28 @@ class Selection:
 
     @classmethod
     def of(cls, problem: LevelProblem) -> "Selection":
-        """Choose what would be positive if regions stood alone: their tails as large as their children say."""
+        """Choose what would be positive if regions stood alone: their tails as large as their children say.
+
+        Of leaves with few sizes, all of it.
+        """
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
 
         tree, tables = problem.hierarchy, problem.noisy.tables
         chosen = cls.empty(problem)
         for level, (table, kept) in enumerate(zip(tables, chosen.kept, strict=True)):
             parts = table[:, first_part(problem, level) :]
-            if level < tree.n_levels - 1:
+            is_last = level == tree.n_levels - 1
+            if is_last and parts.shape[1] <= _FEW_SIZES:
+                kept[:] = True
+                continue
+            if is_last:
+                totals = problem.known[tree.leaves]
+            else:
                 starts = tree.first_child[tree.level(level)] - tree.level(level).stop
                 totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
-            else:
-                totals = problem.known[tree.leaves]
             if parts.size:
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
-                if level == tree.n_levels - 1:  # a leaf without a total has what is positive, and a way to the root
+                if is_last:  # a leaf without a total has what is positive, and a way to the root
                     kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True
         return chosen
 

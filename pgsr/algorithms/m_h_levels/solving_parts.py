@@ -11,16 +11,24 @@ from pgsr.algorithms.m_h_levels.joined import Joined, Upper
 from pgsr.algorithms.m_h_levels.parts import Key, Outcome, Parts, Question, Reply, improve
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.parallel import Mapper
-from pgsr.quadratic_flow import LEAST_TIE, MOST_TIE, cheapest_flow, relaxed_prices
+from pgsr.quadratic_flow import LEAST_TIE, MOST_TIE, Network, cheapest_flow, nearly_whole, relaxed_prices
 
 _ENOUGH = 0.1
 """Units by which sums may be off before prices are rounded."""
 
-_PATIENCE = 3
-"""Steps of Newton's method that have to halve what is off: in a nation, the last of dozens hardly shorten searches."""
 
-_FEW = 0.005
-"""Cells that a round may add, as a share of those that are there, for the next one to look for integers."""
+def _gather(network: Network, price: np.ndarray) -> np.ndarray:
+    """Find prices that show which cells are missing; what has no way yet does not hold up the rest."""
+    return relaxed_prices(network, price, _ENOUGH, 3, MOST_TIE)
+
+
+def _settle(network: Network, price: np.ndarray) -> np.ndarray:
+    """Find all prices."""
+    return relaxed_prices(network, price, _ENOUGH, 6, LEAST_TIE, balanced=True)
+
+
+_STAGES = (_gather, 5e-3), (_settle, 1e-3)
+"""How prices in real numbers are found, until a round adds no more cells than this share of those that are there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +53,8 @@ def solve_parts(
 ) -> Solved:
     """Solve a problem in rounds, until no cell that was left out is worth a unit.
 
-    First in real numbers alone, since most cells join then. Every round begins with the prices of the one before, and
-    with its integers once there are some.
+    First in real numbers alone, in stages, since most cells join then. Every round begins with the prices of the one
+    before, and with its integers once there are some.
 
     Args:
         keys: of the parts; one, the whole, without upper levels.
@@ -55,17 +63,16 @@ def solve_parts(
         mapper: where parts are asked.
     """
     top, start_above, flows_above = 0.0, None if upper is None else np.zeros(upper.piece.n_vertices), None
-    passes, in_integers = 1, False
+    passes, stage = 1, 0
     while True:
         joined = Joined.of(upper, replies, total)
         price, x = joined.start(top, start_above, replies), None
         before = [reply.flows for reply in replies]
         near = joined.flows(before if upper is None else [flows_above, *before])
-        if near is None:
-            least = LEAST_TIE if in_integers else MOST_TIE
-            price = relaxed_prices(joined.network, price, _ENOUGH, _PATIENCE, least)
-        if in_integers:
-            flow = cheapest_flow(joined.network, price, near)
+        if stage < len(_STAGES):
+            price = _STAGES[stage][0](joined.network, price)
+        else:
+            flow = cheapest_flow(joined.network, nearly_whole(joined.network, price) if near is None else price, near)
             price, x = flow.price, flow.x
         top, own = price[joined.top], joined.of_pieces(price)
         tops, prices, added = [np.full(joined.n_sizes, top)], None, 0
@@ -83,7 +90,7 @@ def solve_parts(
                 above = upper.piece.counts(joined.flows_of(0, x)), prices
             return Solved(outcomes, above, passes, len(x))
         added += sum(answer.added for answer in answers)
-        in_integers = in_integers or added <= _FEW * len(joined.network.y)
+        stage += stage < len(_STAGES) and added <= _STAGES[stage][1] * len(joined.network.y)
         replies = [_newer(*of_part) for of_part in zip(replies, answers, own, flows, strict=True)]
         if upper is not None and prices is not None:
             counts = None if x is None else upper.piece.counts(joined.flows_of(0, x))
