@@ -44,8 +44,8 @@ class Balance:
     Newton's method needs a common length for the steps of all vertices, and a few that come to a bend of the dual make
     it short for all. A single vertex can be moved to where it is balanced, exactly and in little time. But free arcs,
     such as those between the sums of a size over regions, tie vertices so firmly that none of them can move alone. So a
-    turn moves, each to where its vertices taken together are balanced: all vertices as one; every tree of free arcs;
-    every vertex, leaves first. No move raises the dual. A turn visits every arc a few times.
+    turn moves, each to where its vertices taken together are balanced: every tree of free arcs; every vertex, leaves
+    first; all vertices as one. No move raises the dual. A turn visits every arc a few times.
     """
 
     def __init__(self, network: Network, share: float) -> None:
@@ -55,7 +55,7 @@ class Balance:
         one[0] = 0
         all_of_it = one, vertices[1:], np.array([0, n - 1])
         each = vertices, np.ascontiguousarray(vertices[:0:-1]), np.arange(n)
-        self.sets = all_of_it, _trees(network), each
+        self.sets = _trees(network), each, all_of_it
 
     def turn(self, price: np.ndarray) -> None:
         """Move all sets once, in place."""

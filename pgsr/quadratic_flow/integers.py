@@ -15,11 +15,12 @@ _SHORT = 64
 """Visits after which a search of the first round gives up, so that pairs of vertices that are near each other find each
 other before searches go far. It halves the visits of M_c^dp in a nation of 60,000 blocks."""
 
-_MUCH = 2**14
-"""Vertices that a phase may visit for each unit that it sends; where it takes more, units go one by one."""
+_FEW = 64
+"""Units that a phase has to send to be worth its time: it visits every vertex a few times, and a search for one unit,
+where these are rare, some hundredth of them."""
 
 _POOR = 2
-"""Phases in a row that may take more."""
+"""Phases in a row that may send fewer."""
 
 _UNLIMITED = 2**62
 _LEAST = -(2**62)
@@ -90,11 +91,10 @@ def _many(state: tuple, sign: int) -> int:
 
     excess, visits, poor = state[-1], 0, 0
     left = _left(excess, sign)
-    while left * _MUCH > len(excess) and poor < _POOR:
-        turn = _some(phase_kernel.phase(*state, sign))
+    while left >= _FEW and poor < _POOR:
+        visits += _some(phase_kernel.phase(*state, sign))
         before, left = left, _left(excess, sign)
-        poor = poor + 1 if turn > _MUCH * (before - left) else 0
-        visits += turn
+        poor = poor + 1 if before - left < _FEW else 0
     return visits
 
 
