@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from mutants import MUTANTS, Mutant
+from mutants import MUTANTS, Mutant, accounts
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +25,12 @@ def _forget() -> None:
                     value.cache_clear()
 
 
+CHECKS = {m.killer for m in MUTANTS} - {accounts.likelihoods_keep_every_budget}
+"""One of them takes long, and `test_accounting_noise_rho` calls it on the code as it is."""
+
+
 @pytest.mark.assure("R9")
-@pytest.mark.parametrize(
-    "check", sorted({m.killer for m in MUTANTS}, key=lambda c: c.__name__), ids=lambda c: c.__name__
-)
+@pytest.mark.parametrize("check", sorted(CHECKS, key=lambda c: c.__name__), ids=lambda c: c.__name__)
 def test_the_code_passes(check: Callable[[], object], counted: Callable[[int, str], None]) -> None:
     check()
     counted(1, "checks")

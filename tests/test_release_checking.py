@@ -235,7 +235,7 @@ def test_every_change_is_found(made, tmp_path):
     rng = np.random.default_rng(20260)
     found: Counter = Counter()
     fixed: Counter = Counter()
-    wanted, trial = scale(250, 1_000), -1
+    wanted, trial = scale(150, 1_000), -1
     while found.total() < wanted:
         trial += 1
         kind = list(Kind)[trial % len(Kind)]

@@ -7,7 +7,7 @@ M_H with other sizes on every level is such a flow (docs/sizes_per_level.md), an
 
 **In real numbers** prices are found by Newton's method, whose steps are solved like electric networks: an arc that
 carries something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough. In
-large networks sets of vertices are balanced between the steps, one set after another.
+large networks, where some arc soon ends every step, sets of vertices are balanced in between, one after another.
 
 **In integers** the rounded prices are a start, best those of `nearly_whole`, at which flows prefer integers. Flows are
 the cheapest ones at these prices, and every vertex is then off by a few units. They go along shortest paths to where

@@ -44,9 +44,9 @@ def relaxed_prices(
         least_tie: what a vertex is tied to the ground by in a step, relative to what its arcs could conduct, once steps
             are good; it begins with `MOST_TIE`. That much throughout is for networks that lack arcs, so that there may
             be no flow at all: no step moves a vertex far then.
-        balanced: whether every step follows a turn of `Balance`, which takes about as long as the step. Large networks
-            need it: the more vertices there are, the sooner one of them comes to where its arcs begin to carry
-            something or end to, and there a step ends for all of them.
+        balanced: whether a turn of `Balance`, which takes about as long as a step, follows every step that had to be
+            shortened. Large networks need it: the more vertices there are, the sooner one of them comes to where its
+            arcs begin to carry something or cease to, and there a step ends for all of them.
 
     Example:
         >>> network = Network.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
@@ -56,12 +56,12 @@ def relaxed_prices(
     system, tie = _System(network), MOST_TIE
     balance = Balance(network, 1.0) if balanced else None
     price = np.zeros(network.n_vertices) if start is None else np.array(start, float)
-    worst, off = system.look(price), []
+    worst, off, length = system.look(price), [], 1.0
     for _ in range(_MOST_STEPS):
         off.append(float(np.abs(system.excess).sum()))
         if worst <= tolerance or (patience and len(off) > patience and off[-1] > 0.5 * off[-1 - patience]):
             break
-        if balance is not None:
+        if balance is not None and length < 1.0:
             balance.turn(price)
             system.look(price)
         system.solve(tie)
