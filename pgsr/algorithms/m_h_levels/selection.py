@@ -25,8 +25,8 @@ ABOVE = -2
 """Numbers that stand for vertices outside a piece; see `Arcs`."""
 
 _FEW_SIZES = 16
-"""Up to so many sizes all cells of leaves are in the network from the start: most would join in the end, round after
-round, and while they are missing some units have no way."""
+"""The most sizes with which all cells of a leaf are in the network from the start if most of them are 0, as M_c^dp fits
+a block of few groups. Such cells are alike, and most would join in the end, round after round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Selection:
     def of(cls, problem: LevelProblem) -> "Selection":
         """Choose what would be positive if regions stood alone: their tails as large as their children say.
 
-        Of leaves with few sizes, all of it.
+        Of leaves with few sizes and many zeros, all cells.
         """
         from pgsr.algorithms.m_h_levels import selection_kernel as kernels
 
@@ -61,9 +61,6 @@ class Selection:
         for level, (table, kept) in enumerate(zip(tables, chosen.kept, strict=True)):
             parts = table[:, first_part(problem, level) :]
             is_last = level == tree.n_levels - 1
-            if is_last and parts.shape[1] <= _FEW_SIZES:
-                kept[:] = True
-                continue
             if is_last:
                 totals = problem.known[tree.leaves]
             else:
@@ -73,6 +70,8 @@ class Selection:
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], parts, totals.astype(np.int64), kept)
                 if is_last:  # a leaf without a total has what is positive, and a way to the root
                     kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True
+                    if parts.shape[1] <= _FEW_SIZES:
+                        kept[2 * np.count_nonzero(parts, axis=1) < parts.shape[1]] = True
         return chosen
 
     def piece(self) -> "Piece":
