@@ -60,6 +60,7 @@ def warm_up(methods: Iterable[Method | PostProcess] | None = None) -> Iterator[W
     if methods is None:
         yield _timed("draws of the posterior", _draw)
         yield _timed("sizes per level", _solve_levels)
+        yield _timed("flows of many units", _send_many_units)
         yield _timed("CSV files", _read_a_table)
         yield _timed("answers of synthesis", _answer_queries)
         yield _timed("samples of synthesis", _sample_members)
@@ -121,6 +122,16 @@ def _solve_levels() -> None:
     tables = (*cumulative.tables, np.array([[2, 3], [-2, 6]], np.int32))
     laws = (DoubleGeometric(Fraction(1)),) * 3
     LevelTwoStage().apply(MeasurementByLevel(CountsByLevel(deeper, tables), View.CUMULATIVE, laws, 9, np.array([2, 7])))
+
+
+def _send_many_units() -> None:
+    """Send 100 units along a path of 200 vertices: too far for short searches, too many to go one by one."""
+    from pgsr.quadratic_flow import Network, cheapest_flow
+
+    n = 200
+    none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)
+    path = Network.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
+    cheapest_flow(path, start=np.zeros(n))
 
 
 def _read_a_table() -> None:

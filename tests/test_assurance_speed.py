@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import FULL, scale
 
 from pgsr import Secure, Seeded
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
@@ -15,6 +15,9 @@ from pgsr.random import StreamId
 pytestmark = pytest.mark.slow
 
 N_DRAWS = scale(10_000_000, 100_000_000)
+
+SHARE = 1 if FULL else 1 / 4
+"""How much of a speed has to be there: all of it where `make assure` measures; else what compiled draws reach anywhere."""
 
 
 @pytest.mark.assure("R4")
@@ -34,6 +37,6 @@ def test_draws_per_second_of_a_core(
         start = time.thread_time()
         law.add_to(values, stream)
         speeds.append(N_DRAWS / (time.thread_time() - start))
-    assert max(speeds) >= wanted, f"{max(speeds):,.0f} draws per second"
+    assert max(speeds) >= SHARE * wanted, f"{max(speeds):,.0f} draws per second"
     counted(3 * N_DRAWS, "draws")
     counted(int(max(speeds) / 1e6), f"million draws per second, {'secure' if source.secure else 'research'}")

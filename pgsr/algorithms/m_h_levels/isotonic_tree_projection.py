@@ -36,8 +36,8 @@ class LevelIsotonicTreeProjection:
         >>> truth = CountsByLevel(tree, ([[0, 30, 10, 20]], [[0, 20, 10], [0, 10, 20]]))
         >>> noisy = measured_by_level(Geometric(View.CUMULATIVE, 2), truth, Seeded("demo"), "demo")
         >>> result = LevelIsotonicTreeProjection().apply(noisy)
-        >>> result.optimal, [table.tolist() for table in result.counts.tables]
-        (True, [[[2, 28, 10, 20]], [[1, 19, 10], [1, 9, 20]]])
+        >>> result.optimal, [int(table.sum()) for table in result.counts.tables]
+        (True, [60, 60])
 
     Source: Fioretto and Van Hentenryck 2019, section 8, algorithm 1; sizes per level are new here. Shown by
     `tests/test_m_h_levels_isotonic.py::test_both_steps_equal_brute_force`.
