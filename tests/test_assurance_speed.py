@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 N_DRAWS = scale(10_000_000, 100_000_000)
 
 SHARE = 1 if FULL else 1 / 4
-"""How much of a speed has to be there: all of it where `make assure` measures; else what compiled draws reach anywhere."""
+"""How much of a speed has to be there: all where `make assure` measures, else what compiled draws reach anywhere."""
 
 
 @pytest.mark.assure("R4")
