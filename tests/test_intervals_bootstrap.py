@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
+from instances import scale
 from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
@@ -115,7 +116,7 @@ def test_measured_coverage_of_cumulative_counts(post):
     made = Mechanism(noise, post)
     statistic = CumulativeCounts()
     true, hits = statistic.of(TRUTH.counts), []
-    for outer in range(60):
+    for outer in range(scale(30, 60)):
         released = made.release(TRUTH, Seeded("outer", outer))
         found = intervals(made, released, statistic, "0.9", 60, seed=outer)
         hits.append((found.lower <= true) & (true <= found.upper))

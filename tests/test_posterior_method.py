@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances import scale
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Mechanism, Noise, Rho, Seeded, Status, View, metrics
 from pgsr.algorithms import BottomUp, Matching, MidpointBottomUp, PooledPrior, Posterior, TreeProjection, TwoStage
@@ -148,7 +149,7 @@ def test_closer_than_the_papers_releases_at_every_level() -> None:
     truth = census_like(regions="counties", max_size=150, groups=20_000_000)
     for shares, other in ((None, Matching()), (("0", "0", "1"), BottomUp())):
         errors = {Posterior(): [], other: []}
-        for seed in range(2):
+        for seed in range(scale(1, 2)):
             noisy = Geometric(View.CUMULATIVE, 1, shares=shares).measure(truth, Seeded(f"closer {seed}"))
             for method, found in errors.items():
                 found.append(metrics.level_means(truth, metrics.emd(truth, method.apply(noisy).estimate)))
