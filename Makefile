@@ -54,7 +54,7 @@ bench: .venv/ready  ## speed and memory at full size, each beside its peer (abou
 bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
 	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
 
-bench-nation: .venv/ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp and two-stage (hours)
+bench-nation: .venv/ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, two-stage, matching (hours)
 	$(RUN) -m pgsr.experiments bench-nation
 
 agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)

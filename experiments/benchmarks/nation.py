@@ -14,7 +14,12 @@ import pandas as pd
 from rich.console import Console
 
 from pgsr import Geometric, Seeded, View
-from pgsr.algorithms.m_c_levels import CumulativeLevelProjection, LevelTwoStage, StreamedLevelRelease
+from pgsr.algorithms.m_c_levels import (
+    CumulativeLevelProjection,
+    LevelTwoStage,
+    StreamedLevelRelease,
+    StreamedReleaseResult,
+)
 from pgsr.algorithms.m_h_levels import (
     LevelIsotonicTreeProjection,
     LevelProblem,
@@ -22,6 +27,7 @@ from pgsr.algorithms.m_h_levels import (
     StreamedLevelTreeProjection,
     measure,
 )
+from pgsr.algorithms.matching_levels import LevelMatching, StreamedLevelMatching
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
@@ -180,10 +186,11 @@ def _warm_up() -> None:
     cumulative = measured_by_level(Geometric(View.CUMULATIVE, 1), truth, Seeded("toy"), "toy")
     LevelIsotonicTreeProjection().apply(cumulative)
     LevelTwoStage().apply(cumulative)
+    LevelMatching().apply(cumulative)
 
 
 def _measure(nation: StoredNation, folder: ParquetFolder, view: View, epsilon: str, place: str) -> str:
-    """Cumulative counts are measured with every block's number of groups, which two-stage needs."""
+    """Cumulative counts are measured with every block's number of groups, which two-stage and matching need."""
     last = None if view is View.COUNTS else len(nation.max_sizes) - 1
     measure(nation, folder, Geometric(view, epsilon), Seeded("bench"), Engine.named(place), totals_of=last)
     public = "the nation's" if last is None else "every block's"
@@ -208,13 +215,23 @@ def _two_stage(nation: StoredNation, folder: ParquetFolder, epsilon: str, place:
     method = LevelTwoStage(CumulativeLevelProjection(tolerance=1))
     noise = Geometric(View.CUMULATIVE, epsilon)
     result = StreamedLevelRelease(method, Engine.named(place)).release(nation, folder, noise)
+    return f"{_judged(result)}, off by {result.missing:.2g} groups before integers"
+
+
+def _matching(nation: StoredNation, folder: ParquetFolder, epsilon: str, place: str) -> str:
+    release = StreamedLevelMatching(Engine.named(place))
+    return _judged(release.release(nation, folder, Geometric(View.CUMULATIVE, epsilon)))
+
+
+def _judged(result: StreamedReleaseResult) -> str:
     kept = "adds up" if not any(result.violations.values()) else f"does NOT add up, violations {result.violations}"
-    return f"{kept}, {result.n_cells:,} cells, off by {result.missing:.2g} groups before integers"
+    return f"{kept}, {result.n_cells:,} cells"
 
 
 METHODS = {
     "m_h": (View.COUNTS, _m_h),
     "m_c_dp": (View.CUMULATIVE, _m_c_dp),
     "two_stage": (View.CUMULATIVE, _two_stage),
+    "matching": (View.CUMULATIVE, _matching),
 }
 """The releases by name, each with the view that is measured for it."""

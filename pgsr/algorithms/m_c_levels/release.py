@@ -28,14 +28,14 @@ class LevelRelease:
     Attributes:
         counts: integers.
         violations: number of violated conditions by kind, recomputed from the counts; all are 0.
-        joint: the joint projection, before integers.
-        seconds: wall time without compilation, of the projection and the integers.
+        joint: the joint projection, before integers; None of methods that project nothing.
+        seconds: wall time without compilation, of all that comes after the fits of regions alone.
         uncertainty: how far the counts may be from the truth, of methods that know; `intervals` asks it.
     """
 
     counts: CountsByLevel
     violations: dict[str, int]
-    joint: CumulativeLevelResult
+    joint: CumulativeLevelResult | None
     seconds: float
     uncertainty: "UncertainByLevel | None" = None
 

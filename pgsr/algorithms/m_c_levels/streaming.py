@@ -8,25 +8,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgsr.algorithms.m_c_levels.integers import counts_near
+from pgsr.algorithms.m_c_levels.measured_parts import MeasuredParts
 from pgsr.algorithms.m_c_levels.problem import CumulativeLevelProblem
 from pgsr.algorithms.m_c_levels.projection import CumulativeLevelProjection
 from pgsr.algorithms.m_c_levels.release import precisions
 from pgsr.algorithms.m_h_levels.certificate import violations
 from pgsr.algorithms.m_h_levels.problem import LevelProblem
-from pgsr.algorithms.m_h_levels.streaming import KINDS, UPPER, Tree, require_measured
+from pgsr.algorithms.m_h_levels.streaming import UPPER, Tree
 from pgsr.checks import require_kind
 from pgsr.counts_by_level import CountsByLevel
-from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.isolation import peak_memory
-from pgsr.laws import Law
 from pgsr.measurement_by_level import MeasurementByLevel
-from pgsr.noise import NoiseStep, require_by_level, require_view
+from pgsr.noise import NoiseStep
 from pgsr.parallel import Mapper
 from pgsr.partitions import Engine, Partitions
 from pgsr.rounding import nearest
 from pgsr.solving import Deadline
-from pgsr.views import View
 
 PARTS = 64
 """Values of regions alone are kept in multiples of 1 / PARTS."""
@@ -51,7 +49,8 @@ class StreamedReleaseResult:
 
     Attributes:
         violations: number of violated conditions by kind, recomputed from the counts; all are 0.
-        missing: the largest number of groups by which the last projection of a part was off a sum, before integers.
+        missing: the largest number of groups by which the last projection of a part was off a sum, before integers; 0
+            where nothing is projected.
         n_cells: of all tables.
         seconds: wall time without compilation.
         peak_bytes: most memory this process ever held.
@@ -98,14 +97,7 @@ class StreamedLevelRelease:
                 and noise.
         """
         require_kind(self.method.projection, CumulativeLevelProjection, "projection", "give LevelTwoStage()")
-        deadline, laws = Deadline(), tuple(require_by_level(noise, tree.max_sizes))
-        stored = _Stored(tree, partitions, require_view(noise), laws, self.method)
-        if not partitions.has(tree.keys[-1], f"totals-{stored.last}"):
-            raise ProblemError(
-                "every region's number of groups is needed; measure with totals='regions' and "
-                f"totals_of={stored.last}, the last level"
-            )
-        require_measured(tree, partitions, noise)
+        deadline, stored = Deadline(), _Stored(MeasuredParts.of(tree, partitions, noise), self.method)
         roots = list(self.engine(partial(_root_of, stored), tree.keys))
         above = stored.above(roots)
         for level, table in enumerate(above.tables[:-1]):
@@ -145,78 +137,47 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Stored:
-    """Parts whose noisy values are in partitions, and what is done with them."""
+    """What was measured, and what is done with it."""
 
-    tree: Tree
-    partitions: Partitions
-    view: View
-    laws: tuple[Law, ...]
+    parts: MeasuredParts
     method: Alone
-
-    @property
-    def first(self) -> int:
-        """The level of the parts' roots."""
-        return self.tree.upper.n_levels - 1
-
-    @property
-    def last(self) -> int:
-        return len(self.tree.max_sizes) - 1
-
-    def measurement(self, key: str) -> MeasurementByLevel:
-        """Read what was measured in a part."""
-        tree, tables = self.tree.tree(key), []
-        for level in range(self.first, self.last + 1):
-            table = self.partitions.read(key, f"{KINDS[self.view]}-{level}")
-            if table.shape[1] != self.tree.max_sizes[level] + 1:
-                raise ProblemError(
-                    f"{KINDS[self.view]}-{level} of {key} has {table.shape[1]} sizes, not "
-                    f"{self.tree.max_sizes[level] + 1}; measure into an empty folder"
-                )
-            tables.append(table)
-        totals = self.partitions.read(key, f"totals-{self.last}")[:, 0]
-        laws, values = self.laws[self.first :], CountsByLevel(tree, tuple(tables))
-        return MeasurementByLevel(values, self.view, laws, int(totals.sum()), totals)
 
     def above(self, roots: Sequence[_Root]) -> CountsByLevel:
         """Find the counts of the upper levels and of the parts' roots, from what the parts say of these (step 2)."""
-        noisy = [self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}") for level in range(self.first)]
-        values = CountsByLevel(self.tree.upper, (*noisy, np.array([root.noisy for root in roots])))
-        totals = np.array([root.total for root in roots])
-        laws = self.laws[: self.first + 1]
-        measurement = MeasurementByLevel(values, self.view, laws, int(totals.sum()), totals)
+        measurement = self.parts.above([root.noisy for root in roots], [root.total for root in roots])
         together = (*self.method.alone(measurement)[:-1], np.array([root.values for root in roots]))
-        w = (*precisions(self.laws)[: self.first], np.array([root.weights for root in roots]))
-        problem = CumulativeLevelProblem(self.tree.upper, together, measurement.totals_by_level(), w)
+        w = (*precisions(self.parts.laws)[: self.parts.first], np.array([root.weights for root in roots]))
+        problem = CumulativeLevelProblem(measurement.hierarchy, together, measurement.totals_by_level(), w)
         joint = self.method.projection.solve(problem)
-        return counts_near(self.tree.upper, joint.tables, problem.totals)
+        return counts_near(measurement.hierarchy, joint.tables, problem.totals)
 
 
 def _root_of(stored: _Stored, key: str) -> _Root:
     """Work on the regions of a part alone, keep their values, and tell what they say of the root (step 1)."""
-    measurement = stored.measurement(key)
+    parts, measurement = stored.parts, stored.parts.measurement(key)
     alone = stored.method.alone(measurement)
     kind = np.int32 if PARTS * measurement.total < 2**31 else np.int64
-    for level, table in enumerate(alone, stored.first):
-        stored.partitions.write(key, f"alone-{level}", _with_column(nearest(PARTS * table).astype(kind)))
-    values, weights = condensed(measurement.hierarchy, alone, precisions(stored.laws)[stored.first :])
+    for level, table in enumerate(alone, parts.first):
+        parts.partitions.write(key, f"alone-{level}", _with_column(nearest(PARTS * table).astype(kind)))
+    values, weights = condensed(measurement.hierarchy, alone, precisions(parts.laws)[parts.first :])
     return _Root(values, weights, measurement.values.tables[0][0], measurement.total)
 
 
 def _release_part(stored: _Stored, pair: tuple[str, np.ndarray]) -> _Outcome:
     """Project the regions of a part together below the root's cumulative counts, and write integers (step 3)."""
-    key, root = pair
-    measurement = stored.measurement(key)
+    (key, root), parts = pair, stored.parts
+    measurement = parts.measurement(key)
     tree, totals = measurement.hierarchy, measurement.totals_by_level()
-    read = (stored.partitions.read(key, f"alone-{level}") for level in range(stored.first, stored.last + 1))
+    read = (parts.partitions.read(key, f"alone-{level}") for level in range(parts.first, parts.last + 1))
     alone = tuple(table[:, :-1] / PARTS for table in read)
-    w = precisions(stored.laws)[stored.first :]
+    w = precisions(parts.laws)[parts.first :]
     values, together = condensed(tree, alone, w)
     # Of all values that the root could have had, these are the ones with which the part would have found this root.
     towards = alone[0] + together / w[0] * (root[:-1] - values)
     joint = stored.method.projection.solve(CumulativeLevelProblem(tree, (towards, *alone[1:]), totals, w))
     counts = counts_near(tree, joint.tables, totals, root[:-1])
-    for level, table in enumerate(counts.tables, stored.first):
-        stored.partitions.write(key, f"counts-{level}", table.astype(measurement.values.tables[0].dtype))
+    for level, table in enumerate(counts.tables, parts.first):
+        parts.partitions.write(key, f"counts-{level}", table.astype(measurement.values.tables[0].dtype))
     judged: Any = LevelProblem(measurement.values, totals=measurement.totals)
     return _Outcome(violations(judged, counts), joint.missing, counts.n_cells, counts.tables[0][0])
 

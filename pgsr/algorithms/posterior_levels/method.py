@@ -88,7 +88,7 @@ class LevelPosterior:
         knows = measurement.view is View.CUMULATIVE
         found = self.marginals(measurement, with_steps=knows)
         release = released(measurement, _without_totals(found.means), self.projection)
-        if not knows:
+        if not knows or release.joint is None:
             return release
         totals, weights = measurement.totals_by_level(), precisions(measurement.laws)
         centre = [on_grid(table) for table in release.joint.tables]
