@@ -40,7 +40,7 @@ from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes
 
 SIZES = "{nation = 6, state = 3, county = 2}"
-OTHERS = ("m_c_dp", "two_stage", "posterior")
+OTHERS = ("m_c_dp", "kuo", "two_stage", "posterior")
 """The mechanisms with sizes per level beside m_h; they measure cumulative counts."""
 
 
@@ -54,6 +54,7 @@ SHAPES = [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200)
 PEAKS = [
     *(("m_h", *shape, False) for shape in SHAPES),
     *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in OTHERS),
+    ("kuo", 20_000, (200, 50, 7), False),
     ("posterior", 1_500, (1_000, 1_000, 1_000), True),
 ]
 """The releases whose memory is measured: mechanism, number of blocks, largest sizes by level, and with intervals?"""
@@ -150,7 +151,8 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
     refused = {
         "may only be merged": {"max_size": "{a = 3, b = 4, c = 2}"},
         "write these names": {"level_names": '["us", "state", "county"]'},
-        "write mechanism": {"mechanism": "kuo"},
+        "write mechanism": {"mechanism": "bottom_up"},
+        "leave .options. out": {"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 2\n"},
         'the root\'s public number .* write totals = "root"': {"totals": '"noisy"'},
         'every region\'s public number .* write totals = "regions"': {"mechanism": "posterior", "totals": '"root"'},
         'write view = "cumulative", or one max_size': {"mechanism": "posterior", "view": '"by_groups"'},
@@ -285,7 +287,7 @@ def test_a_forecast_compares_splits_in_which_every_level_has_a_share(tmp_path: P
     assert (found.mean > 0).all()
     assert "GiB of memory" in found.effort
     with pytest.raises(PgsrError, match="write one max_size"):
-        forecast(planned, mechanisms=["kuo"], progress=False)
+        forecast(planned, mechanisms=["bottom_up"], progress=False)
     assert left(tmp_path) == 100
 
 

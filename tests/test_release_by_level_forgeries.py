@@ -22,7 +22,7 @@ from pgsr.release.folder.summary import summary
 from pgsr.release.judging import certificate_of, replayed, status_of
 from pgsr.release.making import _write_text, package_text
 
-KINDS = ("m_h", "m_c_dp", "two_stage", "posterior")
+KINDS = ("m_h", "m_c_dp", "kuo", "two_stage", "posterior")
 
 NOT_HERE = {"noisy counts called cumulative", "a number of the CSV file"}
 """Changes of columns that stand elsewhere here."""

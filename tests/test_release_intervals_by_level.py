@@ -106,7 +106,7 @@ def test_they_follow_from_the_noisy_values_alone() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "more"),
-    [("m_h", {}), ("m_c_dp", {}), ("two_stage", {}), ("posterior", {"view": '"counts"'})],
+    [("m_h", {}), ("m_c_dp", {}), ("kuo", {}), ("two_stage", {}), ("posterior", {"view": '"counts"'})],
 )
 def test_no_other_mechanism_or_view_publishes_them(tmp_path: Path, kind: str, more: dict[str, str]) -> None:
     write_tables(tmp_path)
@@ -164,7 +164,7 @@ def command(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["intervals", *map(str, arguments)], env={"COLUMNS": "300"})
 
 
-@pytest.fixture(scope="module", params=["posterior", "m_h", "m_c_dp", "two_stage"])
+@pytest.fixture(scope="module", params=["posterior", "m_h", "m_c_dp", "kuo", "two_stage"])
 def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A rehearsal whose tables have no intervals."""
     folder = tmp_path_factory.mktemp("plain")

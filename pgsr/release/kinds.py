@@ -83,7 +83,7 @@ class Kind(StrEnum):
     @property
     def totals_by_level(self) -> Totals | None:
         """The regions whose number of groups is public where levels have sizes of their own; None if they cannot."""
-        return None if self in (Kind.KUO, Kind.BOTTOM_UP) else self.totals[0]
+        return None if self is Kind.BOTTOM_UP else self.totals[0]
 
     @property
     def is_joint(self) -> bool:

@@ -15,6 +15,7 @@ from pgsr.algorithms import (
 from pgsr.algorithms.m_c_levels import LevelTwoStage
 from pgsr.algorithms.m_h_levels import LevelIsotonicTreeProjection, LevelTreeProjection
 from pgsr.algorithms.m_h_levels.mechanism import LevelPostProcess
+from pgsr.algorithms.matching_levels import LevelMatching
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.method import Method, PostProcess
 from pgsr.release.kinds import Kind
@@ -54,6 +55,7 @@ def post_by_level(kind: Kind) -> LevelPostProcess:
     made = {
         Kind.M_H: LevelTreeProjection,
         Kind.M_C_DP: LevelIsotonicTreeProjection,
+        Kind.KUO: LevelMatching,
         Kind.POSTERIOR: LevelPosterior,
         Kind.TWO_STAGE: LevelTwoStage,
     }

@@ -444,6 +444,11 @@ class Terms:
             raise ConfigError(
                 f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
             )
+        if self.kind is Kind.KUO and (self.merge is not Merge.WEIGHTED or self.norm != 1):
+            raise ConfigError(
+                f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] out, '
+                "or write one max_size"
+            )
         if self.measures is Measured.BY_GROUPS:
             raise ConfigError(
                 'view = "by_groups" has the same sizes on all levels; write view = "cumulative", or one max_size'
