@@ -446,8 +446,8 @@ class Terms:
             )
         if self.kind is Kind.KUO and (self.merge is not Merge.WEIGHTED or self.norm != 1):
             raise ConfigError(
-                f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] out, '
-                "or write one max_size"
+                f'merge = "{self.merge}" with norm = {self.norm} wants the same sizes on all levels; leave [options] '
+                "out, or write one max_size"
             )
         if self.measures is Measured.BY_GROUPS:
             raise ConfigError(

@@ -184,8 +184,8 @@ CONFIGURATION = Table(
             "max_size",
             forms.COUNT_OR_COUNTS,
             "K, the public largest size; larger groups count as K. Or one for every level (all mechanisms but "
-            "bottom_up), by the names of the levels, root first: {nation = 1000, county = 100, block = 7}; they may not "
-            "rise.",
+            "bottom_up), by the names of the levels, root first: {nation = 1000, county = 100, block = 7}; they may "
+            "not rise.",
         ),
         Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact; or rho instead.", None),
         Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
