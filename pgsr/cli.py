@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pgsr import __version__
 from pgsr.budget import exact
 from pgsr.errors import PgsrError
 from pgsr.help import examples
@@ -44,6 +45,12 @@ SomeConfigArgument = Annotated[
 ]
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"pgsr {__version__}")
+        raise typer.Exit
+
+
 @app.callback(
     epilog=examples(
         ("pgsr release --example > release.toml", "a configuration to start from; name your tables in it"),
@@ -58,9 +65,12 @@ SomeConfigArgument = Annotated[
 )
 def pgsr(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from; it may quote data.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version)
+    ] = False,
 ) -> None:
     """Release numbers of groups by region and size with differential privacy, and check such releases."""
-    del debug  # `main` looks for it anywhere among the arguments
+    del debug, version  # `main` looks for the first anywhere among the arguments
 
 
 @app.command(

@@ -15,7 +15,7 @@ from made_tables import TABLES, write_config, write_tables
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgsr import PgsrError, cli
+from pgsr import PgsrError, __version__, cli
 from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
@@ -96,6 +96,11 @@ def test_a_rehearsal_warns(place):
     assert "NOT private" in done.stdout
     manifest = json.loads((place / "release-rehearsal" / "manifest.json").read_text())
     assert (manifest["epsilon"], manifest["mechanism"]) == ("1/3", "kuo")
+
+
+def test_the_version_is_told():
+    outcome = CliRunner().invoke(cli.app, ["--version"])
+    assert (outcome.exit_code, outcome.output) == (0, f"pgsr {__version__}\n")
 
 
 def test_the_example_is_printed_as_it_is():

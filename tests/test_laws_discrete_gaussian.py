@@ -263,7 +263,7 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 @pytest.mark.assure("R2")
 def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
-    rng, law, n, n_refused = np.random.default_rng(12), DiscreteGaussian(Fraction(sigma_squared)), scale(150, 1_500), 0
+    rng, law, n, n_refused = np.random.default_rng(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
     for words in forced_words(rng, strips_of(law), n):
         chunks = [int(c) for c in rng.integers(0, 2**64, 4, dtype=np.uint64)]
         expected, n_words = exact_draw(law, words, chunks)

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from instances import FULL
 from made_tables import TABLES, config, left, release, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 from typer.testing import CliRunner
@@ -53,8 +54,8 @@ def made(folder: Path, rehearse: bool = False, kind: str = "m_h", **keys: str) -
 SHAPES = [(40, (20, 20, 3)), (20_000, (200, 50, 7)), (4_000, (3_000, 1_000, 200))]
 PEAKS = [
     *(("m_h", *shape, False) for shape in SHAPES),
-    *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in OTHERS),
-    ("kuo", 20_000, (200, 50, 7), False),
+    *((kind, 1_500, (1_000, 1_000, 1_000), False) for kind in (OTHERS if FULL else ("kuo", "posterior"))),
+    *[("kuo", 20_000, (200, 50, 7), False)] * FULL,
     ("posterior", 1_500, (1_000, 1_000, 1_000), True),
 ]
 """The releases whose memory is measured: mechanism, number of blocks, largest sizes by level, and with intervals?"""
