@@ -15,10 +15,20 @@ WIDE_SHAPE = 1.0
 """The shape of the prior at `misfits`, the least of `PooledPrior`: a count then deviates by its mean, or more."""
 
 TURNS = 3
-"""How often cells are compared with the average of those that did not stand out before."""
+"""How often cells are compared with the average of those that did not stand out before.
+
+On generated regions with spikes at round sizes, groups of spikes, and ends and stretches that are abrupt (epsilon 1,
+all budget at the leaves, or a third), errors are up to 17 % larger after 1 turn, which takes the neighbours of spikes
+for spikes, up to 91 % after 2, which takes spikes for their neighbours again, and between 3 % smaller and 0.5 % larger
+after 5. On taxis, flights and households nothing changes between 1 and 5.
+"""
 
 STRETCH = 0.15
-"""The length of the stretches of `misfits`, relative to the size they begin at."""
+"""The length of the stretches of `misfits`, relative to the size they begin at.
+
+It matters little: between 0.03 and 0.6 errors of the same regions change by 2 % at most, and those of taxis, flights
+and households by 0.3 %.
+"""
 
 FAR_SUM = 10.0
 """The number of standard deviations at which the sum over a stretch is a misfit.
