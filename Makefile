@@ -88,8 +88,8 @@ clean:  ## remove the virtual environment, the results and the wheel
 	@$(PYTHON) -c 'import sys; sys.exit("pgsr needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; call make PYTHON=python3.12, say" if sys.version_info < (3, 11) else 0)'
 	@echo "setting up .venv (a minute or two) ..."
 	@$(PYTHON) -m venv .venv
-	@.venv/bin/python -m pip install --quiet --require-hashes -r requirements.lock
+	@.venv/bin/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	@.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@.venv/bin/python -m pip install --quiet "$(TORCH)" 2>.venv/torch.log || \
+	@.venv/bin/python -m pip install --quiet --no-compile "$(TORCH)" 2>.venv/torch.log || \
 	    echo "no CPU build of torch is on offer here, so pgsr.synthesis runs without HPD; pip install torch brings it (with CUDA: gigabytes)"
 	@touch .venv/ready
