@@ -14,7 +14,6 @@ from pgsr.problem import Problem
 from pgsr.views import View
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 KINDS = ("integrality", "sign", "consistency", "totals", "entities", "monotone", "conditions")
@@ -137,8 +136,8 @@ class Result:
         """
         if self.uncertainty is None:
             raise NoEstimateError(
-                "this method does not know how far it may be off; take Posterior() with its intervals on noisy "
-                "cumulative counts, or ask pgsr.intervals for an interval by bootstrap or a band"
+                "this method does not know how far it may be off; take Posterior() with its intervals, on noisy "
+                "counts or cumulative counts, or ask pgsr.intervals for an interval by bootstrap or a band"
             )
         return self.uncertainty.intervals(self.estimate, level, view)
 
@@ -218,14 +217,6 @@ class Uncertain(Protocol):
 
     def intervals(self, estimate: Estimate, level: float, view: View) -> CellIntervals:
         """Give an interval for every cell of the estimate."""
-        ...
-
-    def centres(self, view: View) -> "np.ndarray":
-        """Give the real values that intervals lie around, shape (regions, K + 1)."""
-        ...
-
-    def deviations(self, view: View) -> "np.ndarray":
-        """Give the standard deviation of every cell's error, shape (regions, K + 1)."""
         ...
 
 

@@ -16,7 +16,10 @@ from made_tables import TABLES, config, write_config, write_tables
 from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
+from pgsr.accounting import PureEpsilon
 from pgsr.intervals import band
+from pgsr.ledger import LedgerFile
+from pgsr.neighbours import Relation, Unit
 from pgsr.region_ids import region_id
 from pgsr.release import (
     ConfigError,
@@ -106,12 +109,23 @@ def test_the_folder_says_what_they_are(made):
     assert pq.read_schema(made / artefact.COUNTS).names[-3:] == ["n_groups", "lower", "upper"]
 
 
-def test_a_posterior_of_noisy_counts_publishes_the_band(tmp_path):
-    """It knows no intervals of its own: the prior that it estimates decides, and its variance is not known."""
+@pytest.mark.parametrize(("unit", "relation"), [("entity", Relation.ADD_REMOVE), ("group", Relation.REPLACE)])
+def test_a_posterior_of_noisy_counts_publishes_its_own(tmp_path, unit, relation):
+    """Households are hidden best by noisy counts, and the band is far wider than an interval of each count."""
     write_tables(tmp_path)
-    folder = publish(config(tmp_path, "posterior", view='"counts"', **LEVEL)).folder
-    assert not failed(folder), check(folder)
-    assert json.loads((folder / artefact.MANIFEST).read_text())["intervals"]["construction"] == "band"
+    LedgerFile.create(tmp_path / "ledger.jsonl", "made", PureEpsilon(100), relation, Unit.parse(unit))
+    made = {
+        kind: publish(config(tmp_path, kind, view='"counts"', unit=f'"{unit}"', output=f'"{kind}"', **LEVEL)).folder
+        for kind in ("posterior", "m_h")
+    }
+    for folder, construction in zip(made.values(), ("posterior", "band"), strict=True):
+        assert not failed(folder), check(folder)
+        assert json.loads((folder / artefact.MANIFEST).read_text())["intervals"]["construction"] == construction
+    widths = [
+        np.median([high - cells(folder, "lower")[key] for key, high in cells(folder, "upper").items()])
+        for folder in made.values()
+    ]
+    assert widths[0] < widths[1]
 
 
 def test_without_the_key_nothing_is_there(tmp_path):
@@ -338,8 +352,9 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
     result, everywhere = replayed(terms, measurement), np.arange(TREE.n_regions)
     rng = np.random.default_rng(1)
     for error in (1e-12, 1e-9, 0.9 * SD_ERROR):
-        sd = result.uncertainty.counts.astype(float)
-        off = replace(result.uncertainty, counts=sd * (1 + error * rng.choice([-1, 1], sd.shape)))
+        reach = result.uncertainty.counts
+        sd = reach.sd.astype(float)
+        off = replace(result.uncertainty, counts=replace(reach, sd=sd * (1 + error * rng.choice([-1, 1], sd.shape))))
         other = off.intervals(Estimate(TREE, View.COUNTS, result.answer.as_counts), 0.9, View.COUNTS)
         assert not found.refuted(Ends(other.lower, other.upper), everywhere).any()
     loose = (found.widest.lower != found.narrowest.lower) | (found.widest.upper != found.narrowest.upper)
@@ -358,14 +373,16 @@ def test_an_end_next_to_the_middle_may_be_either():
     """A standard deviation that puts an end on k + 1/2 almost exactly; then both integers pass, and no third one."""
     terms, measurement, _ = posterior()
     result = replayed(terms, measurement)
-    exact = result.uncertainty.counts.astype(float)
+    exact = result.uncertainty.counts.sd.astype(float)
     exact[3, 5] = 2.5 / 1.6448536269514722
     table = result.answer.as_counts.copy()
     table[3, 5] = 30
     released = Estimate(TREE, View.COUNTS, table)
-    centre = result.uncertainty.centre.copy()
-    centre[3, 5:] += 30 - (centre[3, 5] - centre[3, 4])
-    about = replace(result, uncertainty=replace(result.uncertainty, counts=exact, centre=centre))
+    low, high = result.uncertainty.counts.low.copy(), result.uncertainty.counts.high.copy()
+    low[3, 5] = high[3, 5] = 30
+    moved = np.zeros(exact.shape)
+    reach = replace(result.uncertainty.counts, low=low, high=high, sd=exact, moved=moved)
+    about = replace(result, uncertainty=replace(result.uncertainty, counts=reach))
     found = CountIntervals.of(terms, measurement, about, released)
     allowed = []
     for end in range(25, 31):

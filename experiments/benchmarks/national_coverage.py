@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from pgsr import CountOfCounts, Result, Seeded, View
+from pgsr.algorithms.posterior.uncertainty import Uncertainty
 from pgsr.budget import exact
 from pgsr.datasets import census_like, kuo_taxi
 from pgsr.drawing import level_name
@@ -101,12 +102,12 @@ class NationalCoverage:
     def _of_a_release(self, mechanism: Mechanism, truth: CountOfCounts, place: int) -> pd.DataFrame:
         released = mechanism.release(truth, Seeded(f"outer {self.data}", place))
         rows: list[tuple] = []
-        if released.uncertainty is not None:
+        if isinstance(released.uncertainty, Uncertainty):
             for view in (View.COUNTS, View.CUMULATIVE):
                 found = released.intervals(LEVEL, view)
-                sd = released.uncertainty.deviations(view)
+                reach = released.uncertainty.reach(view)
+                sd, centre = reach.sd, (reach.low + reach.high) / 2
                 draw = np.random.default_rng(place).random(sd.shape)
-                centre = released.uncertainty.centres(view)
                 rows += _strata(truth, released, view, centre, found.lower, found.upper, sd, draw)
         else:
             estimate = released.estimate.counts().counts

@@ -233,11 +233,11 @@ class Terms:
     def construction(self) -> Construction | None:
         """The way in which published intervals are made; None without intervals.
 
-        A posterior of noisy counts knows none of its own, see `pgsr.algorithms.posterior.uncertainty`.
+        With sizes per level a posterior of noisy counts knows none of its own, see `pgsr.algorithms.posterior_levels`.
         """
         if self.intervals is None:
             return None
-        own = self.kind is Kind.POSTERIOR and self.measures is not Measured.COUNTS
+        own = self.kind is Kind.POSTERIOR and (self.measures is not Measured.COUNTS or self.max_sizes is None)
         return Construction.POSTERIOR if own else Construction.BAND
 
     @property

@@ -1,0 +1,181 @@
+"""The errors that regions have in common, because their prior means are one estimate.
+
+The posterior mean of a count answers to the prior means mu[t] of all sizes t of its region. With negative binomial
+priors, a[t] = shape[t] / (shape[t] + mu[t]) and all (co)variances those of the posterior,
+
+    d E x[s] / d log mu[t] = a[t] Cov(x[s], x[t]).
+
+If the prior means of a group of regions, the siblings of a family or a whole level, are off by a common factor
+1 + d[t], then to first order their posterior means are off by sums over t of a[t] d[t] Cov(x[s], x[t]), all in the same
+direction. Such errors add up over regions where independent ones average out: 51 leaves with a tenth of a group each
+that is not there make five groups at the root, and variances of independent errors say 5 -+ 0.7.
+
+**Which sizes.** The covariances with all smaller sizes together follow from variances of cumulative counts c, and so do
+those with all larger ones:
+
+    2 Cov(x[s], c[s-1]) = Var c[s] - Var c[s-1] - Var x[s],    Cov(x[s], c[K] - c[s]) = -Var x[s] - Cov(x[s], c[s-1]).
+
+They lie at the sizes next to s above all, so that d[s-1] and d[s+1] stand for the smaller and the larger sizes; the
+three parts are taken as independent. In the same way c[s] has the covariance Var c[s] with what lies at s and below,
+and -Var c[s] with what lies above.
+
+**How far off a common factor is.** Prior means are smooth over sizes, so a factor is one of all sizes in a window, that
+from which a region's own deviation is found. Of the factor f = 1 + d of a group in a window the marginal likelihood
+has, at f = 1 and with m the posterior means, the derivatives (Louis' formula for the second)
+
+    S = sum over both of a (m - mu),    -J = sum of (a^2 V + a (a - 1) (m - mu) - a mu) - S,    V = Var x,
+
+so a Newton step leads to d = S / J with variance 1 / J. The means are an estimate that stopped early and was smoothed,
+so S is not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used. Where next to nothing is known of
+a factor, J is near 0; but a prior that is off by much would be contradicted by the noisy values. So no error of a
+region's count is taken to be more than MOST m.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgsr.algorithms.posterior.propagation import Propagation
+from pgsr.algorithms.posterior.windows import sums_between, window_ends
+from pgsr.hierarchy import Hierarchy
+
+WIDER = 2.5
+"""The factor on what a Newton step says of d, which is exact for small d alone.
+
+Chosen on 29 releases of 201,058 households in 51 states, at epsilon 1 and 1/10 and three splits, and of populations
+with smooth sizes.
+"""
+
+MOST = 3.0
+"""The largest error of a count from a common factor, relative to its posterior mean.
+
+On the same data at epsilon 1/10 and equal shares, intervals of the root's last class held 64 % (1), 86 % (2) and 93 %
+(3).
+"""
+
+LEAST_INFORMATION = 1e-3
+"""J is taken to be no less: a factor that is known to within 30 times itself is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the posteriors of regions alone say of some sizes; shape (regions, sizes) each.
+
+    Attributes:
+        mean: m, posterior means of counts.
+        prior_mean, shapes: mu and the shapes of the prior.
+        step_variance, variance: V and Var c.
+    """
+
+    mean: np.ndarray
+    prior_mean: np.ndarray
+    shapes: np.ndarray
+    step_variance: np.ndarray
+    variance: np.ndarray
+
+    @property
+    def a(self) -> np.ndarray:
+        return self.shapes / (self.shapes + self.prior_mean)
+
+
+@dataclass(frozen=True, eq=False)
+class CommonFactors:
+    """How far off the common factors of all groups of regions may be.
+
+    The groups are whole levels, and the families below the first level, where a level has several.
+
+    Attributes:
+        propagation: of the joint projection.
+        levels, families: d of every level and family, `WIDER` times the root of its mean square; shape (n, K + 1).
+    """
+
+    propagation: Propagation
+    levels: np.ndarray
+    families: np.ndarray
+
+    @classmethod
+    def of(
+        cls, propagation: Propagation, cells: Callable[[slice], Cells], blocks: Sequence[slice], width: float
+    ) -> "CommonFactors":
+        """Estimate them.
+
+        Args:
+            propagation: of the joint projection.
+            cells: gives what is known of some sizes.
+            blocks: of sizes that are looked at together; together all sizes, in order.
+            width: relative half-width of the windows.
+
+        Complexity: O(regions x sizes).
+        """
+        groups = [*_levels(propagation.tree), *_families(propagation.tree)]
+        parts = [_derivatives(groups, cells(sizes)) for sizes in blocks]
+        slope, information = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        start, stop = window_ends(slope.shape[1] - 1, width)
+        for sums in (slope, information):  # the last size, "K or more", is in no other's window
+            sums[:, :-1] = sums_between(sums[:, :-1], start, stop)
+        information = np.maximum(information, LEAST_INFORMATION)
+        off = WIDER * np.sqrt(1 / information + (slope / information) ** 2)
+        return cls(propagation, off[: propagation.tree.n_levels], off[propagation.tree.n_levels :])
+
+    def variances(self, cells: Cells, sizes: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the variances of the joint projection's errors from common factors.
+
+        Those of the first and the last of these sizes lack what they owe to the sizes next to them.
+
+        Args:
+            cells: what is known of these sizes.
+            sizes: which they are.
+
+        Returns:
+            the variances of counts and of cumulative counts; shape (regions, these sizes) each.
+
+        Complexity: O(levels x regions x sizes).
+        """
+        counts, cumulative = np.zeros(cells.mean.shape), np.zeros(cells.mean.shape)
+        below = np.zeros(cells.mean.shape)
+        below[:, 1:] = cells.variance[:, :-1]
+        with_smaller = (cells.variance - below - cells.step_variance) / 2
+        with_larger = -(cells.step_variance + with_smaller)
+        tree, carry = self.propagation.tree, self.propagation
+        for groups, factors, carried in (
+            (_levels(tree), self.levels, carry.of_levels),
+            (_families(tree), self.families, carry.of_siblings),
+        ):
+            off = _off(groups, factors[:, sizes], cells)
+            smaller, larger = np.zeros(off.shape), np.zeros(off.shape)
+            smaller[:, 1:], larger[:, :-1] = off[:, :-1], off[:, 1:]
+            for part in (off * cells.step_variance, smaller * with_smaller, larger * with_larger):
+                counts += carried(part)
+            cumulative += carried(off * cells.variance) + carried(larger * cells.variance)
+        return counts, cumulative
+
+
+def _derivatives(groups: Sequence[slice], cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Compute S and J of every group and size; shape (groups, sizes) each."""
+    a, mu = cells.a, cells.prior_mean
+    ahead = cells.mean - mu
+    slope = a * ahead
+    information = a * mu + (2 - a) * slope - a * a * cells.step_variance
+    summed = ([rows[group].sum(axis=0) for group in groups] for rows in (slope, information))
+    return tuple(map(np.array, summed))  # pyright: ignore[reportReturnType]
+
+
+def _off(groups: Sequence[slice], factors: np.ndarray, cells: Cells) -> np.ndarray:
+    """Compute a d for every region of the groups, 0 of others, no more than `MOST` m / V; shape (regions, sizes)."""
+    off = np.zeros(cells.mean.shape)
+    for group, factor in zip(groups, factors, strict=True):
+        off[group] = factor
+    most = MOST * np.maximum(cells.mean, 0.0)
+    variance = cells.step_variance
+    return np.minimum(off * cells.a, np.divide(most, variance, out=np.zeros_like(most), where=variance > 0))
+
+
+def _levels(tree: Hierarchy) -> list[slice]:
+    return [tree.level(level) for level in range(tree.n_levels)]
+
+
+def _families(tree: Hierarchy) -> list[slice]:
+    """List the families of the levels that have several, which all have parents below the root."""
+    first = tree.first_child
+    return [slice(int(first[parent]), int(first[parent + 1])) for parent in range(1, tree.n_inner)]
