@@ -143,26 +143,43 @@ def release(
 @app.command(
     epilog=examples(
         ("pgsr validate release.toml", "the configuration, and what it would release"),
+        ("pgsr validate synthesis.toml --sizes release", "of a synthesis, what it would make"),
         ("pgsr validate --schema > release.schema.json", "the keys as JSON schema, for editors"),
     )
 )
 def validate(
     config: SomeConfigArgument = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of configurations.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of a release's configuration.")
+    ] = False,
+    sizes: Annotated[
+        Path | None, typer.Option(help="Of a synthesis: release folder or table of counts that fixes its sizes.")
+    ] = None,
 ) -> None:
-    """Say what would be released: reads the configuration and public tables, opens no private one, charges nothing."""
+    """Say what would be released or synthesised: reads the configuration and public tables, opens no private one.
+
+    A configuration with a table [households] or [persons] is one of `pgsr synthesize`. Nothing is charged.
+    """
     from pgsr.release import ConfigError, outline
     from pgsr.release.configuration.schema import schema_text
+    from pgsr.release.configuration.toml import read_toml
+    from pgsr.synthesis.config import SynthesisConfig, is_synthesis
+    from pgsr.synthesis.outline import outline as outline_of_synthesis
 
     if schema:
         print(schema_text(), end="")
         return
     if config is None:
         raise ConfigError("name a configuration, or print the schema of all with --schema")
-    table = Table(title=f"What {config.name} would release", show_header=False)
+    if is_synthesis(read_toml(config, "`pgsr release --example` and `pgsr synthesize --example` print one")):
+        verb, facts = "synthesise", outline_of_synthesis(SynthesisConfig.read(config), sizes)
+    else:
+        _require_left_out({"sizes": sizes}, "with the configuration of a release")
+        verb, facts = "release", outline(config).facts
+    table = Table(title=f"What {config.name} would {verb}", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for name, said in outline(config).facts:
+    for name, said in facts:
         table.add_row(_plain(name), _plain(said))
     _console().print(table)
 

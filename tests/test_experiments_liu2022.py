@@ -108,7 +108,7 @@ def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
             assert record["largest_error"] > 0
         else:
             assert record["status"] == "NOT_INSTALLED"
-            assert "pip install torch" in record["reason"]
+            assert 'pip install "pgsr[synthesis]"' in record["reason"]
 
 
 def test_without_mbi_mechanisms_for_one_table_fail_with_a_sentence(monkeypatch):

@@ -343,13 +343,13 @@ def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monke
     from pgsr.synthesis.optional import TorchMissingError
 
     def missing(*_):
-        raise TorchMissingError("HPD is fitted with torch, which is missing; pip install torch")
+        raise TorchMissingError('torch is missing; pip install "pgsr[synthesis]"')
 
     monkeypatch.setattr("pgsr.synthesis.check.replay", missing)
     report = check_synthesis(place / "synthetic")
     [finding] = [f for f in report.findings if not f.passed]
     assert (finding.name, finding.outcome) == ("replay", Outcome.SKIPPED)
-    assert "pip install torch" in finding.sentence
+    assert 'pip install "pgsr[synthesis]"' in finding.sentence
     assert not report.passed
 
 

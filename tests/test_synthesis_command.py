@@ -1,5 +1,6 @@
 """The command `pgsr synthesize`: two tables to a folder, sizes of a release, a saved model, refusals in a sentence."""
 
+import errno
 import json
 import os
 import shutil
@@ -22,7 +23,8 @@ from pgsr.release.folder.manifest import written
 from pgsr.synthesis import Mixture, SynthesisError, TypeDistribution, read_population
 from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
 from pgsr.synthesis.given_sizes import read_sizes
-from pgsr.synthesis.publish import load_model, synthesize
+from pgsr.synthesis.publish import synthesize
+from pgsr.synthesis.sampling import load_model
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
@@ -149,8 +151,8 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
     for arguments, error, words in [
         ([], ConfigError, "--example"),
         ([place / "absent.toml"], ConfigError, "cannot be read"),
-        ([configured(place), "--output", place / "full"], SynthesisError, "is there already"),
-        ([configured(place), "--output", place / "no" / "where"], SynthesisError, "does not exist"),
+        ([configured(place), "--output", place / "full"], ReleaseError, "is not empty; choose another; nothing was"),
+        ([configured(place), "--output", place / "no" / "where"], ReleaseError, "does not exist"),
         ([configured(place), "--sizes", place / "large.parquet"], SynthesisError, "for mixtures only"),
         ([configured(place, "hpd-fixed"), "--sizes", place / "large.parquet"], SynthesisError, "size 4"),
         ([configured(place), "--rounds", 10_000], SynthesisError, "take fewer rounds"),
@@ -181,10 +183,10 @@ def test_refusals_are_sentences_before_any_noise(place, monkeypatch):
 
 def test_a_failure_after_the_noise_says_what_is_spent(place, monkeypatch):
     def full(*_):
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pgsr.synthesis.publish._write", full)
-    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent.*disk full"):
+    monkeypatch.setattr("pgsr.synthesis.publish.write", full)
+    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent.*the disk is full"):
         invoke(configured(place))
     hidden = next(p for p in place.iterdir() if p.name.startswith(".synthetic"))
     assert load_model(hidden / "model.npz")
@@ -253,7 +255,7 @@ def test_an_output_that_appears_meanwhile_is_not_paid_for(place, monkeypatch):
         return read(config)
 
     monkeypatch.setattr(SynthesisConfig, "population", taken)
-    with pytest.raises(SynthesisError, match="is there already"):
+    with pytest.raises(ReleaseError, match="is not empty"):
         invoke(configured(place))
     assert not LedgerFile(place / "ledger.jsonl").entries
     assert not [p for p in place.iterdir() if p.name.startswith(".")]
@@ -356,7 +358,7 @@ def test_a_failing_fit_says_what_is_spent(place, monkeypatch):
         raise KeyError("secret")
 
     monkeypatch.setattr("pgsr.synthesis.mwem.MWEMEstimator.update", fail)
-    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent: KeyError") as caught:
+    with pytest.raises(SynthesisError, match=r"epsilon 1 is spent; the fit was not complete.*: KeyError") as caught:
         invoke(configured(place))
     assert "secret" not in str(caught.value)
     assert len(LedgerFile(place / "ledger.jsonl").entries) == 1

@@ -243,5 +243,5 @@ def test_the_package_does_not_import_torch() -> None:
 def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     for family in (SMALL, SMALL_GEN):
-        with pytest.raises(TorchMissingError, match="pip install torch"):
+        with pytest.raises(TorchMissingError, match=r'pip install "pgsr\[synthesis\]"'):
             family.start(all_levels(PLAIN, 1), 10, 20, 0)

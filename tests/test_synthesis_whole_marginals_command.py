@@ -23,7 +23,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
 NO_RULES = CONFIG.replace("rounds = 5\n", "").replace('method = "{method}"\n', "").replace("= 20", "= 6")
-NO_RULES = NO_RULES.replace("n_persons = 600\n", "")
+NO_RULES = NO_RULES.replace("n_persons = 600\n", "public_household_attributes = true\n")
 RULES = """
 [[impossible]]
 years = ["0-17"]

@@ -164,7 +164,7 @@ class _Folder:
         if not (self.path / artefact.SUMS).is_file():
             raise _SkippedError(f"not looked at, because there is no {artefact.SUMS}")
         key = None if self.key is None else signature.load_public(self.key)
-        said = signature.verify(self.path, key)
+        said = signature.verify(self.path, key, self.kind)
         if key is None:
             raise _OpenError(said)
         return said

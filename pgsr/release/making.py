@@ -42,7 +42,8 @@ from pgsr.tables.long_by_level import SIZE_CLASS
 UNFINISHED = "unfinished.json"
 """The terms of noisy values that are not yet a release; `finish` needs them."""
 
-_HIDDEN = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
+HIDDEN_NAME = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
+"""The name of the hidden folder in which an output is made."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         PgsrError: as `publish`.
     """
     hidden, tell = Path(hidden).absolute(), unfailing(say or _silent)
-    name = _HIDDEN.fullmatch(hidden.name)
+    name = HIDDEN_NAME.fullmatch(hidden.name)
     if name is None or not hidden.is_dir():
         raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
     key = None if sign is None else signature.load_private(sign)

@@ -123,7 +123,7 @@ def _counted(config: ReleaseConfig) -> CountOfCounts | None:
     if config.private_groups or config.groups is None:
         return None
     tables = [config.groups.table, *(source_of(config.regions) if config.regions else [])]
-    if not all(map(_there, tables)):
+    if not all(map(there, tables)):
         return None
     counted = config.count_public()
     config.terms.names(counted.hierarchy.n_levels)
@@ -132,7 +132,7 @@ def _counted(config: ReleaseConfig) -> CountOfCounts | None:
 
 def _tree(config: ReleaseConfig) -> Hierarchy | None:
     regions = config.regions or (None if config.private_groups else config.groups)
-    return None if regions is not None and not _there(regions.table) else config.tree()
+    return None if regions is not None and not there(regions.table) else config.tree()
 
 
 def _levels(config: ReleaseConfig, tree: Hierarchy | None) -> list[tuple[str, str]]:
@@ -170,7 +170,7 @@ def _reads(config: ReleaseConfig) -> list[tuple[str, str]]:
         tables.append((config.groups.table, "private, not opened here" if config.private_groups else "public"))
     if config.regions is not None:
         tables.append((config.regions.table, "public"))
-    said = [f"{_name(table)} ({what}{'' if _there(table) else '; NOT THERE'})" for table, what in tables]
+    said = [f"{name_of(table)} ({what}{'' if there(table) else '; NOT THERE'})" for table, what in tables]
     return [("reads" if place == 0 else "", line) for place, line in enumerate(said)]
 
 
@@ -183,7 +183,7 @@ def _ledger(config: ReleaseConfig) -> str:
     return f"{config.ledger}: {ledger.left} left, of {ledger.read().total}"
 
 
-def _there(table: object) -> bool:
+def there(table: object) -> bool:
     """Tell whether the files of a table exist; nothing is opened."""
     if isinstance(table, Database):
         return Path(table.path).is_file()
@@ -192,7 +192,8 @@ def _there(table: object) -> bool:
     return Path(table.pattern).is_file() or any(Path(file).is_file() for file in glob(table.pattern, recursive=True))
 
 
-def _name(table: object) -> str:
+def name_of(table: object) -> str:
+    """Name the file or query that a table is read from."""
     if isinstance(table, Csv | Parquet):
         return table.pattern
     if isinstance(table, Database):

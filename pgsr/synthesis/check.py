@@ -25,9 +25,9 @@ from pgsr.synthesis.linked_tables import read_population, to_tables
 from pgsr.synthesis.marginal_transcript import MarginalTranscript
 from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.optional import TorchMissingError
-from pgsr.synthesis.publish import load_model
 from pgsr.synthesis.queries import Level
 from pgsr.synthesis.rho_budget import AdaptiveBudget
+from pgsr.synthesis.sampling import load_model
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.transcript import Measured, Privacy, Transcript
 from pgsr.synthesis.type_distribution import TypeDistribution

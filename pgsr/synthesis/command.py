@@ -1,6 +1,7 @@
 """The command `pgsr synthesize`; `pgsr.cli` registers it."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,18 @@ from rich.console import Console
 
 from pgsr.help import examples
 from pgsr.release.errors import ConfigError
-from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.publish import REHEARSAL, digest_of, resample
+from pgsr.synthesis.config import REHEARSAL, SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
+from pgsr.synthesis.publish import digest_of
+from pgsr.synthesis.publish import finish as complete
 from pgsr.synthesis.publish import synthesize as make
+from pgsr.synthesis.sampling import resample
 
 EPILOG = examples(
     ("pgsr synthesize --example > synthesis.toml", "a configuration to start from"),
+    ("pgsr validate synthesis.toml", "what would be made; opens no private table"),
     ("pgsr synthesize synthesis.toml --rehearse", "all of it on noise that protects nothing"),
     ("pgsr synthesize synthesis.toml --sizes release", "with the numbers of households of a release"),
+    ("pgsr synthesize synthesis.toml --sign publisher.key", "signed with the publisher's private key"),
     ("pgsr synthesize --model synthetic/model.npz --groups 1000 --output more", "a fitted model again, at no cost"),
 )
 
@@ -45,6 +50,20 @@ def synthesize(
     ] = None,
     output: Annotated[str | None, typer.Option(help="Instead of the file's: a folder that does not exist yet.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Instead of the file's: the ledger to charge.")] = None,
+    sign: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Instead of the file's: file of the private key that signs.")
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="With --model: another name for an attribute (repeat it)."),
+    ] = None,
+    finish: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="HIDDEN",
+            help="Finish a synthesis that failed after its charge, from the hidden folder it left; no new charge.",
+        ),
+    ] = None,
 ) -> None:
     """Charge the ledger, fit a model to households and persons with secure noise, and write a synthetic population.
 
@@ -55,25 +74,36 @@ def synthesize(
         print(SYNTHESIS_EXAMPLE, end="")
         return
     console = Console(width=None if sys.stdout.isatty() else 150)
+    options = {
+        "CONFIG": config, "--rehearse": rehearse or None, "--model": model, "--groups": groups, "--sizes": sizes,
+        "--epsilon": epsilon, "--delta": delta, "--rounds": rounds, "--k": k, "--method": method, "--seed": seed,
+        "--output": output, "--ledger": ledger, "--sign": sign, "--rename": rename or None, "--finish": finish,
+    }  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
+    if finish is not None:
+        _require_only(given, ("--finish", "--sizes", "--sign"), "--finish, whose terms are those that were paid for")
+        folder = complete(finish, sign, sizes, lambda line: console.print(line, style="dim", highlight=False))
+        _show(console, folder)
+        return
     if model is not None:
-        fitting = {"CONFIG": config, "--epsilon": epsilon, "--delta": delta, "--rounds": rounds, "--k": k}
-        fitting |= {"--method": method, "--ledger": ledger}
-        unused = [name for name, value in fitting.items() if value is not None]
-        if unused or rehearse:
-            raise ConfigError(f"{(*unused, '--rehearse')[0]} has no meaning with --model, which is fitted already")
+        allowed = ("--model", "--groups", "--sizes", "--seed", "--output", "--rename")
+        _require_only(given, allowed, "--model, which is fitted already")
         if output is None:
             raise ConfigError("name a folder for the sample with --output")
-        folder = resample(model, groups, seed or 0, output, sizes)
+        folder = resample(model, groups, seed or 0, output, sizes, _names(rename or []))
         console.print(f"sample   {folder}", highlight=False, soft_wrap=True)
         return
     if config is None:
         raise ConfigError("name a configuration (`pgsr synthesize --example` prints one), or a --model")
-    given = {
+    if rename:
+        raise ConfigError("--rename is for --model; name the attributes in the configuration")
+    overrides = {
         "epsilon": epsilon, "delta": delta, "rounds": rounds, "k": k, "method": method and str(method),
         "groups": groups, "seed": seed, "output": output, "ledger": ledger,
+        "sign": sign,
     }  # fmt: skip
     folder = make(
-        SynthesisConfig.read(config, given),
+        SynthesisConfig.read(config, overrides),
         rehearse=rehearse,
         sizes=sizes,
         say=lambda line: console.print(line, style="dim", highlight=False),
@@ -81,6 +111,25 @@ def synthesize(
     )
     if rehearse:
         console.print(f"[bold red]A rehearsal ({REHEARSAL}): NOT private. Keep it as secret as the data.[/bold red]")
+    _show(console, folder)
+
+
+def _show(console: Console, folder: Path) -> None:
     console.print(
         f"synthetic population  {folder}\ndigest                {digest_of(folder)}", highlight=False, soft_wrap=True
     )
+
+
+def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
+    """Raise `ConfigError` if an option is given that would change nothing."""
+    unused = [name for name in given if name not in allowed]
+    if unused:
+        raise ConfigError(f"{unused[0]} has no meaning with {where}; leave it out")
+
+
+def _names(pairs: list[str]) -> dict[str, str]:
+    """Read OLD=NEW, repeated."""
+    found = dict(pair.split("=", 1) for pair in pairs if all(pair.partition("=")))
+    if len(found) < len(pairs):
+        raise ConfigError("--rename takes OLD=NEW, as in --rename role=role_of_person, once per attribute")
+    return found

@@ -14,6 +14,7 @@ from pgsr.release.configuration.toml import read_toml, shown
 from pgsr.release.errors import ConfigError
 from pgsr.synthesis.adaptive import Family
 from pgsr.synthesis.binning import Binning
+from pgsr.synthesis.checks import Faults
 from pgsr.synthesis.domain import Attribute, Domain
 from pgsr.synthesis.folder import workload_of
 from pgsr.synthesis.hpd import HPDFixed, HPDGen
@@ -31,6 +32,13 @@ from pgsr.tables.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+REHEARSAL = "-rehearsal"
+"""The ending of the name of the output folder of a rehearsal."""
+
+_FILES = ("output", "ledger", "sign")
+"""The keys that name files, and that a flag of the command line may replace."""
 
 
 class SynthesisMethod(StrEnum):
@@ -64,6 +72,7 @@ class SynthesisConfig:
         seed: of the method's own, public randomness.
         output: folder, absent or empty.
         ledger: the ledger file of the data set; only a rehearsal goes without.
+        sign: file of the private key that signs the synthesis; None if it is not signed.
     """
 
     data_set: str
@@ -85,6 +94,7 @@ class SynthesisConfig:
     seed: int
     output: Path
     ledger: Path | None
+    sign: Path | None
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> "SynthesisConfig":
@@ -92,17 +102,17 @@ class SynthesisConfig:
 
         Args:
             path: of the file; `SYNTHESIS_EXAMPLE` shows every key.
-            overrides: top-level keys that replace those of the file; `output` and `ledger` are then relative to the
-                working folder.
+            overrides: top-level keys that replace those of the file; `output`, `ledger` and `sign` are then relative to
+                the working folder.
 
         Raises:
             ConfigError: the file is absent or no TOML; a key is missing, unknown or of the wrong kind.
-            SynthesisError, BudgetError: the domain or the budget is malformed.
+            SynthesisError, BudgetError: the domain or the budget is malformed. An error lists all that was found.
         """
         path = Path(path)
         values = read_toml(path, "`pgsr synthesize --example` prints one to start from")
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
-        return cls.of(values | given, path.parent, {"output", "ledger"} & given.keys())
+        return cls.of(values | given, path.parent, {key for key in _FILES if key in given})
 
     @classmethod
     def of(cls, values: Mapping[str, Any], folder: Path, here: set[str] | None = None) -> "SynthesisConfig":
@@ -110,56 +120,76 @@ class SynthesisConfig:
 
         Names under the keys in `here` are relative to the working folder instead.
         """
-        place = {key: Path() if key in (here or ()) else folder for key in ("output", "ledger")}
+        place = {key: Path() if key in (here or ()) else folder for key in _FILES}
         require(keys(tuple(SynthesisMethod), tuple(Neighbours)), values)
         top = Section("", dict(values))
         homes, people = _table(top, "households"), _table(top, "persons")
-        of_homes, home_bins = _attributes(values, top, "household_attributes")
-        of_people, person_bins = _attributes(values, top, "person_attributes")
         method = top.choice("method", SynthesisMethod, SynthesisMethod.WHOLE_MARGINALS)
-        domain = _domain(top, of_homes, of_people)
+        neighbours = top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE)
+        n_persons, exact = top.number("n_persons", None), top.flag("public_household_attributes", False)
+        files = {key: place[key] / name for key in ("ledger", "sign") if (name := top.text(key, None)) is not None}
+        faults = Faults()
+        of_homes = faults.tried(lambda: _attributes(values, top, "household_attributes")) or ([], [])
+        of_people = faults.tried(lambda: _attributes(values, top, "person_attributes")) or ([], [])
+        domain = None if faults else faults.tried(lambda: _domain(top, of_homes[0], of_people[0]))
+        impossible = domain and faults.tried(lambda: _impossible(top, domain, method))
+        rounds = faults.tried(lambda: _rounds(top, method))
+        # Kept as text: delta is smaller than `Section.fraction` lets through.
+        budget = faults.tried(lambda: AdaptiveBudget(top.text("epsilon"), top.text("delta"), rounds or 1))
+        unit = faults.tried(lambda: Unit.parse(top.text("unit", "entity")))
+        if unit is not None:
+            faults.tried(lambda: _require_method(method, neighbours, unit, n_persons))
+        if domain is not None:
+            faults.tried(lambda: _require_public(method, neighbours, domain, exact))
+        sources = [faults.tried(lambda section=section: read_source(section, folder)) for section in (homes, people)]
+        faults.raise_all(ConfigError)
+        # Without faults all are there.
+        assert budget is not None
+        assert domain is not None
+        assert unit is not None
+        assert impossible is not None
+        assert sources[0] is not None
+        assert sources[1] is not None
         config = cls(
             data_set=top.text("data_set"),
-            households=read_source(homes, folder),
-            persons=read_source(people, folder),
+            households=sources[0],
+            persons=sources[1],
             key=homes.text("key", "household"),
             role=people.text("role", "role"),
             domain=domain,
-            bins=(*home_bins, *person_bins),
-            # Kept as text: delta is smaller than `Section.fraction` lets through.
-            budget=AdaptiveBudget(top.text("epsilon"), top.text("delta"), _rounds(top, method)),
+            bins=(*of_homes[1], *of_people[1]),
+            budget=budget,
             method=method,
             components=top.number("components", None),
             k=top.number("k", 3),
-            impossible=_impossible(top, domain, method),
-            neighbours=top.choice("neighbours", Neighbours, Neighbours.ADD_REMOVE),
-            unit=Unit.parse(top.text("unit", "entity")),
-            n_persons=top.number("n_persons", None),
+            impossible=impossible,
+            neighbours=neighbours,
+            unit=unit,
+            n_persons=n_persons,
             groups=top.number("groups", None),
             seed=top.number("seed", 0),
             output=place["output"] / top.text("output"),
-            ledger=None if (ledger := top.text("ledger", None)) is None else place["ledger"] / ledger,
+            ledger=files.get("ledger"),
+            sign=files.get("sign"),
         )
         for section in (homes, people, top):
             section.done()
-        if config.method is SynthesisMethod.WHOLE_MARGINALS:
-            require_unit(config.unit, config.neighbours)
-            if config.n_persons is not None:
-                raise ConfigError(
-                    "the key 'n_persons' means nothing to method = 'whole-marginals', which measures sizes where they "
-                    "are not public; leave it out"
-                )
-        elif config.unit != Unit.ENTITY:
-            raise ConfigError(
-                f"method = '{config.method}' hides persons alone; leave the key 'unit' out, or take method = "
-                "'whole-marginals'"
-            )
-        elif config.n_persons is None and config.neighbours is Neighbours.ADD_REMOVE:
-            raise ConfigError(
-                "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
-                "private; write a public number near it, or neighbours = 'replace', which publishes the exact one"
-            )
         return config
+
+    @property
+    def published_exactly(self) -> str | None:
+        """The sentence that says which facts of households are published exactly; None if none but their number is.
+
+        Whole marginals fills the households that there are, under every relation of neighbours and for every unit: a
+        sample of as many households has exactly their attributes, and the saved model lists them. The other methods
+        measure attributes of households with noise like all others.
+        """
+        what = _published_exactly(self.method, self.neighbours, self.domain)
+        return what and f"{what} are published exactly, without noise: how many households have which of them"
+
+    def folder(self, rehearse: bool) -> Path:
+        """Name the folder of the synthesis, or of its rehearsal."""
+        return self.output.with_name(self.output.name + REHEARSAL) if rehearse else self.output
 
     def population(self) -> Population:
         """Read the tables. The population that is returned is private.
@@ -181,9 +211,9 @@ class SynthesisConfig:
         if self.method is SynthesisMethod.WHOLE_MARGINALS:
             given = {} if self.components is None else {"components": self.components}
             return WholeMarginals(k=self.k, impossible=self.impossible, **given)
-        return family_of(
-            self.method, {} if self.method is SynthesisMethod.MWEM else {"components": self.components or 1000}
-        )
+        if self.method is SynthesisMethod.MWEM:
+            return family_of(self.method, {})
+        return family_of(self.method, {"components": 1000 if self.components is None else self.components})
 
     def _binned(
         self, table: Source, name: str, attributes: Sequence[Attribute], more: Sequence[str] = ()
@@ -193,6 +223,16 @@ class SynthesisConfig:
         return frame.assign(**labels)
 
 
+def is_synthesis(values: Mapping[str, Any]) -> bool:
+    """Tell whether the values of a file are those of a synthesis, which alone has tables of households and persons.
+
+    Example:
+        >>> is_synthesis({"households": {"file": "households.parquet"}}), is_synthesis({"entities": {}, "groups": {}})
+        (True, False)
+    """
+    return not values.keys().isdisjoint(("households", "persons", "household_attributes", "person_attributes"))
+
+
 def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family | WholeMarginals:
     """Make the method with these settings, and its defaults for all others."""
     if method is SynthesisMethod.WHOLE_MARGINALS:
@@ -200,6 +240,47 @@ def family_of(method: SynthesisMethod, settings: Mapping[str, Any]) -> Family | 
         return WholeMarginals(**{**settings, "impossible": impossible})
     kinds = {SynthesisMethod.MWEM: MWEM, SynthesisMethod.HPD_FIXED: HPDFixed, SynthesisMethod.HPD_GEN: HPDGen}
     return kinds[method](**settings)
+
+
+def _require_method(method: SynthesisMethod, neighbours: Neighbours, unit: Unit, n_persons: int | None) -> None:
+    """Raise where a method cannot hide this unit, or the number of persons is missing or means nothing to it."""
+    if method is SynthesisMethod.WHOLE_MARGINALS:
+        require_unit(unit, neighbours)
+        if n_persons is not None:
+            raise ConfigError(
+                "the key 'n_persons' means nothing to method = 'whole-marginals', which measures sizes where they "
+                "are not public; leave it out"
+            )
+    elif unit != Unit.ENTITY:
+        raise ConfigError(
+            f"method = '{method}' hides persons alone; leave the key 'unit' out, or take method = 'whole-marginals'"
+        )
+    elif n_persons is None and neighbours is Neighbours.ADD_REMOVE:
+        raise ConfigError(
+            "the key 'n_persons' is missing: where a person may be added or removed the exact number of persons is "
+            "private; write a public number near it, or neighbours = 'replace', which publishes the exact one"
+        )
+
+
+def _published_exactly(method: SynthesisMethod, neighbours: Neighbours, domain: Domain) -> str | None:
+    """Name the facts of households that a method publishes exactly; None if it measures all of them."""
+    if method is not SynthesisMethod.WHOLE_MARGINALS:
+        return None
+    named = ", ".join(attribute.name for attribute in domain.group)
+    attributes = [f"household attributes ({named})"] if named else []
+    sizes = ["household sizes"] if neighbours is Neighbours.REPLACE else []
+    return " and ".join([*attributes, *sizes]) or None
+
+
+def _require_public(method: SynthesisMethod, neighbours: Neighbours, domain: Domain, public: bool) -> None:
+    """Raise `ConfigError` where attributes of households are published exactly, and were not said to be public."""
+    what = _published_exactly(method, neighbours, domain)
+    if what is not None and domain.group and not public:
+        raise ConfigError(
+            f"method = '{method}' publishes {what} exactly, without noise, for it protects persons alone; if these are "
+            "public anyway write public_household_attributes = true, otherwise leave them out of "
+            "[household_attributes], or take method = 'hpd-gen', which measures attributes of households with noise"
+        )
 
 
 def _rounds(top: Section, method: SynthesisMethod) -> int:
@@ -282,7 +363,7 @@ def _attributes(values: Mapping[str, Any], top: Section, key: str) -> tuple[list
 SYNTHESIS_EXAMPLE = """\
 # What `pgsr synthesize` needs to know. Names of files are relative to this file.
 # Nothing here may be read off the private data: attributes, values and bounds are decided beforehand.
-# Public besides: the number of households and their attributes, which whole-marginals copies exactly.
+# Public besides: the number of households.
 
 data_set = "households 2026"     # a public name
 epsilon = "1"                    # in quotes, so that it stays exact
@@ -301,6 +382,11 @@ delta = "1e-10"                  # below 1 / (number of persons)^2, say
 # seed = 0                       # of the method, not of the noise
 output = "synthetic"             # a folder that does not exist yet
 ledger = "ledger.jsonl"          # of the data set, with a delta; `pgsr ledger init` makes it; a rehearsal needs none
+# sign = "publisher.key"         # the publisher's private key, which `pgsr key new publisher` makes
+
+# Whole-marginals publishes exactly, without noise, how many households have which area and vehicles: it protects the
+# values of persons alone. Write true only if these are public anyway. (The other methods measure them with noise.)
+public_household_attributes = true
 
 max_size = 5                     # persons per household at most; or, with roles head, spouse and child:
 # max_children = 3

@@ -15,6 +15,9 @@ from pgsr.synthesis.checks import SynthesisError, require_whole
 COUNT = "COUNT"
 """Name of the attribute that every group has: its number of members."""
 
+LARGEST_VALUE = 2**63 - 1
+"""The largest whole number that a column of a table holds."""
+
 Value = str | int
 
 
@@ -37,6 +40,10 @@ class Attribute:
         if not values or not all(isinstance(value, Value | np.integer) for value in values):
             raise SynthesisError(f"attribute {self.name} has values {self.values!r}; give texts or whole numbers")
         object.__setattr__(self, "values", values)
+        if any(isinstance(value, int) and not -LARGEST_VALUE <= value <= LARGEST_VALUE for value in values):
+            raise SynthesisError(
+                f"attribute {self.name} has a value of more than 64 bits, which no table holds; write it in quotes"
+            )
         if len(set(values)) < len(values):
             raise SynthesisError(f"attribute {self.name} has values {values}; give each once")
 

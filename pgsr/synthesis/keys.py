@@ -42,6 +42,15 @@ def keys(methods: tuple[str, ...], neighbours: tuple[str, ...]) -> Table:
             Key("groups", forms.INTEGER, "Households to sample; as many as there are if left out.", None),
             Key("seed", forms.INTEGER, "Of the method's own, public randomness.", 0),
             Key("ledger", forms.TEXT, "The file of what was spent on this data set; a rehearsal needs none.", None),
+            Key(
+                "sign", forms.TEXT, "The file of the private key that signs the synthesis; unsigned if left out.", None
+            ),
+            Key(
+                "public_household_attributes",
+                forms.BOOLEAN,
+                "Whether attributes of households are public, as whole-marginals publishes them exactly.",
+                False,
+            ),
             Key("output", forms.TEXT, "A folder that does not exist yet or is empty."),
             Key("max_size", forms.INTEGER, "Persons per household at most.", None),
             Key(

@@ -19,7 +19,10 @@ def torch() -> Any:
     try:
         return import_module("torch")
     except ImportError:
-        raise TorchMissingError("HPD is fitted with torch, which is missing; pip install torch") from None
+        raise TorchMissingError(
+            "whole-marginals, hpd-fixed and hpd-gen are fitted with torch, which is missing; pip install "
+            '"pgsr[synthesis]"'
+        ) from None
 
 
 class MbiMissingError(PgsrError, ImportError):

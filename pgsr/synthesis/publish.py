@@ -1,50 +1,51 @@
 """The making of a synthesis: from confidential tables to a folder with synthetic tables, their model and its cost."""
 
+import shlex
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pgsr.accounting import Rho
+from pgsr.accounting.zcdp import Conversion
 from pgsr.errors import PgsrError
-from pgsr.histogram import CountOfCounts
-from pgsr.ledger import Charge, LedgerFile, Relation
+from pgsr.neighbours import Unit
 from pgsr.random import Secure, Seeded, Source
-from pgsr.release.errors import ConfigError
-from pgsr.release.running.places import only_one, settle, sync
-from pgsr.release.running.saying import unfailing
+from pgsr.release.folder import artefact, signature
+from pgsr.release.making import HIDDEN_NAME
+from pgsr.release.running.places import only_one, sync
+from pgsr.release.running.preflight import require_place
+from pgsr.release.running.saying import fault_of, unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
-from pgsr.synthesis.config import SynthesisConfig
-from pgsr.synthesis.dictionary import dictionary
-from pgsr.synthesis.domain import COUNT, Domain, SynthesisError
+from pgsr.synthesis.config import SynthesisConfig, SynthesisMethod, family_of
+from pgsr.synthesis.domain import SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
-from pgsr.synthesis.folder import HOUSEHOLDS, MODEL, PERSONS, SUMS, TRANSCRIPT
+from pgsr.synthesis.folder import MODEL, SUMS, TRANSCRIPT
 from pgsr.synthesis.given_sizes import GivenSizes, read_sizes
-from pgsr.synthesis.linked_tables import to_tables
-from pgsr.synthesis.mixture import Mixture
 from pgsr.synthesis.population import Population
-from pgsr.synthesis.random_households import RandomHouseholds
-from pgsr.synthesis.rho_budget import RhoLedger
-from pgsr.synthesis.sizes import RegionalPopulation, sample_to_sizes
-from pgsr.synthesis.type_distribution import TypeDistribution
+from pgsr.synthesis.preflight import (
+    charge_for,
+    fixed_fields,
+    require_ledger,
+    require_makeable,
+    require_room,
+    signing_key,
+    sizes_of,
+)
+from pgsr.synthesis.rho_budget import AdaptiveBudget, RhoLedger
+from pgsr.synthesis.sampling import levels, load_model, name_folder, sampled, write
+from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.whole_marginals import FittedMarginals, WholeMarginals
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-REHEARSAL = "-rehearsal"
-"""The ending of the name of the output folder of a rehearsal."""
-
-Tables = tuple["pd.DataFrame", "pd.DataFrame"]
+Say = Callable[[str], None]
 
 
 def synthesize(
@@ -52,17 +53,19 @@ def synthesize(
     *,
     rehearse: bool = False,
     sizes: str | PathLike[str] | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = lambda _: None,
     progress: bool = False,
 ) -> Path:
-    """Read the tables, charge the ledger, fit, sample and write; return the folder that was made.
+    """Read the tables, charge the ledger, fit, sample, write and sign; return the folder that was made.
 
-    What can be refused is refused before the ledger is charged, and the ledger is charged, all of rho at once, before
-    any noise is drawn.
+    What can be refused is refused before the ledger is charged, and what the configuration tells before a private table
+    is opened. The ledger is charged, all of rho at once, before any noise is drawn. The model and the transcript are
+    kept as soon as there are any, and `finish` makes the folder of them.
 
     Args:
         config: what to synthesise.
-        rehearse: use seeded noise, without a charge. The folder gets another name and says that it is not private.
+        rehearse: use seeded noise, without a charge. The folder gets another name and says that it is not private. It
+            is not signed.
         sizes: release folder or table of counts (`read_sizes`), whose households per region and size the sample gets.
         say: is told in a few words what is going on.
         progress: show a bar with the time that is left.
@@ -70,90 +73,56 @@ def synthesize(
     Raises:
         PgsrError: the tables, the configuration or the place are not right, or the ledger refuses; nothing was charged.
         ReleaseError: another process makes this folder just now; nothing was charged.
-        SynthesisError: something failed after the charge; the message says so, and where the model lies.
+        SynthesisError: something failed after the charge; the message says so, and how to go on.
     """
-    folder = config.output.with_name(config.output.name + REHEARSAL) if rehearse else config.output
-    require_place(folder)
+    folder = config.folder(rehearse)
     with only_one(folder):
         _make(config, folder, rehearse, sizes, unfailing(say), progress)
     return folder
 
 
-def charge_for(config: SynthesisConfig, folder: Path) -> Charge:
-    """Make the charge of a synthesis: its cost, and the neighbours it protects."""
-    what = f"{config.method} into {folder.name}"
-    return Charge(Rho(config.budget.rho), what, Relation(str(config.neighbours)), config.unit)
+def finish(
+    hidden: str | PathLike[str],
+    sign: str | PathLike[str] | None = None,
+    sizes: str | PathLike[str] | None = None,
+    say: Say = lambda _: None,
+) -> Path:
+    """Make a synthesis of the fit that was paid for and kept when `synthesize` failed. Nothing is charged or drawn.
+
+    Args:
+        hidden: the folder that the failed synthesis named; it lies beside the output and its name starts with a dot.
+        sign: file of a private key, or None for a synthesis without signature.
+        sizes: what the failed synthesis was tied to.
+        say: is told in a few words what is going on.
+
+    Raises:
+        SynthesisError: the folder holds no complete fit, that of a rehearsal, or one that was tied to other sizes.
+        PgsrError: as `synthesize`.
+    """
+    hidden, say = Path(hidden).absolute(), unfailing(say)
+    name = HIDDEN_NAME.fullmatch(hidden.name)
+    if name is None or not hidden.is_dir():
+        raise SynthesisError(f"{str(hidden)!r} is no folder that a failed synthesis kept; its message names the folder")
+    folder = hidden.with_name(name["name"])
+    require_place(folder)
+    key = None if sign is None else signature.load_private(Path(sign))
+    given = None if sizes is None else read_sizes(sizes)
+    with only_one(folder):
+        fields = _kept_fields(hidden)
+        if fields["charged"] is None:
+            raise SynthesisError(
+                f"{hidden.name!r} is what a stopped rehearsal left, which is not private: remove it, and rehearse again"
+            )
+        _require_same_sizes(fields, given)
+        require_place(folder)
+        with _kept_if_paid(hidden, _Cost(f"epsilon {fields['epsilon']}", sign, sizes), say):
+            _complete(hidden, folder, given, key, say)
+    return folder
 
 
 def digest_of(folder: Path) -> str:
     """Compute the SHA-256 of SHA256SUMS, and so of the whole synthesis, to be announced elsewhere."""
-    from pgsr.release.folder import artefact
-
     return artefact.digest_of(folder)
-
-
-def resample(
-    model: str | PathLike[str],
-    groups: int | None,
-    seed: int,
-    output: str | PathLike[str],
-    sizes: str | PathLike[str] | None = None,
-) -> Path:
-    """Sample a saved model again, which costs no privacy; return the folder that was made.
-
-    Raises:
-        SynthesisError: the file holds no model, the place is not right, or not one of `groups` and `sizes` is given.
-    """
-    folder = Path(output)
-    require_place(folder)
-    _require_one_number(groups, sizes)
-    if groups is None and sizes is None:
-        raise SynthesisError("say how many households to sample with --groups, or give --sizes")
-    given = None if sizes is None else read_sizes(sizes)
-    if given is not None and given.secure is False:
-        raise SynthesisError("the sizes are those of a rehearsal, whose noise anybody can take off; give a release")
-    found = load_model(model)
-    tables = sampled(found, groups or 0, seed, None if given is None else given.counts)
-    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        _write(hidden, tables, found.domain, _levels(given))
-        _publish(hidden, folder)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-    return folder
-
-
-def load_model(path: str | PathLike[str]) -> Distribution:
-    """Read a model that any distribution of this package saved.
-
-    Raises:
-        SynthesisError: the file is absent, or holds something else.
-    """
-    if not Path(path).is_file():
-        raise SynthesisError(f"there is no file {str(path)!r}; give the {MODEL} of a synthesis")
-    for kind in (FilledHouseholds, Mixture, TypeDistribution, RandomHouseholds):
-        try:
-            return kind.load(path)
-        except SynthesisError:
-            continue
-    raise SynthesisError(f"{str(path)!r} holds no model; give the {MODEL} of a synthesis")
-
-
-def sampled(model: Distribution, groups: int, seed: int, release: CountOfCounts | None = None) -> Tables:
-    """Draw households and persons as tables. With a release, households have a column per level, level_0 the root.
-
-    Households of size 0 are in a release, and a model knows nothing about them: their attributes are missing.
-
-    Raises:
-        SynthesisError: the model is not a mixture, and sizes are to be fixed; or the release has other sizes.
-    """
-    if release is None:
-        return to_tables(model.sample(groups, seed))
-    if not isinstance(model, Mixture | FilledHouseholds):
-        raise SynthesisError("sizes can be fixed for mixtures only; use another method than mwem")
-    regional = sample_to_sizes(model, release, seed)
-    homes, persons = regional.to_tables()
-    return _with_empty(homes, regional), persons
 
 
 def transcript_fields(
@@ -164,33 +133,7 @@ def transcript_fields(
         derived = marginal_fields.derived_fields(fitted.transcript, config.neighbours, config.unit)
     else:
         derived = files.derived_fields(fitted.transcript, config.neighbours)
-    return {
-        **derived,
-        "data_set": config.data_set,
-        "method": str(config.method),
-        "settings": files.settings_of(config.family()),
-        "k": config.k,
-        "seed": config.seed,
-        "sampled": sample,
-        "sizes_from": None if given is None else given.source,
-        "versions": files.versions(files.packages_of(config.method)),
-    }
-
-
-def require_place(folder: Path) -> None:
-    """Raise `SynthesisError` unless the folder is absent or empty, and can be made."""
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise SynthesisError(f"the output {str(folder)!r} is there already; choose a folder that does not exist yet")
-    if not folder.absolute().parent.is_dir():
-        raise SynthesisError(f"the folder {str(folder.parent)!r} of the output does not exist; make it")
-
-
-def _require_one_number(groups: int | None, sizes: str | PathLike[str] | None) -> None:
-    """Raise `SynthesisError` if households are to be as many as was said, and as many as the sizes say."""
-    if groups is not None and sizes is not None:
-        raise SynthesisError(
-            "the sizes say how many households to sample; leave out --groups, and groups in the configuration"
-        )
+    return {**derived, **fixed_fields(config, given), "sampled": sample}
 
 
 def _make(
@@ -198,50 +141,147 @@ def _make(
     folder: Path,
     rehearse: bool,
     sizes: str | PathLike[str] | None,
-    say: Callable[[str], None],
+    say: Say,
     progress: bool,
 ) -> None:
     """Do what `synthesize` does, into a folder that no other process makes."""
-    _require_one_number(config.groups, sizes)
-    pay = _nothing if rehearse else _payment(config, folder, say)
-    given = None if sizes is None else read_sizes(sizes)
-    if given is not None:
-        given.require(config.neighbours, rehearse)
-        _require_fitting(config, given.counts)
+    given = sizes_of(config, sizes)
+    require_makeable(config, given, rehearse=rehearse)
+    key, pay = signing_key(config, rehearse), _nothing if rehearse else _payment(config, folder, say)
+    if config.published_exactly is not None:
+        say(config.published_exactly)
     say("reading the tables")
     population = config.population()
     groups = population.n_groups if config.groups is None else config.groups
+    require_room(config, given, groups)
     account = _Account(config.budget.rho, pay)
     hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    cost = _Cost(None if rehearse else f"epsilon {config.budget.epsilon}", config.sign, sizes, account)
     try:
-        fitted = _fitted(config, population, account, Seeded("rehearsal") if rehearse else Secure(), say, progress)
-        del population
-        fitted.distribution.save(hidden / MODEL)
-        sample = _count(given, groups)
-        fields = transcript_fields(config, fitted, given, sample)
-        (hidden / TRANSCRIPT).write_text(files.written(fields), encoding="utf-8")
-        say("sampling and writing")
-        model = load_model(hidden / MODEL)  # as read back, so that anybody can draw the same sample
-        tables = sampled(model, groups, config.seed, None if given is None else given.counts)
-        _write(hidden, tables, model.domain, _levels(given))
-        say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
-        page = quality.report(fields, model, *tables, _stand_in(config, model))
-        (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
-        _publish(hidden, folder, files.FILES)
-    except BaseException as error:
-        keep = bool(account.spent) and not rehearse and any(hidden.iterdir())
-        if not keep:
+        with _kept_if_paid(hidden, cost, say):
+            source = Seeded("rehearsal") if rehearse else Secure()
+            fitted = _fitted(config, population, account, source, say, progress)
+            del population
+            _keep(hidden, fitted.distribution, transcript_fields(config, fitted, given, _count(given, groups)))
+            del fitted
+            _complete(hidden, folder, given, key, say)
+    finally:
+        if rehearse or not (hidden / MODEL).exists():
             shutil.rmtree(hidden, ignore_errors=True)
-        if not account.spent:
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What a failure costs, and what finishing takes.
+
+    Attributes:
+        paid: in words; None in a rehearsal.
+        sign, sizes: as the user gave them.
+        account: of the fit; None where it is complete.
+    """
+
+    paid: str | None
+    sign: str | PathLike[str] | None
+    sizes: str | PathLike[str] | None
+    account: "_Account | None" = None
+
+    def said(self, hidden: Path) -> str:
+        """Say what is spent, what is kept, and how to go on."""
+        if self.paid is None:
+            return "nothing was charged"
+        spent, place = f"{self.paid} is spent", shlex.quote(str(hidden.absolute()))
+        if (hidden / TRANSCRIPT).exists():
+            more = [("--sizes", self.sizes), ("--sign", self.sign)]
+            flags = "".join(f" {flag} {shlex.quote(str(Path(p).absolute()))}" for flag, p in more if p is not None)
+            return (
+                f"{spent}; the fitted model and its transcript lie in {str(hidden)!r}, and `pgsr synthesize --finish "
+                f"{place}{flags}` makes the synthesis of them at no further charge"
+            )
+        if (hidden / MODEL).exists():
+            return (
+                f"{spent}; the fitted model lies in {str(hidden)!r}, and `pgsr synthesize --model` samples it at no "
+                "further charge, but its transcript could not be written, so that nobody can check it"
+            )
+        return (
+            f"{spent}; the fit was not complete, and its noisy answers are lost: nothing is kept, and a new synthesis "
+            "costs epsilon again"
+        )
+
+
+@contextmanager
+def _kept_if_paid(hidden: Path, cost: _Cost, say: Say) -> Iterator[None]:
+    """Say of every failure after the first noise what it costs and what is left."""
+    try:
+        yield
+    except BaseException as error:
+        if cost.account is not None and not cost.account.spent:
             raise  # before any noise
-        spent = "nothing was charged" if rehearse else f"epsilon {config.budget.epsilon} is spent"
-        where = f"; what was written lies in {str(hidden)!r}" if keep else ""
+        said = cost.said(hidden)
         if not isinstance(error, Exception):  # somebody ends the process
-            say(f"stopped after the noise was drawn, so {spent}{where}")
+            say(f"stopped after the noise was drawn, so {said}")
             raise
-        known = isinstance(error, PgsrError | OSError | MemoryError)
-        said = str(error) if known else f"{type(error).__name__}, which no synthesis should raise"
-        raise SynthesisError(f"the synthesis failed after noise was drawn, so {spent}{where}: {said}") from error
+        if isinstance(error, OSError):
+            why = fault_of(error)
+        elif isinstance(error, PgsrError):
+            why = str(error)
+        elif isinstance(error, MemoryError):
+            why = "memory ran out; free some, or sample fewer households"
+        else:
+            why = f"{type(error).__name__}, which no synthesis should raise"
+        raise SynthesisError(f"the synthesis failed after noise was drawn, so {said}: {why}") from error
+
+
+def _keep(hidden: Path, model: Distribution, fields: dict[str, Any]) -> None:
+    """Put the model and then the transcript on the disk; each appears under its name when it is complete."""
+    part = hidden / f"part-{MODEL}"
+    model.save(part)
+    _appear(part, hidden / MODEL)
+    part = hidden / f"{TRANSCRIPT}.part"
+    part.write_text(files.written(fields), encoding="utf-8")
+    _appear(part, hidden / TRANSCRIPT)
+
+
+def _appear(part: Path, path: Path) -> None:
+    sync(part)
+    part.rename(path)
+    sync(path.parent)
+
+
+def _complete(hidden: Path, folder: Path, given: GivenSizes | None, key: Ed25519PrivateKey | None, say: Say) -> None:
+    """Sample the model that was kept, write, report, sign, and give the folder its name."""
+    for path in hidden.iterdir():  # what an earlier attempt left
+        if path.name not in (MODEL, TRANSCRIPT):
+            path.unlink()
+    say("sampling and writing")
+    fields, model = _kept_fields(hidden), load_model(hidden / MODEL)  # as read back: anybody draws the same sample
+    tables = sampled(model, fields["sampled"], fields["seed"], None if given is None else given.counts)
+    write(hidden, tables, model.domain, levels(given))
+    say("writing the report, with a rehearsal on a sample of the model, which costs nothing")
+    page = quality.report(fields, model, *tables, _stand_in(fields, model))
+    (hidden / files.REPORT).write_text(page, encoding="utf-8", newline="")
+    (hidden / SUMS).write_text(artefact.sums_text(hidden, files.FILES), encoding="utf-8", newline="")
+    if key is not None:
+        signature.sign(hidden, key)
+    name_folder(hidden, folder)
+
+
+def _kept_fields(hidden: Path) -> dict[str, Any]:
+    """Read the transcript that was kept; it is there when the fit is complete."""
+    if not (hidden / TRANSCRIPT).exists() or not (hidden / MODEL).exists():
+        raise SynthesisError(
+            f"{str(hidden)!r} holds no complete fit, so nothing can be made of it; a new synthesis costs epsilon again"
+        )
+    return files.read((hidden / TRANSCRIPT).read_bytes().decode())
+
+
+def _require_same_sizes(fields: dict[str, Any], given: GivenSizes | None) -> None:
+    """Raise `SynthesisError` unless these are the sizes that the failed synthesis was tied to."""
+    if fields["sizes_from"] is not None and given is None:
+        raise SynthesisError("the failed synthesis was tied to sizes; give them again with --sizes")
+    if fields["sizes_from"] is None and given is not None:
+        raise SynthesisError("the failed synthesis was tied to no sizes; leave --sizes out")
+    if given is not None and (given.source != fields["sizes_from"] or _count(given, 0) != fields["sampled"]):
+        raise SynthesisError("these are not the sizes that the failed synthesis was tied to; give the same again")
 
 
 def _fitted(
@@ -249,7 +289,7 @@ def _fitted(
     population: Population,
     account: "_Account",
     source: Source,
-    say: Callable[[str], None],
+    say: Say,
     progress: bool,
 ) -> Fitted | FittedMarginals:
     method = config.family()
@@ -283,74 +323,19 @@ def _fitted(
     )
 
 
-def _stand_in(config: SynthesisConfig, model: Distribution) -> quality.StandIn | None:
+def _stand_in(fields: dict[str, Any], model: Distribution) -> quality.StandIn | None:
     """Rehearse a fit of whole marginals on a population of its own model; the other methods would take too long."""
-    method = config.family()
+    method = family_of(SynthesisMethod(fields["method"]), fields["settings"])
     if not isinstance(method, WholeMarginals) or not isinstance(model, FilledHouseholds):
         return None
-    return quality.stand_in(model, method, config.budget, config.neighbours, config.unit, config.seed)
+    budget = AdaptiveBudget(fields["epsilon"], fields["delta"], 1, conversion=Conversion(fields["conversion"]))
+    neighbours, unit = Neighbours(fields["relation"]), Unit.parse(fields["unit"])
+    return quality.stand_in(model, method, budget, neighbours, unit, fields["seed"])
 
 
-def _require_fitting(config: SynthesisConfig, release: CountOfCounts) -> None:
-    if config.method == "mwem":
-        raise SynthesisError("sizes can be fixed for mixtures only; use another method than mwem")
-    tree, sizes = release.hierarchy, config.domain.sizes
-    found = np.flatnonzero(release.rows(0, 1)[0]) if tree.n_regions else np.zeros(0, int)
-    wrong = [int(size) for size in found if size and size not in sizes]
-    if wrong:
-        raise SynthesisError(
-            f"the release has households of size {wrong[0]}, and the domain has sizes {sizes.start} to {sizes.stop - 1}"
-            "; change max_size, or cap the release"
-        )
-
-
-def _with_empty(homes: "pd.DataFrame", regional: RegionalPopulation) -> "pd.DataFrame":
-    """Append one row per household without members."""
-    import pandas as pd
-
-    n, paths = len(regional.empty_leaf_of), regional.hierarchy.paths
-    empty: dict[str, object] = {column: [None] * n for column in homes.columns}
-    empty |= {"household": len(homes) + np.arange(n), COUNT: np.zeros(n, np.int64)}
-    for level in range(regional.hierarchy.n_levels):
-        empty[f"level_{level}"] = [paths[leaf][level] for leaf in regional.empty_leaf_of]
-    return pd.concat([homes, pd.DataFrame(empty)], ignore_index=True) if n else homes
-
-
-def _write(folder: Path, tables: Tables, domain: Domain, n_levels: int) -> None:
-    for frame, name, schema in zip(tables, (HOUSEHOLDS, PERSONS), files.schemas(domain, n_levels), strict=True):
-        pq.write_table(files.table_of(frame, schema), folder / name)
-    (folder / files.DICTIONARY).write_text(dictionary(domain, n_levels), encoding="utf-8", newline="")
-
-
-def _levels(given: GivenSizes | None) -> int:
-    return 0 if given is None else given.counts.hierarchy.n_levels
-
-
-def _publish(hidden: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
-    """Write the digests of these files, and then give the hidden folder its name in one step."""
-    if names:
-        from pgsr.release.folder.artefact import sums_text
-
-        (hidden / SUMS).write_text(sums_text(hidden, names), encoding="utf-8", newline="")
-    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
-    settle(hidden)
-    hidden.rename(folder)  # replaces an empty folder, and fails on any other
-    sync(folder.parent)
-
-
-def _payment(config: SynthesisConfig, folder: Path, say: Callable[[str], None]) -> Callable[[], None]:
-    """Prepare the charge of the ledger: a function that makes it, or an error now if the ledger would refuse it.
-
-    Raises:
-        ConfigError, LedgerError: there is no ledger, or it refuses the charge.
-    """
-    if config.ledger is None:
-        raise ConfigError(
-            "the key 'ledger' is missing, and only a rehearsal goes without; write ledger = 'ledger.jsonl', the ledger "
-            "of the data set, which `pgsr ledger init` makes"
-        )
-    ledger, charge = LedgerFile(config.ledger), charge_for(config, folder)
-    ledger.require(charge, config.data_set)
+def _payment(config: SynthesisConfig, folder: Path, say: Say) -> Callable[[], None]:
+    """Prepare the charge of the ledger: a function that makes it."""
+    ledger, charge = require_ledger(config, folder), charge_for(config, folder)
 
     def pay() -> None:
         require_place(folder)  # somebody may have made it meanwhile

@@ -12,7 +12,7 @@ from pgsr.histogram import CountOfCounts
 from pgsr.synthesis.checks import require_whole
 from pgsr.synthesis.domain import Domain, SynthesisError
 from pgsr.synthesis.filled_households import FilledHouseholds
-from pgsr.synthesis.linked_tables import TableError, to_tables
+from pgsr.synthesis.linked_tables import require_free_names, to_tables
 from pgsr.synthesis.mixture import Mixture, draw
 from pgsr.synthesis.population import Population
 from pgsr.synthesis.sizes_of_filled import filled_to_sizes
@@ -46,11 +46,11 @@ class RegionalPopulation:
         Raises:
             TableError: an attribute has the name of a column that links the tables, or of a level.
         """
+        linking = (household_key, "person", "role")
+        require_free_names(self.population.domain, "rename the attribute", self.hierarchy.n_levels, linking)
         homes, people = to_tables(self.population, household_key=household_key)
         paths = self.hierarchy.paths
         for level in range(self.hierarchy.n_levels):
-            if f"level_{level}" in homes.columns:
-                raise TableError(f"level_{level} is an attribute and a column of regions; rename the attribute")
             homes.insert(1 + level, f"level_{level}", np.array([paths[leaf][level] for leaf in self.leaf_of], object))
         return homes, people
 

@@ -228,7 +228,7 @@ class WholeMarginals:
             ]
 
         single = [m for level in levels[:2] for m in found(1, level)]
-        candidates = [m for k in range(2, self.k + 1) for level in levels for m in found(k, level)]
+        candidates = [m for k in range(2, min(self.k, n_attributes) + 1) for level in levels for m in found(k, level)]
         if not single:
             raise SynthesisError("nothing about persons is left to measure; raise largest")
         return tuple(single), tuple(dict.fromkeys(candidates))
