@@ -81,7 +81,7 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         "unit": ["group", "entity", "entity in 2 groups"],
         "groups": [*NUMBERS, 10**13],
         "seed": [0, 5, -1, 2**63 - 1, 2**63, 2**70],
-        "max_size": [*NUMBERS, 10**6],
+        "max_size": [*NUMBERS, 20],
         "max_children": [0, 1, 2],
         "public_household_attributes": [None, False, True],
         "output": ["out", "a" * 250, "no/where", "taken", "ledger.jsonl"],
@@ -186,12 +186,13 @@ HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck
 
 
 @settings(
-    max_examples=scale(60, 2_000), deadline=None, suppress_health_check=HEALTH, print_blob=True,
+    max_examples=scale(25, 2_000), deadline=None, suppress_health_check=HEALTH, print_blob=True,
 )  # fmt: skip
 @example(USUAL | {"person_attributes": {"role": ["x", "y"]}})
 @example(USUAL | {"person_attributes": {"household": ["x", "y"]}})
 @example(WHOLE | {"person_attributes": {"role": ["x", "y"]}})
 @example(USUAL | {"groups": 0})
+@example(USUAL | {"k": 10**12})
 @example(USUAL | {"groups": 10**13})
 @example(USUAL | {"person_attributes": {"sex": [0, 2**63]}})
 @example(USUAL | {"household_attributes": {"level_0": ["u"]}})

@@ -209,7 +209,9 @@ def _queries(config: SynthesisConfig) -> Workload:
         k = min(k, most)
     require_whole(k=k)
     relatives = len(domain.individual) if len(domain.roles) > 1 else 0
-    n = sum(comb(most, j) * 2 + comb(most + relatives, j) * (relatives > 0) for j in range(1, k + 1))
+    n = sum(
+        comb(most, j) * 2 + comb(most + relatives, j) * (relatives > 0) for j in range(1, min(k, most + relatives) + 1)
+    )
     if n > MOST_MARGINALS:
         raise SynthesisError(f"there are {n:,} sets of up to {k} attributes; lower k, or use fewer attributes")
     return files.workload_of(domain, k)
