@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from instances import scale
@@ -100,6 +101,7 @@ def configured(place: Path, keys: dict[str, Any]) -> tuple[ReleaseConfig, Ledger
 HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much)
 
 
+@pytest.mark.slow
 @settings(max_examples=scale(60, 3_000), deadline=None, suppress_health_check=HEALTH, print_blob=True)
 @example(USUAL)
 @example(USUAL | {"kind": "posterior", "intervals": "9/10"})

@@ -185,6 +185,7 @@ def _fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=scale(25, 2_000), deadline=None, suppress_health_check=HEALTH, print_blob=True,
 )  # fmt: skip
