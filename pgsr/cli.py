@@ -252,6 +252,7 @@ def intervals(
     from pgsr.release import ConfigError, Published, read_any_release
     from pgsr.release.forecast import SIMULATING
     from pgsr.release.running.progress import Stages
+    from pgsr.release.sizes_of_excess import OfSizes
 
     if kind not in (None, "bootstrap", "band"):
         raise ConfigError(f"--kind is {kind!r}; write bootstrap or band")
@@ -271,14 +272,15 @@ def intervals(
         if place is not None:
             frame = frame.loc[frame["region_id"] == region_id(published.counts.hierarchy.paths[place])]
     else:
-        asked, kind = asked or [statistic_of("mean")], kind or "bootstrap"
+        least = published.terms.min_size
+        asked, kind = [OfSizes(each, least) for each in asked or [statistic_of("mean")]], kind or "bootstrap"
         if kind == "band":
             bounds = band(published.measurement, wanted)
-            found = [bounds.intervals(each, published.counts) for each in asked]
+            found = [bounds.intervals(each, published.by_excess) for each in asked]
         else:
             with Stages(console) as stages:
                 stages(SIMULATING)
-                drawn = replicate(published.mechanism, published.counts, asked, n, key, progress=stages.part)
+                drawn = replicate(published.mechanism, published.by_excess, asked, n, key, progress=stages.part)
             found = [each.intervals(wanted) for each in drawn]
         frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
     if not published.secure:

@@ -194,7 +194,7 @@ class _Folder:
         )
         step = terms.noise(tree.n_levels)
         noises = [*terms.levels(tree.n_levels)]
-        noises += [step.totals_noise(tree.n_levels, terms.max_size)] * tree.n_levels
+        noises += [step.totals_noise(tree.n_levels, terms.max_excess)] * tree.n_levels
         sensitivities = [*terms.sensitivities(tree.n_levels)] + [terms.totals_sensitivity] * tree.n_levels
         if not composed(noises, sensitivities).within(terms.total):
             raise ReleaseError(f"the levels together spend more than {terms.total}")
@@ -345,9 +345,10 @@ class _Folder:
     def _sizes(self) -> str:
         """The sizes in words."""
         terms = self._known("terms")
+        least = terms.min_size
         if terms.max_sizes is None:
-            return f"size 0..{terms.max_size:,}"
-        return f"size of its level, 0..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
+            return f"size {least:,}..{terms.max_size:,}"
+        return f"size of its level, {least:,}..K with K = {' / '.join(f'{k:,}' for k in terms.max_sizes)}"
 
     def _replayed(self) -> Answer:
         if "replayed" not in self.known:

@@ -125,7 +125,7 @@ class CountIntervals:
         cls, terms: Terms, level: float, about: UncertainByLevel | None, released: CountsByLevel
     ) -> "CountIntervals":
         assert isinstance(about, LevelUncertainty), "a posterior release of cumulative counts knows its uncertainty"
-        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_size + 2), SD_ERROR + _error_of_centre(level)
+        relative, absolute = 2 * SD_ERROR + 2.0**-23 * (terms.max_excess + 2), SD_ERROR + _error_of_centre(level)
         exact = about.deviations(View.COUNTS)
         pairs = [(sd**2, relative * of) for sd, of in zip(exact, about.terms(), strict=True)]
         wide = [np.sqrt(variance + error) + absolute for variance, error in pairs]

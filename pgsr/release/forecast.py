@@ -239,11 +239,15 @@ def stand_in_for(
         raise ArgumentError(f"groups={groups!r}; give a whole number from 1 up")
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
-    law = list(size_law) if size_law is not None else geometric_law(mean_size, terms.max_size)
-    if len(law) != terms.max_size + 1:
-        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
+    if size_law is None and not mean_size > terms.min_size:
+        raise ArgumentError(
+            f"mean_size={mean_size!r}, and min_size = {terms.min_size:,} says that no group is smaller; give a number "
+            "above it"
+        )
+    guessed = size_law is None
+    law = geometric_law(mean_size - terms.min_size, terms.max_excess) if guessed else _law_by_excess(size_law, terms)
     if groups is None:
-        empty = config.count_public(terms.max_size)
+        empty = config.count_public(terms.max_excess)
         tree, totals = empty.hierarchy, empty.totals[empty.hierarchy.leaves]
         whose = f"{int(empty.totals[0]):,} groups, as many in each region as are public"
     else:
@@ -251,12 +255,13 @@ def stand_in_for(
         n_leaves = tree.n_regions - tree.n_inner
         totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
         whose = f"{groups:,} groups, a guess, spread evenly over the regions"
-    law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law)
-    about = f"made-up groups in the public regions ({whose}) with sizes 0 to {terms.max_size:,} by {law_said}"
+    law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law, terms.min_size)
+    sizes = f"{terms.min_size:,} to {terms.max_size:,}"
+    about = f"made-up groups in the public regions ({whose}) with sizes {sizes} by {law_said}"
     if terms.max_sizes is not None:
         shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
         about += f", the last class by level {shown}"
-        return stand_in_by_level(tree, totals.tolist(), law, terms.sizes(tree.n_levels)), about
+        return stand_in_by_level(tree, totals.tolist(), law, terms.excesses(tree.n_levels)), about
     made = stand_in_of(tree, totals.tolist(), law)
     truth = CountOfCounts(tree, made.counts, "stand-in", max_quantity=terms.max_quantity, private_groups=private)
     return truth, about
@@ -277,12 +282,20 @@ def geometric_law(mean_size: float, max_size: int) -> list[float]:
     return [ratio**size / (1 + mean_size) for size in range(max_size)] + [ratio**max_size]
 
 
-def _law_text(mean_size: float, law: Sequence[float]) -> str:
-    reached = f"{float(np.arange(len(law)) @ np.array(law)):.3g}"
-    text = f"a geometric law of mean {mean_size:g}"
+def _law_by_excess(size_law: Sequence[float], terms: Terms) -> list[float]:
+    """Check a law of sizes 0..K, and put the sizes below `Terms.min_size` to it, as a release does."""
+    law = list(size_law)
+    if len(law) != terms.max_size + 1:
+        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.max_size} need one each")
+    return [sum(law[: terms.min_size + 1]), *law[terms.min_size + 1 :]]
+
+
+def _law_text(mean_size: float, law: Sequence[float], min_size: int) -> str:
+    reached, largest = f"{min_size + float(np.arange(len(law)) @ np.array(law)):.3g}", min_size + len(law) - 1
+    text = f"a geometric law of mean {mean_size:g}" + (f" from {min_size:,} up" if min_size else "")
     if reached == f"{mean_size:.3g}":
         return text
-    return f"{text} in which groups above {len(law) - 1:,} count as {len(law) - 1:,}, so of mean {reached}"
+    return f"{text} in which groups above {largest:,} count as {largest:,}, so of mean {reached}"
 
 
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
@@ -350,7 +363,7 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | Coun
     counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are.
     """
     n_levels = stand_in.hierarchy.n_levels
-    own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_size)
+    own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_excess)
     any_ranked = isinstance(stand_in, CountOfCounts) and bool((stand_in.totals <= few).any())
     choices = [Choice(replace(terms, intervals=None), own, True)]
     leaves_only, splits = usual_splits(n_levels)[-1], splits_for(terms, stand_in.hierarchy)

@@ -13,6 +13,7 @@ from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.intervals import Counts, CumulativeCounts, Statistic, intervals_by_level
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.reading import PublishedByLevel
+from pgsr.release.sizes_of_excess import intervals_by_size
 from pgsr.release.terms import Terms
 from pgsr.views import View
 
@@ -56,7 +57,8 @@ def own_intervals(published: PublishedByLevel, level: Fraction, view: View) -> C
         raise NoEstimateError("only a posterior of noisy cumulative counts knows its own intervals; use bootstrapped")
     found = published.mechanism.post_process(published.measurement)
     assert isinstance(found, LevelRelease), "a posterior makes a LevelRelease"
-    return replace(found, counts=published.counts).intervals(float(level), view)
+    by_excess = replace(found, counts=published.by_excess).intervals(float(level), view)
+    return intervals_by_size(by_excess, published.terms.min_size)
 
 
 def bootstrapped(
@@ -68,7 +70,8 @@ def bootstrapped(
     progress: bool | Callable[[int, int], None] = False,
 ) -> CellIntervalsByLevel:
     """Compute the intervals of `pgsr.intervals.intervals_by_level`, by the mechanism and the counts of the release."""
-    return intervals_by_level(published.mechanism, published.counts, level, view, replicates, seed, progress=progress)
+    about = published.mechanism, published.by_excess, level, view, replicates, seed
+    return intervals_by_size(intervals_by_level(*about, progress=progress), published.terms.min_size)
 
 
 def statistic_frame(found: CellIntervalsByLevel) -> "pd.DataFrame":

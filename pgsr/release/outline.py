@@ -105,10 +105,11 @@ def _measures(terms: Terms) -> str:
 
 
 def _sizes(terms: Terms) -> str:
+    least = f"{terms.min_size:,}"
     if terms.max_sizes is None:
-        return f"0 to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
+        return f"{least} to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
     named = zip(terms.names(len(terms.max_sizes)), terms.max_sizes, strict=True)
-    return "0 to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
+    return f"{least} to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
 
 
 def _intervals(terms: Terms) -> str:

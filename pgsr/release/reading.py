@@ -12,6 +12,7 @@ from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.mechanism import Mechanism
 from pgsr.release.checking import _Folder
 from pgsr.release.errors import ReleaseError
+from pgsr.release.excess import counts_by_size, excess_counts
 from pgsr.release.terms import Terms
 
 
@@ -22,8 +23,8 @@ class Published:
     Attributes:
         terms: of the release.
         secure: whether it claims to be private; False for a rehearsal.
-        measurement: the noisy values.
-        counts: what was released.
+        measurement: the noisy values, by excess over `Terms.min_size`, as the mechanism works on them.
+        counts: what was released, by size.
     """
 
     terms: Terms
@@ -37,6 +38,11 @@ class Published:
         found = self.terms.mechanism(self.counts.hierarchy.n_levels)
         assert isinstance(found, Mechanism), "all levels have the same sizes"
         return found
+
+    @property
+    def by_excess(self) -> CountOfCounts:
+        """The released counts as the mechanism knows them, by excess over `Terms.min_size`."""
+        return excess_counts(self.counts, self.terms.min_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,11 @@ class PublishedByLevel:
         assert isinstance(found, LevelMechanism), "levels have sizes of their own"
         return found
 
+    @property
+    def by_excess(self) -> CountsByLevel:
+        """The released counts as the mechanism knows them, by excess over `Terms.min_size`."""
+        return excess_counts(self.counts, self.terms.min_size)
+
 
 def read_any_release(folder: str | Path) -> Published | PublishedByLevel:
     """Read a release from its folder alone, whether all levels have the same sizes or not.
@@ -65,8 +76,8 @@ def read_any_release(folder: str | Path) -> Published | PublishedByLevel:
     known = _read(folder)
     terms, secure, measurement, counts = (known[name] for name in ("terms", "secure", "measurement", "counts"))
     if terms.max_sizes is None:
-        return Published(terms, secure, measurement, counts.counts())
-    return PublishedByLevel(terms, secure, measurement, counts)
+        return Published(terms, secure, measurement, counts_by_size(counts.counts(), terms.min_size))
+    return PublishedByLevel(terms, secure, measurement, counts_by_size(counts, terms.min_size))
 
 
 def read_release(folder: str | Path) -> Published:

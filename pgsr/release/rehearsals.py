@@ -34,7 +34,7 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
     from_above = terms.public is Totals.NOISY and terms.measures is Measured.CUMULATIVE
     first = int(from_above)
     laws = terms.noise_laws(tree.n_levels)
-    chances, sums = 0.0, np.zeros((2, terms.max_size + 1), np.int64)
+    chances, sums = 0.0, np.zeros((2, terms.max_excess + 1), np.int64)
     for place, level in enumerate(levels):
         law, regions = laws[level], tree.level(level)
         assert law is not None, "a measured level"
@@ -49,13 +49,13 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
             if (steps[first:] < 0).any():
                 return False
             known = False  # a total tells how many sizes are ranked, and nothing of them
-            if view is View.RANKED and bare.max(initial=0) > terms.max_size:
+            if view is View.RANKED and bare.max(initial=0) > terms.max_excess:
                 return False
             if view is not View.RANKED:
                 known = region < len(measurement.totals) and terms.public is not Totals.NOISY
                 if known and steps.sum() != measurement.totals[region]:
                     return False
-            sums[place] += counts_of_ranked(bare, terms.max_size) if view is View.RANKED else steps
+            sums[place] += counts_of_ranked(bare, terms.max_excess) if view is View.RANKED else steps
             chance = _log_cdf(law, steps + noise)  # of a step that is not negative
             # Totals, and the sums over the other regions, leave one number.
             fixed = np.arange(len(noise)) == len(noise) - 1 if known else np.zeros(len(noise), bool)
@@ -70,7 +70,7 @@ def is_rehearsal(terms: Terms, measurement: Measurement | MeasurementByLevel) ->
 def _is_rehearsal_by_level(terms: Terms, measurement: MeasurementByLevel) -> bool:
     """Tell the same of noise with sizes per level, from the root down until there is enough to say it."""
     tree, noisy = measurement.hierarchy, measurement.values.tables
-    laws, sizes = terms.noise_laws(tree.n_levels), terms.sizes(tree.n_levels)
+    laws, sizes = terms.noise_laws(tree.n_levels), terms.excesses(tree.n_levels)
     totals = None if measurement.totals is None else measurement.totals_by_level()
     chances, above = 0.0, np.array([[measurement.total]])
     for level, (values, law) in enumerate(zip(noisy, laws, strict=True)):

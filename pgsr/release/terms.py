@@ -65,6 +65,9 @@ class Terms:
             whose numbers are public.
         max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K. It follows
             from what `max_size` is given.
+        min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
+            `min_size` all the same. All that is computed is about the members that groups have beyond it, see
+            `pgsr.release.excess`.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -99,6 +102,7 @@ class Terms:
     unit: Unit = Unit.ENTITY
     relation: Relation | None = None
     max_sizes: tuple[int, ...] | None = None
+    min_size: int = 0
 
     def __post_init__(self) -> None:
         self._convert()
@@ -119,6 +123,7 @@ class Terms:
                 f'view = "by_groups" tells every region\'s number of groups, and totals = "{self.totals}" publishes no '
                 'exact ones; write view = "cumulative"'
             )
+        self._check_min_size()
         if type(self.norm) is not int or self.norm not in (1, 2):
             raise ConfigError(f"norm is {self.norm}; write 1 or 2")
         noisy = self.totals is Totals.NOISY
@@ -200,7 +205,12 @@ class Terms:
     def ranked_up_to(self) -> int | None:
         """The largest number of groups of a region that is measured by ranked sizes; None if none is."""
         rule = self.measures.rule
-        return rule.ranked_up_to(self.max_size) if isinstance(rule, ByGroups) else None
+        return rule.ranked_up_to(self.max_excess) if isinstance(rule, ByGroups) else None
+
+    @property
+    def max_excess(self) -> int:
+        """The most members beyond `min_size` that are told apart, K - m: the largest size that a mechanism knows."""
+        return self.max_size - self.min_size
 
     @property
     def kept(self) -> Totals:
@@ -212,7 +222,7 @@ class Terms:
     def sensitivity(self) -> Sensitivity:
         """How far the values of one level differ between neighbouring data sets."""
         return sensitivity_of(
-            self._view, self.unit, max_quantity=self.max_quantity, max_size=self.max_size, relation=self.neighbours
+            self._view, self.unit, max_quantity=self.max_quantity, max_size=self.max_excess, relation=self.neighbours
         )
 
     def sensitivities(self, n_levels: int) -> tuple[Sensitivity, ...]:
@@ -222,7 +232,7 @@ class Terms:
         """
         if self.max_sizes is None:
             return (self.sensitivity,) * n_levels
-        return tuple(self.noise(n_levels).sensitivity(self._view, size) for size in self.sizes(n_levels))
+        return tuple(self.noise(n_levels).sensitivity(self._view, size) for size in self.excesses(n_levels))
 
     @property
     def totals_sensitivity(self) -> Sensitivity:
@@ -264,10 +274,19 @@ class Terms:
             )
         return self.max_sizes
 
+    def excesses(self, n_levels: int) -> tuple[int, ...]:
+        """The largest excess over `min_size` of every level, root first: the largest sizes that a mechanism knows.
+
+        Example:
+            >>> Terms("demo", (50, 7), "1", "m_h", min_size=1).excesses(2)
+            (49, 6)
+        """
+        return tuple(size - self.min_size for size in self.sizes(n_levels))
+
     def n_cells(self, tree: Hierarchy) -> int:
-        """The number of cells of all regions."""
+        """The number of cells of all regions that are measured and computed, those of sizes from `min_size` on."""
         regions = np.diff(tree.level_start).tolist()
-        return sum(n * (k + 1) for n, k in zip(regions, self.sizes(tree.n_levels), strict=True))
+        return sum(n * (k + 1) for n, k in zip(regions, self.excesses(tree.n_levels), strict=True))
 
     def names(self, n_levels: int) -> tuple[str, ...]:
         """The name of every level, root first.
@@ -311,7 +330,7 @@ class Terms:
         Raises:
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
-        return self.noise(n_levels).levels(n_levels, self.sizes(n_levels))
+        return self.noise(n_levels).levels(n_levels, self.excesses(n_levels))
 
     def noise_laws(self, n_levels: int) -> tuple[Law | None, ...]:
         """The law of the noise of every level, root first; None where nothing is measured."""
@@ -320,7 +339,7 @@ class Terms:
 
     def totals_law(self, n_levels: int) -> Law | None:
         """The law of the noise of the numbers of groups; None where these are public."""
-        found = self.noise(n_levels).totals_noise(n_levels, self.max_size)
+        found = self.noise(n_levels).totals_noise(n_levels, self.max_excess)
         return found and found.law(self.totals_sensitivity)
 
     def scales(self, n_levels: int) -> tuple[Fraction, ...]:
@@ -331,7 +350,7 @@ class Terms:
     def mechanism(self, n_levels: int) -> AnyMechanism:
         """The mechanism on a hierarchy with this many levels."""
         if self.max_sizes is not None:
-            about = self.noise(n_levels), self.sizes(n_levels), self.data_set
+            about = self.noise(n_levels), self.excesses(n_levels), self.data_set
             return LevelMechanism(*about, post_by_level(self.kind))
         post = post_of(self.kind, self.merge, self.norm, self.construction is Construction.POSTERIOR)
         return Mechanism(self.noise(n_levels), post, Problem.m_h if self.kind is Kind.M_H else None)
@@ -351,15 +370,15 @@ class Terms:
             return MeasurementByLevel(values, self._view, laws, int(totals[0]), of_leaves, secure, self.data_set)
         return Measurement(
             hierarchy=tree,
-            view=noise.views_on(tree, self.max_size, totals),
+            view=noise.views_on(tree, self.max_excess, totals),
             values=values,
-            max_size=self.max_size,
-            noise=noise.levels(tree.n_levels, self.max_size),
+            max_size=self.max_excess,
+            noise=noise.levels(tree.n_levels, self.max_excess),
             public=self.public,
             totals=totals,
             secure=secure,
             data_set=self.data_set,
-            totals_noise=noise.totals_noise(tree.n_levels, self.max_size),
+            totals_noise=noise.totals_noise(tree.n_levels, self.max_excess),
             max_quantity=self.max_quantity,
             unit=self.unit,
             relation=self.neighbours,
@@ -435,6 +454,15 @@ class Terms:
                 'view = "by_groups" measures ranked sizes and cumulative counts, which differ in sensitivity here; '
                 'write view = "cumulative"'
             )
+
+    def _check_min_size(self) -> None:
+        """Raise `ConfigError` unless at least two sizes are left on every level."""
+        if type(self.min_size) is not int or self.min_size < 0:
+            raise ConfigError(f"min_size is {self.min_size!r}; write a public whole number from 0 up")
+        least = min(self.max_sizes or (self.max_size,))
+        if self.min_size and self.min_size >= least:
+            where = "the smallest max_size of a level" if self.max_sizes else "max_size"
+            raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""

@@ -136,6 +136,7 @@ MAYBE_TEXT = Form("a string", {"type": "string"})
 CHARACTER = Form("one character in quotes", {"type": "string", "minLength": 1, "maxLength": 1})
 MAYBE_CHARACTER = Form('one character in quotes, or ""', {"type": "string", "maxLength": 1})
 INTEGER = Form("an integer", {"type": "integer"})
+WHOLE = Form("an integer from 0 up", {"type": "integer", "minimum": 0})
 COUNT = Form("an integer from 1 up", {"type": "integer", "minimum": 1})
 COUNT_OR_COUNTS = Form(
     "an integer from 1 up, or a table with one for every level, such as {nation = 50, block = 7}",

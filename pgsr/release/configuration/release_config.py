@@ -20,6 +20,7 @@ from pgsr.release.configuration.sections import Section
 from pgsr.release.configuration.table_sections import read_limits, read_tables, require_unread
 from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
+from pgsr.release.excess import excess_counts
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.terms import Terms
 from pgsr.tables import (
@@ -198,7 +199,13 @@ class ReleaseConfig:
         return tree
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts | CountsByLevel:
-        """Read the tables; what is returned is private."""
+        """Read the tables and count groups by size, or by `pgsr.release.excess` where a `min_size` is public.
+
+        What is returned is private.
+        """
+        return excess_counts(self._count(log), self.terms.min_size)
+
+    def _count(self, log: PrivateLog | None) -> CountOfCounts | CountsByLevel:
         if self.terms.max_sizes is not None:
             assert self.groups is not None, "the numbers of groups are public"
             sizes, about = self.terms.max_sizes, {"limits": self.limits, "log": log}
@@ -291,6 +298,7 @@ def _terms(top: Section) -> Terms:
         laws=top.choice("laws", Laws, None),
         unit=top.text("unit", "entity"),
         relation=top.choice("relation", Relation, None),
+        min_size=top.number("min_size", 0),
     )
 
 

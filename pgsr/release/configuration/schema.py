@@ -187,6 +187,13 @@ CONFIGURATION = Table(
             "bottom_up), by the names of the levels, root first: {nation = 1000, county = 100, block = 7}; they may "
             "not rise.",
         ),
+        Key(
+            "min_size",
+            forms.WHOLE,
+            "A public least size: no group has fewer members, so these sizes are 0 in every region and cost nothing. "
+            "A group that has fewer after all counts as min_size.",
+            0,
+        ),
         Key("epsilon", forms.EXACT, "The privacy budget of all levels together, exact; or rho instead.", None),
         Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
         Key("rho", forms.EXACT, "Instead of epsilon: the budget in zero-concentrated differential privacy.", None),

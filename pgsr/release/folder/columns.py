@@ -196,10 +196,15 @@ def _size(terms: Terms, names: Sequence[str]) -> Column:
     if terms.max_sizes is not None:
         last = ", ".join(f"{k} or more ({name})" for name, k in zip(names, terms.max_sizes, strict=True))
         text = f"Number of members of a group. The last class of every level holds all larger groups, too: {last}."
-        return Column("group_size", "integer", text)
+        return Column("group_size", "integer", text + _least(terms))
     return Column(
         "group_size",
         "integer",
         f"Number of members of a group, 0 to {terms.max_size}; groups with more than {terms.max_size} count as "
-        f"{terms.max_size}.",
+        f"{terms.max_size}.{_least(terms)}",
     )
+
+
+def _least(terms: Terms) -> str:
+    """Say what is known of small sizes."""
+    return f" No group has fewer than {terms.min_size:,}, which is known beforehand." if terms.min_size else ""

@@ -35,7 +35,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "intervals" and "noise", where there are some
+FIELDS = (  # and "min_size", "intervals" and "noise", where there are some
     *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
     *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
@@ -100,6 +100,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "levels": levels,
         "totals": totals,
         "max_size": terms.max_size,
+        **({"min_size": terms.min_size} if terms.min_size else {}),
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
@@ -139,7 +140,7 @@ def _noise(terms: Terms, n_levels: int) -> list[dict[str, Any]]:
     """List what is said of the noise of every level, and of the totals, for any budget and unit."""
     step = terms.noise(n_levels)
     levels = list(zip(terms.levels(n_levels), terms.sensitivities(n_levels), strict=True))
-    of_totals = step.totals_noise(n_levels, terms.max_size), terms.totals_sensitivity
+    of_totals = step.totals_noise(n_levels, terms.max_excess), terms.totals_sensitivity
     return [
         {
             "spent": "nothing" if noise is None else str(noise),
@@ -168,7 +169,8 @@ def invariants(terms: Terms) -> list[str]:
         Totals.REGIONS: ["the number of groups of every region"],
         Totals.NOISY: [],
     }
-    return ["the regions", *known[terms.public]]
+    least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
+    return ["the regions", *known[terms.public], *least]
 
 
 def answer_fields(
@@ -259,9 +261,19 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
-    more = tuple(name for name in ("intervals", "noise") if isinstance(found, dict) and name in found)
+    optional = ("min_size", "intervals", "noise")
+    more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
-    parts = ("totals", "options", "certificate", "distance", "measurement", "versions", "files", *more)
+    parts = (
+        "totals",
+        "options",
+        "certificate",
+        "distance",
+        "measurement",
+        "versions",
+        "files",
+        *(name for name in more if name != "min_size"),
+    )
     for name in parts:
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
@@ -317,6 +329,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             total.parts[1] or None,
             total.parts[2] or None,
             max_sizes=sizes,
+            min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))

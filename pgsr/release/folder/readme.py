@@ -84,8 +84,9 @@ def _what(manifest: dict[str, Any]) -> str:
             f"{words.sizes_phrase(manifest)}. The numbers are whole, not negative, and in every class of a level they "
             "add up to what the region above has in the sizes of this class."
         )
+    least = manifest.get("min_size", 0)
     return (
-        f"For every region and every size from 0 to {manifest['max_size']} an estimate of the number of groups "
+        f"For every region and every size from {least} to {manifest['max_size']} an estimate of the number of groups "
         f"with that many members; larger groups count as {manifest['max_size']}. The numbers are whole, not negative, "
         "and those of the regions below add up to the region's."
     )

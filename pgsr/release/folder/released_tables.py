@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pgsr.histogram import CountOfCounts
 from pgsr.measurement import Measurement, Totals, measured_regions, view_of
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.release.errors import ReleaseError
+from pgsr.release.excess import counts_by_size, with_sizes_below
 from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.terms import Terms
@@ -56,8 +58,14 @@ def counts_table(
     """The table of released counts, a row per region and size; see `pgsr.tables.to_long` and `to_long_by_level`.
 
     With the ends of intervals, rows that would hold 0 in all three columns are left out, and no others that hold 0.
+
+    Args:
+        counts: released, by excess over `Terms.min_size`, and so are the ends.
+        terms, facts: of the release.
+        ends: of the intervals, or None.
     """
     names = terms.names(counts.hierarchy.n_levels)
+    ends, counts = _ends_by_size(ends, counts, terms.min_size), counts_by_size(counts, terms.min_size)
     schema = _schema(counts_columns(terms, names), facts)
     if isinstance(counts, CountsByLevel):
         beside = {} if ends is None else {"lower": _split(ends.lower, counts), "upper": _split(ends.upper, counts)}
@@ -71,6 +79,16 @@ def counts_table(
     cell = (regions[place], size)
     described = (column.take(pa.array(cell[0])) for column in region_columns(counts.hierarchy, names).values())
     return pa.Table.from_arrays([*described, size, table[cell], ends.lower[cell], ends.upper[cell]], schema=schema)
+
+
+def _ends_by_size(ends: Ends | None, counts: CountOfCounts | CountsByLevel, min_size: int) -> Ends | None:
+    """Put zeros before the ends of every region, for the sizes below `min_size`."""
+    if ends is None or not min_size:
+        return ends
+    if isinstance(counts, CountsByLevel):
+        tables = ([with_sizes_below(part, min_size) for part in _split(side, counts)] for side in vars(ends).values())
+        return Ends.by_level(*tables)
+    return Ends(with_sizes_below(ends.lower, min_size), with_sizes_below(ends.upper, min_size))
 
 
 def _split(side: np.ndarray, counts: CountsByLevel) -> list[np.ndarray]:
@@ -88,10 +106,13 @@ def write_counts(path: Path, table: pa.Table) -> None:
 
 
 def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, str]) -> Estimate | CountsByLevel:
-    """Read what `write_counts` wrote as Parquet, in the order of `tree`. The numbers themselves are not judged here.
+    """Read what `write_counts` wrote as Parquet, by excess and in the order of `tree`.
+
+    The numbers themselves are not judged here, but for those of sizes below `Terms.min_size`.
 
     Raises:
-        ReleaseError, TableError: other columns, facts, regions or sizes than there should be.
+        ReleaseError, TableError: other columns, facts, regions or sizes than there should be, or groups at sizes that
+            none has.
     """
     expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
     _require_schema(path, pq.read_schema(path), expected)
@@ -103,7 +124,20 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
     place = [found.hierarchy.index(region) for region in tree.paths]
-    return Estimate(tree, View.COUNTS, found.values[place])
+    return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms))
+
+
+def _by_excess(path: Path, table: Any, terms: Terms) -> Any:
+    """Take off the columns of sizes below `Terms.min_size`; shape (regions, K + 1), dense or sparse.
+
+    Raises:
+        ReleaseError: there are groups of these sizes.
+    """
+    if not terms.min_size:
+        return table
+    if abs(table[:, : terms.min_size]).sum():
+        raise ReleaseError(f"{path.name} has groups with fewer than {terms.min_size:,} members, which no group has")
+    return table[:, terms.min_size :]
 
 
 def _read_by_level(path: Path, tree: Hierarchy, terms: Terms) -> CountsByLevel:
@@ -112,11 +146,11 @@ def _read_by_level(path: Path, tree: Hierarchy, terms: Terms) -> CountsByLevel:
         raise ReleaseError(f"{path.name} has the largest sizes {found.max_sizes}, the manifest {sizes}")
     if found.hierarchy.paths != tree.paths:
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}, or has them in another order")
-    return CountsByLevel(tree, found.tables)
+    return CountsByLevel(tree, tuple(_by_excess(path, table, terms) for table in found.tables))
 
 
 def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
-    """Read the columns `lower` and `upper` of a table that `read_counts` accepts; cells without a row have 0.
+    """Read the columns `lower` and `upper` of a table that `read_counts` accepts, by excess; other cells have 0.
 
     Raises:
         ReleaseError: a row lacks an end.
@@ -128,11 +162,12 @@ def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
     place = pc.call_function("index_in", [table["region_id"]], pc.SetLookupOptions(listed)).to_numpy()
     memory.require(16 * terms.n_cells(tree), "the intervals")
     # Where the cells of a region begin if those of all regions stand one after another.
-    n_sizes = np.array(terms.sizes(tree.n_levels))[tree.level_of] + 1
-    cell = (np.cumsum(n_sizes) - n_sizes)[tree.listed[place]] + table["group_size"].to_numpy()
+    n_sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of] + 1
+    excess = table["group_size"].to_numpy() - terms.min_size
+    cell = (np.cumsum(n_sizes) - n_sizes)[tree.listed[place]] + excess
     lower, upper = np.zeros((2, terms.n_cells(tree)), np.int64)
     for name, side in (("lower", lower), ("upper", upper)):
-        side[cell] = table[name].to_numpy()
+        side[cell[excess >= 0]] = table[name].to_numpy()[excess >= 0]
     if terms.max_sizes is not None:
         return Ends(lower, upper)
     return Ends(lower.reshape(tree.n_regions, -1), upper.reshape(tree.n_regions, -1))
@@ -220,12 +255,12 @@ def read_measurement(
         if file.metadata.num_rows != wanted:
             raise ReleaseError(
                 f"{path.name} has {file.metadata.num_rows:,} rows; {len(rows.measured):,} measured regions and their "
-                f"sizes, at most 0..{terms.max_size:,}, need {wanted:,}"
+                f"sizes, at most {terms.min_size:,}..{terms.max_size:,}, need {wanted:,}"
             )
         memory.require(8 * int(rows.lengths.sum()), "the measurement")
         found = [np.empty(0, np.int64)] * tree.n_regions
         rectangular = not rows.by_groups and terms.max_sizes is None
-        matrix = np.zeros((tree.n_regions, terms.max_size + 1), np.int64) if rectangular else None
+        matrix = np.zeros((tree.n_regions, terms.max_excess + 1), np.int64) if rectangular else None
         parts: list[list[np.ndarray]] = [[] for _ in range(tree.n_levels)]
         for group, regions in enumerate(rows.blocks()):
             table = file.read_row_group(group)
@@ -234,7 +269,7 @@ def read_measurement(
                 noisy = pc.call_function("coalesce", [noisy, table.columns[-3].combine_chunks()])
             if noisy.null_count:
                 raise ReleaseError(f"{path.name} has rows without a value")
-            values = noisy.to_numpy()
+            values = rows.excesses(regions, noisy.to_numpy())
             expected = rows.columns(regions, values)
             if any(not have.combine_chunks().equals(w) for have, w in zip(table.columns, expected, strict=True)):
                 raise ReleaseError(
@@ -355,9 +390,9 @@ class _Rows:
         self.by_groups = terms.ranked_up_to is not None
         self.ranked = np.zeros(tree.n_regions, bool)
         if self.by_groups:
-            views = terms.noise(tree.n_levels).views_on(tree, terms.max_size, totals)
+            views = terms.noise(tree.n_levels).views_on(tree, terms.max_excess, totals)
             self.ranked[:] = [view_of(views, tree, region) is View.RANKED for region in range(tree.n_regions)]
-        sizes = np.array(terms.sizes(tree.n_levels))[tree.level_of]
+        sizes = np.array(terms.excesses(tree.n_levels))[tree.level_of]
         self.lengths = np.where(self.ranked, totals if self.by_groups else 0, sizes + 1)
 
     def schema(self, facts: Mapping[str, str]) -> pa.Schema:
@@ -365,10 +400,10 @@ class _Rows:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The measured regions block by block; each block has at least one row, and one level where these differ."""
-        alike, sizes = [self.measured], [self._terms.max_size]
+        alike, sizes = [self.measured], [self._terms.max_excess]
         if self._terms.max_sizes is not None:
             n_levels = self._tree.n_levels
-            alike, sizes = [np.r_[self._tree.level(level)] for level in range(n_levels)], self._terms.sizes(n_levels)
+            alike, sizes = [np.r_[self._tree.level(level)] for level in range(n_levels)], self._terms.excesses(n_levels)
         for measured, max_size in zip(alike, sizes, strict=True):
             step = max(1, _BLOCK_ROWS // (max_size + 1))
             for start in range(0, len(measured), step):
@@ -377,12 +412,19 @@ class _Rows:
                     yield regions
 
     def columns(self, regions: np.ndarray, values: np.ndarray) -> list[pa.Array]:
-        """The columns of the rows of these regions, which have these values."""
+        """The columns of the rows of these regions, which have these values; they name sizes, not excesses."""
         lengths = self.lengths[regions]
         row = np.repeat(regions, lengths)
         cell = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         places = [column.take(pa.array(row)) for column in self._described.values()]
+        least = self._terms.min_size
         if not self.by_groups:
-            return [*places, pa.array(cell), pa.array(values)]
+            return [*places, pa.array(cell + least), pa.array(values)]
         few = self.ranked[row]
+        cell, values = np.where(few, cell, cell + least), np.where(few, values + least, values)
         return [*places, *(pa.array(c, mask=empty) for empty in (few, ~few) for c in (cell, values))]
+
+    def excesses(self, regions: np.ndarray, noisy: np.ndarray) -> np.ndarray:
+        """Take `Terms.min_size` off noisy sizes, which ranked regions have; others have numbers of groups."""
+        few = self.ranked[np.repeat(regions, self.lengths[regions])]
+        return np.where(few, noisy - self._terms.min_size, noisy) if self.by_groups else noisy

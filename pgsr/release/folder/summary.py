@@ -9,6 +9,7 @@ import numpy as np
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.estimate import Estimate
 from pgsr.hierarchy import Hierarchy
+from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.charts import bars
 from pgsr.release.folder.released_tables import dense
@@ -38,7 +39,8 @@ def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate | Counts
     """
     levels = range(min(2, tree.n_levels))
     tables = counts.tables if isinstance(counts, CountsByLevel) else [dense(counts)[tree.level(n)] for n in levels]
-    return "\n".join(_parts(manifest, tree, tables)) + "\n"
+    by_size = [with_sizes_below(table, manifest.get("min_size", 0)) for table in tables]
+    return "\n".join(_parts(manifest, tree, by_size)) + "\n"
 
 
 def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:

@@ -47,11 +47,11 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
 
 def sizes_phrase(manifest: dict[str, Any]) -> str:
     """Say which sizes there are."""
-    largest = f"{manifest['max_size']:,}"
+    largest, least = f"{manifest['max_size']:,}", f"{manifest.get('min_size', 0):,}"
     if "max_size" not in manifest["levels"][0]:
-        return f"sizes 0 to {largest}, larger groups count as {largest}"
+        return f"sizes {least} to {largest}, larger groups count as {largest}"
     last = ", ".join(f"{level['name']} {level['max_size']:,} or more" for level in manifest["levels"])
-    return f"sizes from 0 up to a last class that holds all larger groups, on every level its own: {last}"
+    return f"sizes from {least} up to a last class that holds all larger groups, on every level its own: {last}"
 
 
 def status_sentence(status: str) -> str:

@@ -69,7 +69,7 @@ def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByL
     filled = 0 if truth is None else _filled(truth)
     if terms.max_sizes is not None:
         return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled, terms.intervals is not None)
-    return peak_bytes(terms.kind, tree.n_regions, terms.max_size + 1, filled, terms.intervals is not None)
+    return peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
 
 
 def require_place(folder: Path) -> None:
@@ -119,18 +119,18 @@ def require_arithmetic(terms: Terms, truth: CountOfCounts | CountsByLevel) -> No
                 "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
                 "of the hierarchy; nothing was charged"
             ) from None
-    if terms.ranked_up_to and (terms.max_size + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
+    if terms.ranked_up_to and (terms.max_excess + noise) * terms.ranked_up_to**2 >= 2**62:  # always by squares
         raise ReleaseError(
-            f'view = "by_groups" with sizes 0..{terms.max_size:,} would need more than 64 bits; lower max_size, or '
+            f'view = "by_groups" with sizes up to {terms.max_size:,} would need more than 64 bits; lower max_size, or '
             'write view = "cumulative"; nothing was charged'
         )
-    if squares and (groups + noise) * (terms.max_size + 1) ** 2 >= 2**62:
+    if squares and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         other = in_integers if terms.kind is Kind.M_C_DP else "norm = 1"
         raise ReleaseError(
-            f"{terms.kind} of so many groups and sizes 0..{terms.max_size:,} would need more than 64 bits; lower "
+            f"{terms.kind} of so many groups and sizes up to {terms.max_size:,} would need more than 64 bits; lower "
             f"max_size, or write {other}; nothing was charged"
         )
-    cells_beside = max(truth.hierarchy.n_regions, terms.max_size + 2)
+    cells_beside = max(truth.hierarchy.n_regions, terms.max_excess + 2)
     if terms.construction is Construction.BAND and groups * cells_beside >= LARGEST_TOTAL:
         raise ReleaseError(
             "intervals of so many groups in so many regions or sizes would need more than 64 bits; leave out "
@@ -151,7 +151,7 @@ def require_room(
     Raises:
         MemoryNeededError, ReleaseError: they do not; nothing was charged.
     """
-    cells, n_sizes = terms.n_cells(tree), terms.max_size + 1
+    cells, n_sizes = terms.n_cells(tree), terms.max_excess + 1
     per_level = "" if terms.max_sizes is None else " at most"
     what = f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes{per_level}"
     needed = max(0, bytes_needed(terms, tree, truth) - psutil.Process().memory_info().rss)
