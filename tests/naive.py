@@ -362,3 +362,17 @@ def quantile_error(true: np.ndarray, estimated: np.ndarray, part: Fraction) -> i
         sizes[math.ceil(part * len(sizes)) - 1] if sizes else 0 for sizes in map(group_sizes, (true, estimated))
     )
     return abs(one - other)
+
+
+def counts_within_bounds(
+    tree: Hierarchy, y: np.ndarray, lower: np.ndarray, upper: np.ndarray, totals: np.ndarray
+) -> tuple[int | None, np.ndarray | None]:
+    """The least sum of squares to y of counts within bounds and with these totals, and such counts; None if none do."""
+    points = feasible_points(tree, y.shape[1], int(totals[0]))
+    keep = ((lower <= points) & (points <= upper)).all(axis=(1, 2))
+    keep &= (points.sum(axis=2)[:, : len(totals)] == totals).all(axis=1)
+    points = points[keep]
+    if not len(points):
+        return None, None
+    costs = ((points - y) ** 2).sum(axis=(1, 2))
+    return int(costs.min()), points[costs.argmin()]
