@@ -9,9 +9,9 @@ root, from there down to the regions below, size by size, and from the cells of 
 the ground where its total is not public. The units on the way to a cell are its count.
 
 **Bounds.** The flows there have a least, 0, and no most. A fixed cell is no arc but a supply at both ends. Any other
-lower bound is taken off, x = lower + x'. An upper bound x' <= u makes two arcs of one: x' goes from a to a vertex of its
-own which wants u units, and u - x' comes to it from b, which gets these u from outside. What x' costs is shared, half of
-it on either arc, so the cost is the same; all other arcs have weight 2 then, and these 1.
+lower bound is taken off, x = lower + x'. An upper bound x' <= u makes two arcs of one that leads from a to b: x' goes
+from a to a vertex of its own which wants u units, and u - x' comes to it from b, which gets these u from outside. The
+cost of x' is shared, half of it on either arc, so it is the same; all other arcs have weight 2 then, and these 1.
 
 **Ties.** Searches start from prices 0, at which every flow is y itself, and move what violates bounds, in integers. So
 the same y gives the same x on every machine, and where y keeps the bounds already, x is y.

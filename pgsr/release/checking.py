@@ -13,9 +13,11 @@ from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError
 from pgsr.estimate import Estimate
 from pgsr.measurement import Totals
+from pgsr.region_ids import region_id
 from pgsr.release import noise_law
 from pgsr.release.count_intervals import CountIntervals
 from pgsr.release.errors import ReleaseError
+from pgsr.release.fact_tests import judge_facts
 from pgsr.release.findings import Finding, Outcome, Report
 from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.columns import percent
@@ -106,6 +108,7 @@ class _Folder:
             ("sign", lambda: self.condition("sign", "no count is negative")),
             ("consistency", lambda: self.condition("consistency", "regions add up to those above them")),
             ("totals", lambda: self.condition("totals", self._totals_kept())),
+            ("facts", self.facts),
             ("certificate", self.certificate),
             ("replay", self.replay),
             ("intervals", self.intervals),
@@ -262,6 +265,30 @@ class _Folder:
         if n:
             raise ReleaseError(f"violated {n:,} times: {sentence}")
         return sentence
+
+    def facts(self) -> str:
+        terms, measurement, tree = self._known("terms"), self._known("measurement"), self._known("tree")
+        if not terms.facts:
+            return "none are stated"
+        terms.require_possible_facts(tree, self._known("totals"))
+        what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
+        broken = self._known("broken")["conditions"]
+        if broken:
+            raise ReleaseError(f"{broken:,} counts contradict {what}")
+        verdict = judge_facts(terms, measurement)
+        if verdict.worst is None:
+            raise _OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
+        if verdict.refuted:
+            name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
+            raise ReleaseError(
+                f"the noisy values of {name} contradict a fact that is said to be public, '{worst}': were all facts "
+                f"true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases at "
+                "most; correct the fact or leave it out"
+            )
+        return (
+            f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "
+            f"{'it' if len(terms.facts) == 1 else 'them'} (false alarm below 10^-6)"
+        )
 
     def certificate(self) -> str:
         terms, measurement, counts = self._known("terms"), self._known("measurement"), self._known("counts")

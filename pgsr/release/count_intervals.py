@@ -9,6 +9,8 @@ from what is published, so they cost no privacy, and everybody computes them aga
 was paid for must not fail by that. Then the chance that is left, 1 - level, is divided by ten until counts fit. The
 truth was not in the band without counts, so this only adds to the chance that it lies in the published one.
 
+**Facts.** What is known beforehand (`Terms.facts`) bounds counts with certainty, so ends are brought within it.
+
 **Rounding.** Bands are computed in integers, and a replay has to give the same ones. The real answer of a posterior and
 its standard deviations are computed in floating point, and ends rounded to integers: centre -+ z sd. On another machine
 the last digits of sd may differ, and the centre, a difference of two multiples of 1/1024, by a few of these where a
@@ -107,8 +109,7 @@ class CountIntervals:
         assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
         assert isinstance(result, Result), "the answer is of the same kind, too"
         if terms.construction is Construction.BAND:
-            low, high = _band(measurement, terms.intervals).bounds.counts
-            ends = Ends(low, high)
+            ends = _narrowed(terms, measurement, *_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
         about, level = result.uncertainty, float(terms.intervals)
@@ -118,7 +119,7 @@ class CountIntervals:
         error = SD_ERROR * (1 + exact) + _error_of_centre(level) + ERROR_OF_PART * moved / _quantile(level)
         possible = (replace(about.counts, sd=sd) for sd in (exact, exact + error, np.maximum(exact - error, 0)))
         found = [replace(about, counts=reach).intervals(table, level, View.COUNTS) for reach in possible]
-        return cls(*(Ends(each.lower, each.upper) for each in found))
+        return cls(*(_narrowed(terms, measurement, each.lower, each.upper) for each in found))
 
     @classmethod
     def _by_level(
@@ -147,6 +148,14 @@ class CountIntervals:
         """Count the ends that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
         return sum(int(np.count_nonzero(ours[regions] != theirs[regions])) for ours, theirs in pairs)
+
+
+def _narrowed(terms: Terms, measurement: Measurement, lower: np.ndarray, upper: np.ndarray) -> Ends:
+    """Bring ends within what public facts say; a fixed count has both its ends there."""
+    if not terms.facts:
+        return Ends(lower, upper)
+    least, most = terms.fact_bounds(measurement.hierarchy)
+    return Ends(np.clip(lower, least, most), np.clip(upper, least, most))
 
 
 def _error_of_centre(level: float) -> float:

@@ -20,6 +20,7 @@ from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.method import Result, Status
 from pgsr.problem import Problem
 from pgsr.release.errors import ReleaseError
+from pgsr.release.facts import conditions_of, within
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind
 from pgsr.release.terms import Terms
@@ -74,14 +75,20 @@ def finished(counts: Estimate | CountsByLevel) -> CountOfCounts | CountsByLevel:
 def broken(
     terms: Terms, measurement: Measurement | MeasurementByLevel, counts: Estimate | CountsByLevel
 ) -> dict[str, int]:
-    """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals."""
+    """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals.
+
+    Where facts are stated, the counts that contradict them are `conditions`.
+    """
     if isinstance(counts, CountsByLevel):
         assert isinstance(measurement, MeasurementByLevel), "counts and noisy values are of one kind"
         total = measurement.total if measurement.totals is None else None
         conditions = LevelProblem(measurement.values, total, measurement.totals)  # the same for every mechanism
         return {"integrality": 0, **violations(conditions, counts)}
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
-    return broken_conditions(kept(terms, measurement), counts)
+    found = broken_conditions(kept(terms, measurement), counts)
+    if terms.facts:
+        found["conditions"] = int((~within(dense(counts), *terms.fact_bounds(counts.hierarchy))).sum())
+    return found
 
 
 def certificate_of(
@@ -104,11 +111,14 @@ def certificate_of(
         return _certificate_by_level(terms, measurement, counts, replay)
     assert isinstance(measurement, Measurement), "counts and noisy values are of one kind"
     table = dense(counts)
+    facts = conditions_of(terms.facts, terms.names(counts.hierarchy.n_levels), terms.min_size)
     if terms.kind is Kind.M_H:
-        return certify(Problem.m_h(measurement), Estimate(counts.hierarchy, View.COUNTS, table))
+        return certify(Problem.m_h(measurement).where(*facts), Estimate(counts.hierarchy, View.COUNTS, table))
     if terms.kind is Kind.M_C_DP:
-        return certify(Problem.m_c(measurement), Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(table)))
-    return Certificate("release", None, None, "", broken_conditions(measurement, counts))
+        stated = Problem.m_c(measurement).where(*facts)
+        return certify(stated, Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(table)))
+    wrong = broken_conditions(measurement, counts)
+    return Certificate("release", None, None, "", wrong | broken(terms, measurement, counts) if facts else wrong)
 
 
 def _certificate_by_level(

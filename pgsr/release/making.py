@@ -113,6 +113,7 @@ def publish(
         terms.names(truth.hierarchy.n_levels)
         mechanism = terms.mechanism(truth.hierarchy.n_levels)
         source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
+        terms.require_possible_facts(truth.hierarchy, _known_totals(terms, truth))
         mechanism.check(truth, source)
         require_room(folder, terms, truth.hierarchy, truth)
         require_arithmetic(terms, truth)
@@ -307,6 +308,12 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
         raise
     sync(folder.parent)
     return report
+
+
+def _known_totals(terms: Terms, truth: CountOfCounts | CountsByLevel) -> np.ndarray:
+    """The numbers of groups of all regions, of which facts are compared with the public ones; shape (regions,)."""
+    assert isinstance(truth, CountOfCounts) or not terms.facts, "facts have one max_size for all levels"
+    return truth.totals if isinstance(truth, CountOfCounts) else np.zeros(0, np.int64)
 
 
 def _regions_per_level(measurement: Measurement | MeasurementByLevel) -> list[int]:

@@ -76,6 +76,8 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     left = _ledger(config)
     counted = _counted(config)
     tree = counted.hierarchy if counted else _tree(config)
+    if counted is not None:
+        terms.require_possible_facts(counted.hierarchy, counted.totals)
     if tree is not None:
         require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} groups" if counted else ""

@@ -24,6 +24,8 @@ from pgsr.neighbours import Relation, Unit
 from pgsr.noise import Geometric, Noise, require_by_level
 from pgsr.problem import Problem
 from pgsr.release.errors import ConfigError
+from pgsr.release.facts import Fact, fact_bounds, require_possible
+from pgsr.release.keeping_facts import StatedFacts, keeping
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.post_processing import post_by_level, post_of
@@ -68,6 +70,7 @@ class Terms:
         min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
             `min_size` all the same. All that is computed is about the members that groups have beyond it, see
             `pgsr.release.excess`.
+        facts: public facts about counts, which the released counts keep.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -103,6 +106,7 @@ class Terms:
     relation: Relation | None = None
     max_sizes: tuple[int, ...] | None = None
     min_size: int = 0
+    facts: tuple[Fact, ...] = ()
 
     def __post_init__(self) -> None:
         self._convert()
@@ -150,6 +154,8 @@ class Terms:
         self._check_currency()
         if self.max_sizes is not None:
             self._check_sizes()
+        for number, fact in enumerate(self.facts, 1):
+            self._check_fact(fact, f"[[facts]] number {number}")
 
     @property
     def total(self) -> Loss:
@@ -353,7 +359,25 @@ class Terms:
             about = self.noise(n_levels), self.excesses(n_levels), self.data_set
             return LevelMechanism(*about, post_by_level(self.kind))
         post = post_of(self.kind, self.merge, self.norm, self.construction is Construction.POSTERIOR)
-        return Mechanism(self.noise(n_levels), post, Problem.m_h if self.kind is Kind.M_H else None)
+        stated = StatedFacts(self.facts, self.names(n_levels), self.min_size) if self.facts else None
+        if self.kind is Kind.M_H:
+            return Mechanism(self.noise(n_levels), post, Problem.m_h if stated is None else stated.m_h)
+        return Mechanism(self.noise(n_levels), keeping(post, stated, self.kept))
+
+    def fact_bounds(self, tree: Hierarchy) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the most that every count by excess can be, as the facts say; shape (regions, K - m + 1)."""
+        return fact_bounds(self.facts, self.names(tree.n_levels), self.min_size, tree, self.max_excess + 1)
+
+    def require_possible_facts(self, tree: Hierarchy, totals: np.ndarray) -> None:
+        """Raise `ConfigError` unless some counts satisfy all facts and have the public numbers of groups.
+
+        Args:
+            tree: the regions.
+            totals: numbers of groups of all regions; those that are not public are not looked at.
+        """
+        if self.facts:
+            public = totals[:1] if self.kept is Totals.ROOT else totals
+            require_possible(self.facts, self.names(tree.n_levels), self.min_size, tree, self.max_excess + 1, public)
 
     def measured(
         self,
@@ -397,6 +421,7 @@ class Terms:
     def _convert(self) -> None:
         """Convert texts to what they stand for."""
         keep = object.__setattr__
+        keep(self, "facts", tuple(self.facts))
         for name in ("epsilon", "delta", "rho"):
             value = getattr(self, name)
             if value is not None:
@@ -463,6 +488,34 @@ class Terms:
         if self.min_size and self.min_size >= least:
             where = "the smallest max_size of a level" if self.max_sizes else "max_size"
             raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
+
+    def _check_fact(self, fact: Fact, where: str) -> None:
+        """Raise `ConfigError` unless a release under the other terms can keep this fact."""
+        if self.public is Totals.NOISY:
+            raise ConfigError(
+                f'{where}: with totals = "noisy" numbers of groups are not public, and may turn out to contradict '
+                "facts; leave the facts out, or say with min_size that small groups do not exist"
+            )
+        if self.max_sizes is not None:
+            raise ConfigError(f"{where}: facts want one max_size for all levels; leave them out, or write one max_size")
+        if fact.sizes is None:
+            if self.kept is not Totals.REGIONS:
+                raise ConfigError(
+                    f"{where}: numbers of groups of all sizes are kept where they are public for every region, and "
+                    f"mechanism {self.kind} keeps the root's alone; name a size, or take kuo, posterior or two_stage"
+                )
+            return
+        first, last = fact.sizes
+        if first < self.min_size:
+            raise ConfigError(
+                f"{where}: the size {first:,} is below min_size = {self.min_size:,}, where all counts are 0; leave it "
+                "out"
+            )
+        if last > self.max_size:
+            raise ConfigError(
+                f"{where}: the size {last:,} is above max_size = {self.max_size:,}, in which larger groups count; name "
+                "sizes up to that"
+            )
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""

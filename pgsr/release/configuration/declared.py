@@ -1,11 +1,12 @@
 """Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pgsr.release.configuration.forms import Form, nearest
 from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
+from pgsr.release.configuration.toml import kind_of, shown
 from pgsr.release.errors import ConfigError
 
 
@@ -43,6 +44,7 @@ class Table:
         not_both: keys that exclude each other.
         free: the form of all further keys, whose names are the user's own; None if there are none.
         apart: keys that only the reading code knows.
+        many: whether there may be any number of it, each below a line [[name]].
 
     Example:
         >>> from pgsr.release.configuration.forms import COUNT, TEXT
@@ -60,6 +62,7 @@ class Table:
     not_both: tuple[str, ...] = ()
     free: Form | None = None
     apart: tuple[str, ...] = ()
+    many: bool = False
 
     @property
     def known(self) -> "dict[str, Key | Table]":
@@ -90,6 +93,8 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
         member = known.get(key)
         if key in unknown:
             found.append(f"{shown_key(key, table.name)} is unknown{_hint(key, table, root, meant)}")
+        elif isinstance(member, Table) and member.many:
+            found += _faults_of_many(member, value, root)
         elif isinstance(member, Table):
             found += faults(member, value, root)
         elif key not in table.apart:
@@ -98,6 +103,15 @@ def faults(table: Table, values: object, root: Table | None = None) -> list[str]
             found += [f"{shown_key(key, table.name)} {fault}"] if fault else []
     found += [_missing(name, table) for name in missing if name not in meant]
     return found + list(_contradictions(table, values | dict.fromkeys(meant)))
+
+
+def _faults_of_many(table: Table, values: object, root: Table) -> list[str]:
+    """List what is wrong with the tables of an array, each by its number."""
+    if not isinstance(values, list):
+        return [f"{table.name} is {shown(values)}, {kind_of(values)}; write [[{table.name}]] before each of them"]
+    alone = replace(table, name="", many=False)
+    pairs = [(number, faults(alone, value, root)) for number, value in enumerate(values, 1)]
+    return [f"[[{table.name}]] number {number}: {fault}" for number, found in pairs for fault in found]
 
 
 def json_schema(table: Table) -> dict[str, Any]:
@@ -119,6 +133,8 @@ def json_schema(table: Table) -> dict[str, Any]:
 
 
 def _property(member: Key | Table) -> dict[str, Any]:
+    if isinstance(member, Table) and member.many:
+        return {"description": member.description, "type": "array", "items": json_schema(member)}
     if isinstance(member, Table):
         return {"description": member.description, **json_schema(member)}
     default = {} if member.default is REQUIRED or member.default is None else {"default": member.default}
@@ -160,7 +176,8 @@ def _contradictions(table: Table, values: dict[str, Any]) -> Iterator[str]:
             yield f"write either {shown}{where}; {have} {'is' if len(given) < 2 else 'are'} there"
     if table.not_both and all(key in values for key in table.not_both):
         both = " and ".join(map(repr, table.not_both))
-        yield f"the keys {both} of [{table.name}] exclude each other; leave one out"
+        of_table = f" of [{table.name}]" if table.name else ""
+        yield f"the keys {both}{of_table} exclude each other; leave one out"
 
 
 def _given(sets: Iterable[tuple[str, ...]], values: Mapping[str, Any]) -> set[str]:

@@ -74,7 +74,8 @@ def fits(value: object, schema: Schema) -> bool:
         return value >= schema.get("minimum", value) and value <= schema.get("maximum", value)
     if isinstance(value, list):
         unique = not schema.get("uniqueItems") or all(part not in value[:place] for place, part in enumerate(value))
-        return unique and len(value) >= schema.get("minItems", 0) and _all_fit(value, schema.get("items", {}))
+        enough = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
+        return unique and enough and _all_fit(value, schema.get("items", {}))
     if isinstance(value, dict):
         return _all_fit(value.values(), schema.get("additionalProperties", {}))
     return True
@@ -126,7 +127,19 @@ def _all_fit(values: Iterable[object], schema: Schema) -> bool:
 
 
 _WORDS = {
-    *("anyOf", "type", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "items", "minItems"),
+    *(
+        "anyOf",
+        "type",
+        "enum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "items",
+        "minItems",
+        "maxItems",
+    ),
     *("uniqueItems", "additionalProperties"),
 }
 _NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[0-9]+/[0-9]+$"

@@ -21,6 +21,7 @@ from pgsr.release.configuration.table_sections import read_limits, read_tables, 
 from pgsr.release.configuration.toml import read_toml
 from pgsr.release.errors import ConfigError
 from pgsr.release.excess import excess_counts
+from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.terms import Terms
 from pgsr.tables import (
@@ -299,7 +300,18 @@ def _terms(top: Section) -> Terms:
         unit=top.text("unit", "entity"),
         relation=top.choice("relation", Relation, None),
         min_size=top.number("min_size", 0),
+        facts=_facts(top),
     )
+
+
+def _facts(top: Section) -> tuple[Fact, ...]:
+    found = []
+    for number, fields in enumerate(top.tables("facts"), 1):
+        try:
+            found.append(Fact.of(fields))
+        except ConfigError as error:
+            raise ConfigError(f"[[facts]] number {number}: {error}") from None
+    return tuple(found)
 
 
 def _options(section: Section | None, kind: Kind) -> tuple[Merge, int]:

@@ -22,6 +22,7 @@ from pgsr.measurement import Measurement, Totals
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.neighbours import Relation
 from pgsr.release.errors import ManifestError
+from pgsr.release.facts import Fact
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.terms import Terms
@@ -35,7 +36,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "intervals" and "noise", where there are some
+FIELDS = (  # and "min_size", "facts", "intervals" and "noise", where there are some
     *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
     *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
@@ -101,6 +102,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
         "totals": totals,
         "max_size": terms.max_size,
         **({"min_size": terms.min_size} if terms.min_size else {}),
+        **({"facts": [fact.fields for fact in terms.facts]} if terms.facts else {}),
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
@@ -170,7 +172,8 @@ def invariants(terms: Terms) -> list[str]:
         Totals.NOISY: [],
     }
     least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
-    return ["the regions", *known[terms.public], *least]
+    facts = [f"known beforehand, {fact}" for fact in terms.facts]
+    return ["the regions", *known[terms.public], *least, *facts]
 
 
 def answer_fields(
@@ -261,7 +264,7 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
-    optional = ("min_size", "intervals", "noise")
+    optional = ("min_size", "facts", "intervals", "noise")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
     parts = (
@@ -272,7 +275,7 @@ def read(text: str) -> dict[str, Any]:
         "measurement",
         "versions",
         "files",
-        *(name for name in more if name != "min_size"),
+        *(name for name in more if name in ("intervals", "noise")),
     )
     for name in parts:
         if not isinstance(found[name], dict):
@@ -330,6 +333,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             total.parts[2] or None,
             max_sizes=sizes,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
+            facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))
@@ -371,6 +375,15 @@ def _require(found: object, fields: tuple[str, ...], what: str) -> None:
     for name in fields:
         if name not in found:
             raise ManifestError(f"{what} lacks the field {name!r}")
+
+
+def _fact(fields: object) -> Fact:
+    if not isinstance(fields, dict):
+        raise ManifestError("a fact of the manifest is no table")
+    fact = Fact.of(fields)
+    if fact.fields != fields:
+        raise ManifestError(f"the fact {fact} is not written as a release writes it")
+    return fact
 
 
 def _kind(table: dict[str, Any], name: str, kind: type) -> Any:
