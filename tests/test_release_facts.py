@@ -127,7 +127,8 @@ def test_a_forged_count_is_found(tmp_path):
     forged = CountOfCounts(counts.hierarchy, table)
     table_with(forged, asked.terms, made.folder)
     found = {finding.name: finding for finding in check(made.folder).findings}
-    assert found["consistency"].passed and found["totals"].passed
+    assert found["consistency"].passed
+    assert found["totals"].passed
     assert not found["facts"].passed
     assert found["facts"].sentence == "1 counts contradict 4 public facts"
 
@@ -179,7 +180,8 @@ def test_right_facts_raise_no_alarm_and_wrong_ones_do(terms):
             again = replace(terms_of_wrong, **size)
             found = judge_facts(again, measured(again, truth, seed))
             assert found.refuted, (place, found)
-            assert found.worst is not None and found.worst.fact == wrong
+            assert found.worst is not None
+            assert found.worst.fact == wrong
 
 
 def measured(terms: Terms, truth: CountOfCounts, seed: int):

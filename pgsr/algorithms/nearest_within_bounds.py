@@ -55,11 +55,11 @@ def nearest_within_bounds(
         >>> upper = np.full((3, 2), UNBOUNDED)
         >>> upper[1, 1] = 0
         >>> nearest_within_bounds(tree, y, np.zeros((3, 2), np.int64), upper, np.array([7, 3, 4]))
-        array([[4, 3],
+        array([[3, 4],
                [3, 0],
-               [1, 3]])
+               [0, 4]])
 
-    Shown equal to exhaustive search by `tests/test_nearest_within_bounds.py`.
+    Shown equal to exhaustive search by `tests/test_algorithms_nearest_within_bounds.py`.
     """
     if (lower > upper).any():
         raise ProblemError("a lower bound of a count is above its upper bound")
