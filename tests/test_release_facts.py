@@ -14,7 +14,7 @@ from instances import scale
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded
 from pgsr.accounting import PureEpsilon
 from pgsr.ledger import LedgerFile
-from pgsr.release import ConfigError, Kind, ReleaseConfig, ReleaseError, Terms, check, outline, publish
+from pgsr.release import ConfigError, Kind, ReleaseConfig, ReleaseError, Terms, check, forecast, outline, publish
 from pgsr.release.fact_tests import chance_of, comparisons, judge_facts
 from pgsr.release.facts import Fact
 from pgsr.release.folder import artefact, released_tables
@@ -359,6 +359,14 @@ def test_the_manifest_is_read_strictly(tmp_path):
     for change in ({"equal": 1, "at_most": 2}, {"size": 2, "equal": 3, "more": 1}, {"equal": True, "size": 2}, 3):
         with pytest.raises(PgsrError):
             manifest.terms_of(fields | {"facts": [change]})
+
+
+def test_plans_leave_facts_out(tmp_path):
+    """A stand-in does not know them, and another mechanism may keep other ones."""
+    fact = Fact("equal", 100, region="Town/North")
+    plan = forecast(config(tmp_path, kind="kuo", facts=(fact,)), mean_size=2.5, replicates=2, mechanisms=["m_h"])
+    assert {choice.terms.kind for choice in plan.choices} == {Kind.KUO, Kind.M_H}
+    assert not any(choice.terms.facts for choice in plan.choices)
 
 
 def test_facts_without_a_noisy_value_leave_the_question_open(tmp_path):

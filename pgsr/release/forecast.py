@@ -361,7 +361,9 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts | Coun
 
     The view by groups is left out where no region has few enough groups, so that it would be that of cumulative counts;
     counts for the posterior, which are far worse than cumulative counts where entities are hidden, unless groups are.
+    Facts are left out: they are about the data, and not about a stand-in.
     """
+    terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
     own, few = terms.parts(n_levels), ByGroups().ranked_up_to(terms.max_excess)
     any_ranked = isinstance(stand_in, CountOfCounts) and bool((stand_in.totals <= few).any())
