@@ -17,7 +17,8 @@ cost of x' is shared, half of it on either arc, so it is the same; all other arc
 the same y gives the same x on every machine, and where y keeps the bounds already, x is y.
 
 Complexity: O(regions x sizes) to set up, and a search for a shortest path for every unit by which y misses the bounds,
-most of which are short.
+which may visit many vertices. With 11,000 such units in 3,214 regions x 101 sizes it took more than two minutes on a
+busy machine.
 """
 
 import numpy as np
