@@ -205,13 +205,18 @@ class Hierarchy:
         return np.flatnonzero(~self.padded)
 
     def region_columns(self, level_names: Sequence[str] | None = None) -> dict[str, Any]:
-        """The columns that describe the regions in a table: `region_id`, `level`, `is_leaf`, a name per level.
+        """The columns that describe regions in tables: `region_id`, `level`, `level_name`, `is_leaf`, a name per level.
 
         Every column has one entry per region; those of a padded region are those of its copies. Levels are called
         level_0, level_1, ... if no names are given.
         """
         leaves = self.padded | (np.arange(self.n_regions) >= self.n_inner)
         return region_columns(self.real_paths, leaves, checked_level_names(self.n_levels, level_names))
+
+    @property
+    def regions_per_level(self) -> list[int]:
+        """The number of regions of every level, root first, with the copies that padding makes."""
+        return [int(n) for n in np.diff(self.level_start)]
 
     def to_frame(self, *, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
         """Make a data frame of the regions, one row each: `region_columns` and the `parent_id`, None at the root.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OTHER_COLUMNS = (
-    *("region_id", "level", "is_leaf", "group_size", "n_groups", "lower", "upper"),
+    *("region_id", "level", "level_name", "is_leaf", "group_size", "n_groups", "lower", "upper"),
     *("size_class", "noisy_count", "noisy_cumulative_count"),
 )
 """Columns besides those of names, here and in the tables of a release."""
@@ -23,13 +23,15 @@ Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def region_columns(paths: Sequence[Sequence[str]], is_leaf: np.ndarray, level_names: Sequence[str]) -> dict[str, Any]:
-    """Make the columns that describe regions: `region_id`, `level`, `is_leaf`, a name per level or None.
+    """Make the columns that describe regions: `region_id`, `level`, `level_name`, `is_leaf`, a name per level or None.
 
     Every column has one entry per region.
     """
+    levels = [len(path) - 1 for path in paths]
     return {
         "region_id": [region_id(path) for path in paths],
-        "level": [len(path) - 1 for path in paths],
+        "level": levels,
+        "level_name": [level_names[level] for level in levels],
         "is_leaf": is_leaf,
         **{
             column: [path[level] if level < len(path) else None for path in paths]

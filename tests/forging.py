@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgsr import Hierarchy, Measurement
+from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, View
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder.wide_tables import wide_tables
 from pgsr.release.judging import replayed
 from pgsr.release.making import UNFINISHED, _write, _write_measurement
 
@@ -45,15 +47,27 @@ class Target:
 
     def fix_digests(self) -> None:
         fields = self.fields
-        fields["files"] = {name: artefact.digest(self / name) for name in artefact.DIGESTED}
+        fields["files"] = {name: artefact.digest(self / name) for name in fields["files"]}
         (self / artefact.MANIFEST).write_text(manifest.written(fields))
         (self / artefact.SUMS).write_text(artefact.sums_text(self.folder))
 
     def remake(self, measurement: Measurement, terms: Terms) -> None:
         """Write everything anew from these noisy values and terms."""
+        for path in self.folder.glob(artefact.WIDE.format("*")):
+            path.unlink()
         _write_measurement(self.folder, terms, measurement)
         _write(self.folder, terms, measurement, replayed(terms, measurement))
         (self / UNFINISHED).unlink()
+
+
+def write_counts(target: Target, counts: CountOfCounts | CountsByLevel, terms: Terms) -> None:
+    """Write these counts into all tables that hold counts, and nothing else."""
+    table = released_tables.counts_table(counts, terms, manifest.facts(terms, True, "counts"))
+    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
+        released_tables.write_counts(target / name, table, terms.publication.bom)
+    by_region = counts if isinstance(counts, CountsByLevel) else Estimate(counts.hierarchy, View.COUNTS, counts.counts)
+    for name, data in wide_tables(by_region, terms).items():
+        (target / name).write_bytes(data)
 
 
 def rows(name: str, change: Callable[[pa.Table], pa.Table], target: Target) -> None:

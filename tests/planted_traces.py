@@ -139,7 +139,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             do(seen, folder)
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text())
-            digests = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
+            digests = {name: artefact.digest(folder / name) for name in fields["files"]}
             if fields["files"] != digests:
                 path.write_text(manifest.written(fields | {"files": digests}))
                 (folder / artefact.SUMS).write_text(artefact.sums_text(folder))

@@ -25,10 +25,12 @@ from pgsr.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig
 
 N_REGIONS = 7
+WIDE = {f"counts_wide_{level}.csv" for level in range(3)}
 LEVEL = {"level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
 PUBLISHED = {
     "format": None,
     "data_set": None,
+    "publication": {"group_name", "entity_name", "publisher", "contact", "licence", "zeros", "bom"},
     "privacy_claim": None,
     "epsilon": None,
     "delta": None,
@@ -49,6 +51,7 @@ PUBLISHED = {
     "files": {
         "counts.csv",
         "counts.parquet",
+        *WIDE,
         "datapackage.json",
         "measurement.parquet",
         "README.txt",
@@ -126,7 +129,7 @@ def fields_are_those_that_may_be_published() -> None:
             tables = manifest[name] if isinstance(manifest[name], list) else [manifest[name]]
             assert fields is None or all(table.keys() == fields for table in tables), name
         for table in ("counts.parquet", "measurement.parquet"):
-            assert len(pq.read_schema(found / table).names) == 8
+            assert len(pq.read_schema(found / table).names) == 9
             facts = {b"format", b"table", b"data_set", b"privacy_claim", b"epsilon"}
             assert pq.read_schema(found / table).metadata.keys() == facts
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forging import LEAVES, Forgery, Target, unsigned
+from forging import LEAVES, Forgery, Target, unsigned, write_counts
 from made_tables import write_config, write_tables
 from test_release_forgeries import ALONE, COUNTS, in_manifest, in_table, versions_everywhere
 
 from pgsr import Seeded
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.release import Outcome, ReleaseConfig, check, new_key, publish
-from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.judging import certificate_of, replayed, status_of
@@ -59,9 +59,7 @@ def rewritten(target: Target, change: Callable[[list[np.ndarray]], None]) -> Non
     tables = [table.copy() for table in result.counts.tables]
     change(tables)
     counts = CountsByLevel(tree, tuple(tables))
-    table = released_tables.counts_table(counts, terms, manifest.facts(terms, True, "counts"))
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(target / name, table)
+    write_counts(target, counts, terms)
     certificate = certificate_of(terms, measurement, counts, result)
     fields = target.fields | manifest.answer_fields(measurement, status_of(terms, result).name, certificate, counts)
     _write_text(target / artefact.PACKAGE, package_text(target.folder, fields))

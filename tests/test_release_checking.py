@@ -165,7 +165,7 @@ def readme_word(folder: Path, rng: np.random.Generator) -> None:
 
 
 def file_removed(folder: Path, rng: np.random.Generator) -> None:
-    (folder / str(rng.choice(artefact.FILES))).unlink()
+    (folder / str(rng.choice(artefact.named_in(folder)))).unlink()
 
 
 def file_added(folder: Path, rng: np.random.Generator) -> None:
@@ -173,7 +173,7 @@ def file_added(folder: Path, rng: np.random.Generator) -> None:
 
 
 def file_cut(folder: Path, rng: np.random.Generator) -> None:
-    path = folder / str(rng.choice(artefact.FILES))
+    path = folder / str(rng.choice(artefact.named_in(folder)))
     data = path.read_bytes()
     path.write_bytes(data[: int(rng.integers(len(data)))])
 
@@ -207,7 +207,7 @@ def fix_digests(folder: Path) -> bool:
     path = folder / "manifest.json"
     try:
         fields = json.loads(path.read_text())
-        fields["files"] = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
+        fields["files"] = {name: artefact.digest(folder / name) for name in fields["files"]}
         path.write_text(manifest.written(fields))
         (folder / "SHA256SUMS").write_text(artefact.sums_text(folder))
     except (OSError, ValueError, TypeError):

@@ -36,7 +36,7 @@ def test_sums_over_leaves_count_every_group_once(folder):
         here = counts[(counts.level == level) | (counts.is_leaf & (counts.level < level))]
         assert here.n_groups.sum() == 60
     assert counts.columns.tolist() == [
-        *("region_id", "level", "is_leaf", "nation", "state", "county", "group_size", "n_groups"),
+        *("region_id", "level", "level_name", "is_leaf", "nation", "state", "county", "group_size", "n_groups"),
     ]
     assert not set(counts.columns) & set(dir(pd.DataFrame)), "columns must not collide with pandas"
 
@@ -61,7 +61,8 @@ def test_cumulative_values_say_so(folder):
 def test_the_data_package_describes_every_column_of_every_table(folder):
     package = json.loads((folder / "datapackage.json").read_text())
     readme = (folder / "README.txt").read_text()
-    assert {resource["path"] for resource in package["resources"]} == set(artefact.TABLES)
+    wide = {f"counts_wide_{level}_{name}.csv" for level, name in enumerate(("nation", "state", "county"))}
+    assert {resource["path"] for resource in package["resources"]} == {*artefact.TABLES, *wide}
     for resource in package["resources"]:
         path = folder / resource["path"]
         assert resource["bytes"] == path.stat().st_size
@@ -78,7 +79,7 @@ def test_the_data_package_describes_every_column_of_every_table(folder):
         assert table.columns.tolist() == names
         assert not table.duplicated(resource["schema"]["primaryKey"]).any()
         for field in fields:
-            assert f"{field['name']} ({field['type']}): " in readme
+            assert field["name"].startswith("size_") or f"{field['name']} ({field['type']}): " in readme
             if field["constraints"]["required"]:
                 assert table[field["name"]].notna().all(), field["name"]
 

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from forging import LEAVES, Forgery, Target, reordered, rows, unsigned
+from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_counts
 from made_tables import write_config, write_tables
 
 from pgsr import Geometric, Hierarchy, Seeded
 from pgsr.release import Kind, ReleaseConfig, check, new_key, publish
-from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.signature import load_private, sign
 from pgsr.release.judging import replayed
@@ -195,9 +195,7 @@ def counts_moved(target: Target) -> None:
     leaves[0, size] -= 1
     leaves[0, (size + 1) % leaves.shape[1]] += 1
     moved = type(result.answer.counts())(tree, leaves)
-    table = released_tables.counts_table(moved, terms, manifest.facts(terms, True, "counts"))
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(target / name, table)
+    write_counts(target, moved, terms)
 
 
 def rehearsed(target: Target) -> None:
@@ -246,7 +244,7 @@ def region_everywhere(target: Target) -> None:
 def another_release(target: Target) -> None:
     """Another true release of the same data, by the same publisher, in its place."""
     made = publish(replace(target.config, output=target.folder.parent / "another", sign=None)).folder
-    for name in artefact.FILES:
+    for name in artefact.named_in(made):
         shutil.copy(made / name, target / name)
     shutil.rmtree(made)
 

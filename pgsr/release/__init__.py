@@ -8,6 +8,7 @@
 | `folder`                                         | what is published: every file, written and read back           |
 | `running`                                        | what a run needs of the machine, and says to its operator      |
 | `terms`, with `kinds` and `levels`               | the public terms, and the mechanism and noise that follow      |
+| `publication`                                    | the publisher's words, and the form of the tables              |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |
 | `checking`, with `findings`, `judging`,          | `check`, for which nobody needs the data                       |
@@ -83,6 +84,7 @@ from pgsr.release.forecast import Forecast, forecast
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.making import Release, finish, publish
 from pgsr.release.outline import Outline, outline
+from pgsr.release.publication import Publication
 from pgsr.release.reading import Published, PublishedByLevel, read_any_release, read_release, read_release_by_level
 from pgsr.release.selftest import selftest
 from pgsr.release.terms import Terms
@@ -100,6 +102,7 @@ __all__ = [
     "Measured",
     "Outcome",
     "Outline",
+    "Publication",
     "Published",
     "PublishedByLevel",
     "Release",

@@ -24,6 +24,7 @@ from pgsr.release.folder.columns import percent
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
+from pgsr.release.folder.wide_tables import wide_files, wide_tables
 from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
 from pgsr.release.near_replay import Differences
 from pgsr.release.rehearsals import is_rehearsal
@@ -90,7 +91,15 @@ class _Folder:
     ignore: tuple[str, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[str] = "release"
-    names: ClassVar[tuple[str, ...]] = artefact.FILES
+
+    def names(self) -> tuple[str, ...]:
+        """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""
+        try:
+            fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
+            terms, _ = manifest.terms_of(fields)
+            return artefact.files(wide_files(terms, manifest.regions_of(fields)))
+        except (PgsrError, OSError, UnicodeDecodeError):
+            return artefact.files(path.name for path in self.path.glob(artefact.WIDE.format("*")))
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
@@ -139,20 +148,21 @@ class _Folder:
         if not self.path.is_dir():
             raise ReleaseError(f"{str(self.path)!r} is no folder; name the folder of a {self.kind}")
         found = {path.name for path in self.path.iterdir()} - {artefact.SIGNATURE, *self.ignore}
-        missing, more = sorted(set(self.names) - found), sorted(found - set(self.names))
+        names = self.names()
+        missing, more = sorted(set(names) - found), sorted(found - set(names))
         if missing or more:
             parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
                 f"not of a {self.kind}: {', '.join(more)}"
             ] * bool(more)
             raise ReleaseError("; ".join(parts))
-        files = (*self.names, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
+        files = (*names, *[artefact.SIGNATURE] * (self.path / artefact.SIGNATURE).exists())
         odd = [name for name in files if (self.path / name).is_symlink() or not (self.path / name).is_file()]
         if odd:
             raise ReleaseError(f"not plain files: {', '.join(odd)}")
         return f"the {len(found)} files of a {self.kind} and no others"
 
     def digests(self) -> str:
-        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path, self.names):
+        if (self.path / artefact.SUMS).read_bytes().decode() != artefact.sums_text(self.path, self.names()):
             raise ReleaseError(f"{artefact.SUMS} does not hold the digests of these files")
         found = artefact.digest_of(self.path)
         if self.digest is None:
@@ -176,7 +186,8 @@ class _Folder:
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         terms, secure = manifest.terms_of(fields)
         self.known |= {"fields": fields, "terms": terms, "secure": secure}
-        _compare("files", fields["files"], {n: artefact.digest(self.path / n) for n in artefact.DIGESTED})
+        wide = wide_files(terms, manifest.regions_of(fields))
+        _compare("files", fields["files"], {n: artefact.digest(self.path / n) for n in artefact.digested(wide)})
         return "exactly the fields that may be published, and the digests of the other files"
 
     def regions(self) -> str:
@@ -192,9 +203,7 @@ class _Folder:
 
     def budget(self) -> str:
         terms, tree, fields = self._known("terms"), self._known("tree"), self._known("fields")
-        self.known["derived"] = manifest.terms_fields(
-            terms, self._known("secure"), [int(n) for n in np.diff(tree.level_start)]
-        )
+        self.known["derived"] = manifest.terms_fields(terms, self._known("secure"), tree.regions_per_level)
         step = terms.noise(tree.n_levels)
         noises = [*terms.levels(tree.n_levels)]
         noises += [step.totals_noise(tree.n_levels, terms.max_excess)] * tree.n_levels
@@ -254,11 +263,13 @@ class _Folder:
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, terms)
-        if (self.path / artefact.COUNTS_CSV).read_bytes() != released_tables.csv_bytes(table):
-            raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
+        as_csv = {artefact.COUNTS_CSV: released_tables.csv_bytes(table, terms.publication.bom)}
+        for name, data in (as_csv | dict(wide_tables(found, terms))).items():
+            if (self.path / name).read_bytes() != data:
+                raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             released_tables.require_plain(self.path / name)
-        return f"counts of every region and {self._sizes}, the same in both files"
+        return f"counts of every region and {self._sizes}, the same in all files"
 
     def condition(self, kind: str, sentence: str) -> str:
         n = self._known("broken")[kind]

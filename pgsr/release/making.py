@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -30,6 +29,7 @@ from pgsr.release.folder import artefact, manifest, released_tables, signature
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
+from pgsr.release.folder.wide_tables import wide_tables
 from pgsr.release.judging import Answer, answer_of, broken, certificate_of, finished, replayed, status_of
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
@@ -110,7 +110,7 @@ def publish(
             log.keep(config.log, tell)
             raise
         log.note("read")
-        terms.names(truth.hierarchy.n_levels)
+        terms = terms.settled(truth.hierarchy.regions_per_level)
         mechanism = terms.mechanism(truth.hierarchy.n_levels)
         source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
         terms.require_possible_facts(truth.hierarchy, _known_totals(terms, truth))
@@ -257,7 +257,7 @@ def _write_measurement(folder: Path, terms: Terms, measurement: Measurement | Me
     released_tables.write_regions(folder / artefact.REGIONS, tree, released_tables.public_totals(measurement), terms)
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
-    fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
+    fields = manifest.terms_fields(terms, measurement.secure, measurement.hierarchy.regions_per_level)
     whole = folder / f"{UNFINISHED}.part"
     whole.write_text(json.dumps(fields), encoding="utf-8")
     sync(whole)
@@ -276,17 +276,20 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
         ends = CountIntervals.of(terms, measurement, result, counts).ends
     table = released_tables.counts_table(finished(counts), terms, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(folder / name, table)
-    fields = manifest.terms_fields(terms, measurement.secure, _regions_per_level(measurement))
+        released_tables.write_counts(folder / name, table, terms.publication.bom)
+    wide = wide_tables(counts, terms)
+    for name, data in wide.items():
+        (folder / name).write_bytes(data)
+    fields = manifest.terms_fields(terms, measurement.secure, tree.regions_per_level)
     certificate = certificate_of(terms, measurement, counts, result)
     fields |= manifest.answer_fields(measurement, status_of(terms, result).name, certificate, counts)
     fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
     _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts))
-    fields["files"] = {name: artefact.digest(folder / name) for name in artefact.DIGESTED}
+    fields["files"] = {name: artefact.digest(folder / name) for name in artefact.digested(wide)}
     _write_text(folder / artefact.MANIFEST, manifest.written(fields))
-    _write_text(folder / artefact.SUMS, artefact.sums_text(folder))
+    _write_text(folder / artefact.SUMS, artefact.sums_text(folder, artefact.files(wide)))
 
 
 def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:
@@ -314,10 +317,6 @@ def _known_totals(terms: Terms, truth: CountOfCounts | CountsByLevel) -> np.ndar
     """The numbers of groups of all regions, of which facts are compared with the public ones; shape (regions,)."""
     assert isinstance(truth, CountOfCounts) or not terms.facts, "facts have one max_size for all levels"
     return truth.totals if isinstance(truth, CountOfCounts) else np.zeros(0, np.int64)
-
-
-def _regions_per_level(measurement: Measurement | MeasurementByLevel) -> list[int]:
-    return [int(n) for n in np.diff(measurement.hierarchy.level_start)]
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -14,9 +14,11 @@ from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import held, percent
+from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.kinds import Measured
 from pgsr.release.making import charge_for
+from pgsr.release.publication import MOST_ROWS
 from pgsr.release.running.preflight import require_place, require_room
 from pgsr.release.terms import Terms
 from pgsr.tables import Csv, Database, Parquet
@@ -80,7 +82,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         terms.require_possible_facts(counted.hierarchy, counted.totals)
     if tree is not None:
         require_room(config.output, terms, tree)
-    groups = f", {int(counted.totals[0]):,} groups" if counted else ""
+    groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     post = terms.mechanism(len(terms.max_sizes or (1,))).post
     facts = [
         ("data set", terms.data_set),
@@ -92,7 +94,8 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("neighbours", manifest.neighbours(terms)),
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
-        ("writes", f"{config.output}: {', '.join(artefact.FILES)}"),
+        ("tables", _rows(terms, tree)),
+        ("writes", f"{config.output}: {', '.join(artefact.files(_wide(terms, tree)))}"),
         ("", f"{config.log}, not for publication"),
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),
@@ -119,6 +122,19 @@ def _intervals(terms: Terms) -> str:
         return "none are published; `pgsr intervals FOLDER` computes some"
     chance = held(terms.construction, terms.max_sizes is not None)
     return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
+
+
+def _rows(terms: Terms, tree: Hierarchy | None) -> str:
+    """Say whether tables have rows of zeros."""
+    zeros = terms.publication.zeros if tree is None else terms.settled(tree.regions_per_level).publication.zeros
+    if zeros is None:
+        return f"rows of all sizes, zeros too, if these are at most {MOST_ROWS:,} in all"
+    every = "rows of all sizes of every region, zeros too"
+    return every if zeros else "rows of sizes that occur in a region; zeros are left out"
+
+
+def _wide(terms: Terms, tree: Hierarchy | None) -> dict[str, int]:
+    return {} if tree is None else wide_files(terms, tree.regions_per_level)
 
 
 def _counted(config: ReleaseConfig) -> CountOfCounts | None:

@@ -1,6 +1,7 @@
 """The public terms of a release: all that its mechanism depends on besides the tables."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -29,6 +30,7 @@ from pgsr.release.keeping_facts import StatedFacts, keeping
 from pgsr.release.kinds import Construction, Kind, Measured
 from pgsr.release.levels import require_level_names, sizes_and_names
 from pgsr.release.post_processing import post_by_level, post_of
+from pgsr.release.publication import MOST_ROWS, USUAL, Publication
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.views import View
 from pgsr.views_by_region import ByGroups
@@ -71,6 +73,7 @@ class Terms:
             `min_size` all the same. All that is computed is about the members that groups have beyond it, see
             `pgsr.release.excess`.
         facts: public facts about counts, which the released counts keep.
+        publication: the words of the publisher, and the form of the tables.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -107,6 +110,7 @@ class Terms:
     max_sizes: tuple[int, ...] | None = None
     min_size: int = 0
     facts: tuple[Fact, ...] = ()
+    publication: Publication = USUAL
 
     def __post_init__(self) -> None:
         self._convert()
@@ -289,10 +293,25 @@ class Terms:
         """
         return tuple(size - self.min_size for size in self.sizes(n_levels))
 
+    def settled(self, regions: Sequence[int]) -> "Terms":
+        """The same terms with the choice made whether tables have rows of zeros; only public numbers decide it.
+
+        Args:
+            regions: their number by level, root first.
+
+        Example:
+            >>> Terms("demo", 5, "1", "m_h").settled([1, 50]).publication.zeros
+            True
+        """
+        if self.publication.zeros is not None:
+            return self
+        rows = sum(n * (k + 1) for n, k in zip(regions, self.sizes(len(regions)), strict=True))
+        return replace(self, publication=replace(self.publication, zeros=rows <= MOST_ROWS))
+
     def n_cells(self, tree: Hierarchy) -> int:
         """The number of cells of all regions that are measured and computed, those of sizes from `min_size` on."""
-        regions = np.diff(tree.level_start).tolist()
-        return sum(n * (k + 1) for n, k in zip(regions, self.excesses(tree.n_levels), strict=True))
+        pairs = zip(tree.regions_per_level, self.excesses(tree.n_levels), strict=True)
+        return sum(n * (k + 1) for n, k in pairs)
 
     def names(self, n_levels: int) -> tuple[str, ...]:
         """The name of every level, root first.

@@ -73,7 +73,9 @@ class _Synthesis(_Folder):
     """A folder being checked; every step adds to what is known of it, or raises what is wrong."""
 
     kind: ClassVar[str] = "synthesis"
-    names: ClassVar[tuple[str, ...]] = files.FILES
+
+    def names(self) -> tuple[str, ...]:
+        return files.FILES
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [

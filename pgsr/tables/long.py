@@ -34,11 +34,11 @@ def to_long(
 ) -> pa.Table:
     """Make a table of one row per region and size.
 
-    Columns: `region_id` (the path, see `region_id`), `level` (0 for the root), `is_leaf`, one column of names per level
-    (empty below the region), `group_size`, and `n_groups`. All regions have rows, and the groups of a region are also
-    in the rows of every region above it, so sum over one level only: `is_leaf` marks the rows in which every group
-    occurs once. A region that padding repeats has one set of rows, that of a leaf. The truth is private in this form
-    too.
+    Columns: `region_id` (the path, see `region_id`), `level` (0 for the root), `level_name`, `is_leaf`, one column of
+    names per level (empty below the region), `group_size`, and `n_groups`. All regions have rows, and the groups of a
+    region are also in the rows of every region above it, so sum over one level only: `is_leaf` marks the rows in which
+    every group occurs once. A region that padding repeats has one set of rows, that of a leaf. The truth is private in
+    this form too.
 
     Args:
         table: finished or true counts, or an estimate, whose counts may be fractional.
@@ -54,12 +54,12 @@ def to_long(
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> long = to_long(CountOfCounts(tree, [[0, 2], [1, 0]]), level_names=("nation", "state")).to_pandas()
         >>> long.drop(columns=["nation", "state"])
-          region_id  level  is_leaf  group_size  n_groups
-        0        US      0    False           0         1
-        1        US      0    False           1         2
-        2     US/GA      1     True           0         0
-        3     US/GA      1     True           1         2
-        4     US/MI      1     True           0         1
+          region_id  level level_name  is_leaf  group_size  n_groups
+        0        US      0     nation    False           0         1
+        1        US      0     nation    False           1         2
+        2     US/GA      1      state     True           0         0
+        3     US/GA      1      state     True           1         2
+        4     US/MI      1      state     True           0         1
         >>> int(long[long.is_leaf].n_groups.sum())
         3
     """

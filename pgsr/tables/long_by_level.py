@@ -20,8 +20,9 @@ def to_long_by_level(
     *,
     level_names: Sequence[str] | None = None,
     beside: Mapping[str, Sequence[np.ndarray]] | None = None,
+    zeros: bool = False,
 ) -> pa.Table:
-    """Make a table of one row per region and class of sizes, but for counts of 0.
+    """Make a table of one row per region and class of sizes, but for counts of 0 unless `zeros`.
 
     The columns of `to_long`, and before `n_groups` `size_class`: "3", or "7 or more" for the last class of a level. Add
     up rows of one level only: the same size may be a class of its own on one level, and part of the last on the next.
@@ -33,6 +34,7 @@ def to_long_by_level(
         level_names: names of the columns of places, root first.
         beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
             counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
+        zeros: keep all rows.
 
     Raises:
         ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
@@ -57,6 +59,7 @@ def to_long_by_level(
         here = {name: tables[level] for name, tables in columns.items()}
         keep = np.logical_or.reduce([part != 0 for part in here.values()])
         keep[:, 0] = keep[0, -1] = True
+        keep |= zeros
         region, size = np.nonzero(keep)
         regions.append(region + tree.level(level).start)
         sizes.append(size)

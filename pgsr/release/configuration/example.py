@@ -34,6 +34,15 @@ ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger
 # equal = 412                    # or at_least, at_most
 # source = "published 2024"
 
+# [publication]                  # what readers are told, in your words
+# group_name = "households"      # instead of "groups"
+# entity_name = "persons"        # instead of "members"
+# publisher = "Office of Statistics"
+# contact = "data@office.example"
+# licence = "CC-BY-4.0"
+# zeros = false                  # no rows of zeros; if left out, there are some in tables of up to a million rows
+# bom = true                     # CSV files for Excel, marked as UTF-8
+
 # [options]                      # of kuo and bottom_up
 # merge = "weighted"             # or "average" (kuo)
 # norm = 1                       # of the isotonic fits: 1 or 2

@@ -23,6 +23,7 @@ from pgsr.release.errors import ConfigError
 from pgsr.release.excess import excess_counts
 from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind, Measured
+from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 from pgsr.tables import (
     Entities,
@@ -301,6 +302,7 @@ def _terms(top: Section) -> Terms:
         relation=top.choice("relation", Relation, None),
         min_size=top.number("min_size", 0),
         facts=_facts(top),
+        publication=_publication(top.section("publication")),
     )
 
 
@@ -312,6 +314,21 @@ def _facts(top: Section) -> tuple[Fact, ...]:
         except ConfigError as error:
             raise ConfigError(f"[[facts]] number {number}: {error}") from None
     return tuple(found)
+
+
+def _publication(section: Section | None) -> Publication:
+    section = section or Section("publication", {})
+    found = Publication(
+        group_name=section.text("group_name", USUAL.group_name),
+        entity_name=section.text("entity_name", USUAL.entity_name),
+        publisher=section.text("publisher", None),
+        contact=section.text("contact", None),
+        licence=section.text("licence", None),
+        zeros=section.flag("zeros", None),
+        bom=section.flag("bom", USUAL.bom),
+    )
+    section.done()
+    return found
 
 
 def _options(section: Section | None, kind: Kind) -> tuple[Merge, int]:

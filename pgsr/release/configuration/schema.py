@@ -15,6 +15,7 @@ from pgsr.release.configuration.declared import Key, Table, json_schema
 from pgsr.release.configuration.forms import Form, choice
 from pgsr.release.kinds import M_C_RENAMED, Kind, Measured
 from pgsr.release.levels import RESERVED_NAMES
+from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -48,6 +49,15 @@ _LEVEL_NAMES = Form(
         "uniqueItems": True,
     },
 )
+
+
+def _text(longest: int) -> Form:
+    """The form of a text that is published as it is."""
+    return Form(
+        f"a text of one line and at most {longest} characters",
+        {"type": "string", "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f]+$"},
+    )
+
 
 _NO_TREE = (
     "the counts that a tree of sizes estimates have noise in common, and a release needs independent noise; publish it "
@@ -206,6 +216,27 @@ _FACTS = Table(
     many=True,
 )
 
+_PUBLICATION = Table(
+    "publication",
+    "What readers are told besides the numbers, and the form of the tables; all of it is published, and no number "
+    "depends on it.",
+    (
+        Key("group_name", _text(LONGEST_WORD), 'Your plural for groups, such as "households".', "groups"),
+        Key("entity_name", _text(LONGEST_WORD), 'Your plural for the members of groups, such as "persons".', "members"),
+        Key("publisher", _text(LONGEST_TEXT), "Who publishes.", None),
+        Key("contact", _text(LONGEST_TEXT), "Where questions go: a mail address, a web address or a sentence.", None),
+        Key("licence", _text(LONGEST_TEXT), 'The licence: its short name, such as "CC-BY-4.0", or address.', None),
+        Key(
+            "zeros",
+            forms.BOOLEAN,
+            "Whether tables have rows of zeros: then every region has rows of all sizes; true for up to "
+            f"{MOST_ROWS:,} rows, regions x sizes, if left out.",
+            None,
+        ),
+        Key("bom", forms.BOOLEAN, "Whether CSV files begin with a byte order mark, by which Excel reads UTF-8.", False),
+    ),
+)
+
 CONFIGURATION = Table(
     "",
     "What to release, of which tables, and where to. Names of files are relative to the configuration's folder.",
@@ -299,6 +330,7 @@ CONFIGURATION = Table(
         ),
         Key("sign", forms.TEXT, "The file of the private key that signs the release; not signed if left out.", None),
         _FACTS,
+        _PUBLICATION,
         _OPTIONS,
         _ENTITIES,
         _TUPLES,

@@ -61,7 +61,7 @@ class Section:
         """An integer from 1 up, or a table of them by names that the user chooses."""
         return self._take(key, forms.COUNT_OR_COUNTS, REQUIRED)
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str, default: Any) -> Any:
         """A boolean."""
         return self._take(key, forms.BOOLEAN, default)
 

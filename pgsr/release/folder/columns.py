@@ -42,47 +42,66 @@ class Column:
 
 def counts_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
-    zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
-    if terms.max_sizes is not None:
-        counts = [*_region_columns(names), _size(terms, names), _SIZE_CLASS, _n_groups_by_level(zero)]
-        return [*counts, *_interval_columns(terms)]
-    counts = [
-        *_region_columns(names),
-        _size(terms, names),
-        Column(
-            "n_groups",
-            "integer",
-            "Released estimate of the number of groups of this size in this region: whole, not negative, and the sum "
-            f"of those of the regions directly below. Rows that would hold {zero} are left out, but for size 0 of "
-            "every region and the largest size of the first one.",
-        ),
+    groups = terms.publication.group_name
+    if terms.max_sizes is None:
+        number = (
+            f"Released estimate of the number of {groups} of this size in this region: whole, not negative, and the "
+            "sum of those of the regions directly below. "
+        )
+        counts, first = [_size(terms, names)], "the largest size of the first one"
+    else:
+        number = (
+            f"Released estimate of the number of {groups} of these sizes in this region: whole, not negative. For each "
+            "class of the level below, the counts of a region's sizes in it are the sum of those of the regions "
+            "directly below. "
+        )
+        counts, first = [_size(terms, names), _SIZE_CLASS], "the last class of the first region of every level"
+    number += _rows(terms, first)
+    return [
+        *_region_columns(terms, names),
+        *counts,
+        Column("n_groups", "integer", number),
+        *_interval_columns(terms),
     ]
-    return [*counts, *_interval_columns(terms)]
+
+
+def wide_columns(terms: Terms, names: Sequence[str], level: int) -> list[Column]:
+    """The columns of the table of counts in wide form of one level: region, names down to this level, sizes."""
+    words, largest = terms.publication, terms.sizes(len(names))[level]
+    region, *_ = _region_columns(terms, names)
+    number = f"Released estimate of the number of {words.group_name} with {{}} {words.entity_name} in this region."
+    return [
+        region,
+        *_name_columns(names[: level + 1]),
+        *(Column(f"size_{size}", "integer", number.format(size)) for size in range(largest)),
+        Column(f"size_{largest}_or_more", "integer", number.format(f"{largest} or more")),
+    ]
 
 
 def measurement_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
+    groups = terms.publication.group_name
     if terms.measures is Measured.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
-        value = f"Noisy number of groups of {exactly} in this region: true number plus noise."
-        return [*_region_columns(names), _size(terms, names), _noisy("noisy_count", value)]
+        value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
+        return [*_region_columns(terms, names), _size(terms, names), _noisy("noisy_count", value)]
     last = f"the size {terms.max_size}" if terms.max_sizes is None else "the last class of a level"
     value = (
-        f"Noisy number of groups of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
-        f"sizes): true number plus noise. At {last} it is the noisy number of all groups."
+        f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
+        f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
     )
     columns = [_size(terms, names), _noisy("noisy_cumulative_count", value)]
     if terms.ranked_up_to is None:
-        return [*_region_columns(names), *columns]
-    few = f"regions with at most {terms.ranked_up_to:,} groups"
+        return [*_region_columns(terms, names), *columns]
+    few = f"regions with at most {terms.ranked_up_to:,} {groups}"
     columns += [
-        Column("rank", "integer", f"In {few}: a place among the groups sorted by size, 0 for the smallest."),
-        _noisy("noisy_group_size", f"In {few}: noisy size of the group at this rank, true size plus noise."),
+        Column("rank", "integer", f"In {few}: a place among the {groups} sorted by size, 0 for the smallest."),
+        _noisy("noisy_group_size", f"In {few}: noisy size at this rank, true size plus noise."),
     ]
     empty = (f"Empty in {few}.", f"Empty in {few}.", "Empty in the others.", "Empty in the others.")
     described = zip(columns, empty, strict=True)
     both = [replace(c, description=f"{c.description} {more}", required=False) for c, more in described]
-    return [*_region_columns(names), *both]
+    return [*_region_columns(terms, names), *both]
 
 
 def measurement_key(terms: Terms) -> list[str]:
@@ -90,20 +109,21 @@ def measurement_key(terms: Terms) -> list[str]:
     return ["region_id", "group_size", *(["rank"] if terms.ranked_up_to is not None else [])]
 
 
-def regions_columns(names: Sequence[str]) -> list[Column]:
+def regions_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     """The columns of regions.csv: the regions, parents first."""
-    region, level, leaf, *places = _region_columns(names)
+    region, level, level_name, leaf, *places = _region_columns(terms, names)
     return [
         region,
         Column("parent_id", "string", "The region_id of the region directly above; empty for the first region.", False),
         level,
+        level_name,
         leaf,
         *places,
         Column(
             "groups",
             "integer",
-            "Number of groups of all sizes where it is published exactly, or (with noisy totals) its noisy value, made "
-            "to add up over regions; empty where it is not published by itself.",
+            f"Number of {terms.publication.group_name} of all sizes where it is published exactly, or (with noisy "
+            "totals) its noisy value, made to add up over regions; empty where it is not published by itself.",
             False,
         ),
     ]
@@ -117,22 +137,16 @@ _SIZE_CLASS = Column(
 )
 
 
-def _n_groups_by_level(zero: str) -> Column:
-    return Column(
-        "n_groups",
-        "integer",
-        "Released estimate of the number of groups of these sizes in this region: whole, not negative. For each class "
-        "of the level below, the counts of a region's sizes in it are the sum of those of the regions directly below. "
-        f"Rows that would hold {zero} are left out, but for size 0 of every region and the last class of the first "
-        "region of every level.",
-    )
+def _rows(terms: Terms, first: str) -> str:
+    """Say which rows there are."""
+    assert terms.publication.zeros is not None, "settled before a table is described"
+    if terms.publication.zeros:
+        return "Every region has rows of all sizes, those with 0 too."
+    zero = "0" if terms.intervals is None else "0 in all three columns n_groups, lower and upper"
+    return f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
 
 
-def _region_columns(names: Sequence[str]) -> list[Column]:
-    levels = [
-        Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
-        for level, name in enumerate(names)
-    ]
+def _region_columns(terms: Terms, names: Sequence[str]) -> list[Column]:
     return [
         Column(
             "region_id",
@@ -141,13 +155,21 @@ def _region_columns(names: Sequence[str]) -> list[Column]:
             "whatever other regions there are.",
         ),
         Column("level", "integer", "Level of the region, 0 for the one that contains all others."),
+        Column("level_name", "string", f"Name of this level: {', '.join(names)}."),
         Column(
             "is_leaf",
             "boolean",
-            "Whether no region lies below. Every group lies in one such region and again in all regions above it: sum "
-            "over rows with is_leaf = true, or over one level, never over all rows.",
+            f"Whether no region lies below. All {terms.publication.group_name} lie in such regions, and again in the "
+            "regions above them: sum over rows with is_leaf = true, or over one level, never over all rows.",
         ),
-        *levels,
+        *_name_columns(names),
+    ]
+
+
+def _name_columns(names: Sequence[str]) -> list[Column]:
+    return [
+        Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
+        for level, name in enumerate(names)
     ]
 
 
@@ -155,12 +177,16 @@ def _interval_columns(terms: Terms) -> list[Column]:
     if terms.intervals is None or terms.construction is None:
         return []
     sizes = "this size" if terms.max_sizes is None else "these sizes"
-    what = f"{percent(terms.intervals)} interval for the true number of groups of {sizes} in this region"
+    what = (
+        f"{percent(terms.intervals)} interval for the true number of {terms.publication.group_name} of {sizes} in this "
+        "region"
+    )
     return [
         Column(
             "lower",
             "integer",
-            f"Lower end of a {what}, which belongs to it. {held(terms.construction, terms.max_sizes is not None)}",
+            f"Lower end of a {what}, which belongs to it. {held(terms.construction, terms.max_sizes is not None)} "
+            "Ends do not add up over regions or sizes.",
         ),
         Column("upper", "integer", f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."),
     ]
@@ -193,14 +219,15 @@ def _noisy(name: str, value: str) -> Column:
 
 
 def _size(terms: Terms, names: Sequence[str]) -> Column:
+    groups, members = terms.publication.group_name, terms.publication.entity_name
     if terms.max_sizes is not None:
         last = ", ".join(f"{k} or more ({name})" for name, k in zip(names, terms.max_sizes, strict=True))
-        text = f"Number of members of a group. The last class of every level holds all larger groups, too: {last}."
+        text = f"Number of {members}. The last class of every level holds all larger {groups}, too: {last}."
         return Column("group_size", "integer", text + _least(terms))
     return Column(
         "group_size",
         "integer",
-        f"Number of members of a group, 0 to {terms.max_size}; groups with more than {terms.max_size} count as "
+        f"Number of {members}, 0 to {terms.max_size}; {groups} with more than {terms.max_size} {members} count as "
         f"{terms.max_size}.{_least(terms)}",
     )
 

@@ -9,8 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.folder import artefact
-from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, measurement_key, regions_columns
-from pgsr.release.folder.manifest import terms_of
+from pgsr.release.folder.columns import (
+    Column,
+    counts_columns,
+    measurement_columns,
+    measurement_key,
+    regions_columns,
+    wide_columns,
+)
+from pgsr.release.folder.manifest import regions_of, terms_of
+from pgsr.release.folder.wide_tables import wide_files
+from pgsr.release.folder.words import title
+from pgsr.release.publication import Publication
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:
@@ -22,15 +32,23 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
     """
     terms, _ = terms_of(manifest)
     names = terms.names(len(manifest["levels"]))
-    counts, regions = counts_columns(terms, names), regions_columns(names)
+    counts, regions, words = counts_columns(terms, names), regions_columns(terms, names), terms.publication
     package = {
         "profile": "data-package",
-        "name": re.sub(r"[^-a-z0-9._]+", "-", manifest["data_set"].lower()).strip("-") or "release",
-        "title": f"{manifest['data_set']}: numbers of groups by region and size",
+        "name": _plain(manifest["data_set"].lower(), "release"),
+        "title": title(manifest),
         "description": f"{manifest['privacy_claim']}; {terms.total} in all. README.txt says more.",
+        **_contributors(words),
+        **_licences(words),
         "resources": [
             _resource(folder, artefact.COUNTS_CSV, "released counts", counts, ["region_id", "group_size"]),
             _resource(folder, artefact.COUNTS, "released counts", counts, ["region_id", "group_size"]),
+            *(
+                _resource(
+                    folder, name, f"released counts, {names[level]}", wide_columns(terms, names, level), ["region_id"]
+                )
+                for name, level in wide_files(terms, regions_of(manifest)).items()
+            ),
             _resource(folder, artefact.REGIONS, "regions", regions, ["region_id"]),
             _resource(
                 folder,
@@ -42,6 +60,32 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         ],
     }
     return json.dumps(package, indent=1, ensure_ascii=False) + "\n"
+
+
+def _contributors(words: Publication) -> dict[str, Any]:
+    """Say who publishes; the standard has fields for an address alone, and a sentence of contact stands in README."""
+    name, contact = words.publisher or words.contact, words.contact or ""
+    if name is None:
+        return {}
+    address = {"email": contact} if re.fullmatch(_EMAIL, contact) else {}
+    page = {"path": contact} if re.fullmatch(_ADDRESS, contact) else {}
+    return {"contributors": [{"title": name, "role": "publisher", **address, **page}]}
+
+
+def _licences(words: Publication) -> dict[str, Any]:
+    if words.licence is None:
+        return {}
+    if re.fullmatch(_ADDRESS, words.licence):
+        return {"licenses": [{"path": words.licence, "title": words.licence}]}
+    return {"licenses": [{"name": _plain(words.licence, "licence"), "title": words.licence}]}
+
+
+def _plain(text: str, otherwise: str) -> str:
+    """Keep of a text what the standard allows in a name."""
+    return re.sub(r"[^-A-Za-z0-9._]+", "-", text).strip("-") or otherwise
+
+
+_EMAIL, _ADDRESS = r"[^\s@<>\"]+@[^\s@<>\"]+\.[^\s@<>\"]+", r"https?://[^\s<>\"]+"
 
 
 def _resource(folder: Path, name: str, title: str, columns: list[Column], key: list[str]) -> dict[str, Any]:

@@ -25,10 +25,11 @@ from pgsr.release.errors import ManifestError
 from pgsr.release.facts import Fact
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.kinds import Kind, Measured
+from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
 from pgsr.views import View, cumulative, ranked
 
-FORMAT = "pgsr release 2"
+FORMAT = "pgsr release 3"
 PRIVATE = "epsilon-differentially private (secure noise)"
 SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
@@ -37,7 +38,18 @@ REHEARSAL_KEY = "rehearsal"
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
 FIELDS = (  # and "min_size", "facts", "intervals" and "noise", where there are some
-    *("format", "data_set", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals", "max_size"),
+    *(
+        "format",
+        "data_set",
+        "publication",
+        "privacy_claim",
+        "epsilon",
+        "delta",
+        "neighbours",
+        "levels",
+        "totals",
+        "max_size",
+    ),
     *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
 )
@@ -94,6 +106,7 @@ def terms_fields(terms: Terms, secure: bool, regions: list[int]) -> dict[str, An
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
+        "publication": terms.settled(regions).publication.fields,
         "privacy_claim": claim(terms, secure),
         "epsilon": "none" if terms.epsilon is None else str(terms.epsilon),
         "delta": "0" if terms.delta is None else str(terms.delta),
@@ -166,9 +179,10 @@ def neighbours(terms: Terms) -> str:
 
 def invariants(terms: Terms) -> list[str]:
     """List what is published exactly, without noise."""
+    groups = terms.publication.group_name
     known = {
-        Totals.ROOT: ["the number of groups of the root"],
-        Totals.REGIONS: ["the number of groups of every region"],
+        Totals.ROOT: [f"the number of {groups} of the root"],
+        Totals.REGIONS: [f"the number of {groups} of every region"],
         Totals.NOISY: [],
     }
     least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
@@ -264,19 +278,12 @@ def read(text: str) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
+    _require_format(found)
     optional = ("min_size", "facts", "intervals", "noise")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
-    parts = (
-        "totals",
-        "options",
-        "certificate",
-        "distance",
-        "measurement",
-        "versions",
-        "files",
-        *(name for name in more if name in ("intervals", "noise")),
-    )
+    tables = tuple(name for name in more if name in ("intervals", "noise"))
+    parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
@@ -295,7 +302,7 @@ def read(text: str) -> dict[str, Any]:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     _require(found["versions"], ("python", *PACKAGES), "versions")
     for name, value in found["versions"].items():
-        if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
+        if not isinstance(value, str) or re.fullmatch(_VERSION, value) is None:
             raise ManifestError(f"the version of {name} is {value!r}, no version")  # README.txt prints it
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
@@ -334,6 +341,7 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
             max_sizes=sizes,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
+            publication=_publication(manifest["publication"]),
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
         )
         terms.names(len(manifest["levels"]))
@@ -347,6 +355,35 @@ def terms_of(manifest: dict[str, Any]) -> tuple[Terms, bool]:
     return terms, manifest["privacy_claim"] == secure
 
 
+def regions_of(manifest: dict[str, Any]) -> list[int]:
+    """The number of regions of every level that a manifest states, root first.
+
+    Raises:
+        ManifestError: one is no integer.
+    """
+    return [_kind(level, "regions", int) for level in manifest["levels"]]
+
+
+def _publication(fields: dict[str, Any]) -> Publication:
+    _require(fields, tuple(USUAL.fields), "publication")
+    _kind(fields, "zeros", bool)  # which a release has decided
+    return Publication(**fields)
+
+
+def _require_format(found: object) -> None:
+    """Raise `ManifestError` for a release of an earlier or a later format, which has other files and fields."""
+    said = found.get("format") if isinstance(found, dict) else None
+    if isinstance(said, str) and said != FORMAT and re.fullmatch("pgsr release [0-9]{1,9}", said):
+        versions = found.get("versions") if isinstance(found, dict) else None
+        by = versions.get("pgsr") if isinstance(versions, dict) else None
+        with_it = f", {by}" if isinstance(by, str) and re.fullmatch(_VERSION, by) else ""
+        raise ManifestError(
+            f"the release has the format {said!r}, and this version of pgsr reads {FORMAT!r}; use the version of pgsr "
+            f"that made it{with_it}"
+        )
+
+
+_VERSION = "[0-9A-Za-z.+_-]{1,40}"
 _NOISE = ("spent", "sensitivity", "noise")
 
 _NEIGHBOURS = {

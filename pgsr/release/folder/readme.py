@@ -5,16 +5,18 @@ from typing import Any
 
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.folder.manifest import terms_of
+from pgsr.release.folder.manifest import regions_of, terms_of
+from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
+from pgsr.release.terms import Terms
 
 
 def readme(manifest: dict[str, Any]) -> str:
     """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
     terms, _ = terms_of(manifest)
-    names = terms.names(len(manifest["levels"]))
+    names, groups = terms.names(len(manifest["levels"])), terms.publication.group_name
     tables = (
         (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", counts_columns(terms, names)),
-        (artefact.REGIONS, "the regions", regions_columns(names)),
+        (artefact.REGIONS, "the regions", regions_columns(terms, names)),
         (
             artefact.MEASUREMENT,
             "the noisy values that the counts were computed from",
@@ -23,20 +25,20 @@ def readme(manifest: dict[str, Any]) -> str:
     )
     options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
-    title = f"{manifest['data_set']}: numbers of groups by region and size"
-    parts = [title]
+    parts = [words.title(manifest)]
     if words.is_rehearsed(manifest):
         parts.append(_filled(words.REHEARSAL_WARNING))
     parts += [
-        "WHAT THIS IS\n" + _filled(_what(manifest)),
+        "WHAT THIS IS\n" + "\n".join(map(_filled, (_what(manifest), *words.publisher_sentences(manifest)))),
         *_intervals(manifest),
         "HOW TO ADD UP\n"
         + _filled(
-            "Regions of all levels are in one table, so the sum over all rows counts every group once per level. Keep "
-            "the rows with is_leaf = true, or those of one level. In pandas:"
+            f"Regions of all levels are in one table, so the sum over all rows counts all {groups} once per level. "
+            "Keep the rows with is_leaf = true, or those of one level, by level_name. In pandas:"
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
-        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()",
+        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()\n\n"
+        + _filled(_wide(terms, manifest)),
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
@@ -77,18 +79,37 @@ def _size_column(manifest: dict[str, Any]) -> str:
     return "size_class" if "max_size" in manifest["levels"][0] else "group_size"
 
 
+def _wide(terms: Terms, manifest: dict[str, Any]) -> str:
+    """Say which levels have a table in wide form, and why others have none."""
+    regions = regions_of(manifest)
+    files, names = wide_files(terms, regions), terms.names(len(regions))
+    without = [name for level, name in enumerate(names) if level not in files.values()]
+    limits = f"its sizes go beyond {MOST_SIZES:,} or its regions x sizes are more than {MOST_CELLS:,}"
+    said = [f"Level {name} has no such file: {limits}." for name in without]
+    if files:
+        form = (
+            f"{', '.join(files)}: the same estimates as a spreadsheet per level, a row per region and a column per "
+            "size: size_0, size_1, ..., the last one ending in _or_more. Each file counts all "
+            f"{terms.publication.group_name} once (a branch that ends above the level has its row there, too), so its "
+            "columns may be added up."
+        )
+        said = [form, *said]
+    return " ".join(said)
+
+
 def _what(manifest: dict[str, Any]) -> str:
+    groups, members = (manifest["publication"][name] for name in ("group_name", "entity_name"))
     if "max_size" in manifest["levels"][0]:
         return (
-            f"For every region an estimate of the number of groups by their number of members: "
+            f"For every region an estimate of the number of {groups} by their number of {members}: "
             f"{words.sizes_phrase(manifest)}. The numbers are whole, not negative, and in every class of a level they "
             "add up to what the region above has in the sizes of this class."
         )
     least = manifest.get("min_size", 0)
     return (
-        f"For every region and every size from {least} to {manifest['max_size']} an estimate of the number of groups "
-        f"with that many members; larger groups count as {manifest['max_size']}. The numbers are whole, not negative, "
-        "and those of the regions below add up to the region's."
+        f"For every region and every size from {least} to {manifest['max_size']} an estimate of the number of {groups} "
+        f"with that many {members}; larger {groups} count as {manifest['max_size']}. The numbers are whole, not "
+        "negative, and those of the regions below add up to the region's."
     )
 
 

@@ -1,5 +1,6 @@
 """Write the tables of a release in one canonical form, and read them back strictly."""
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,23 +58,26 @@ def counts_table(
 ) -> pa.Table:
     """The table of released counts, a row per region and size; see `pgsr.tables.to_long` and `to_long_by_level`.
 
-    With the ends of intervals, rows that would hold 0 in all three columns are left out, and no others that hold 0.
+    The terms say whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
+    columns are, and no others that hold 0.
 
     Args:
         counts: released, by excess over `Terms.min_size`, and so are the ends.
         terms, facts: of the release.
         ends: of the intervals, or None.
     """
-    names = terms.names(counts.hierarchy.n_levels)
+    terms = terms.settled(counts.hierarchy.regions_per_level)
+    names, zeros = terms.names(counts.hierarchy.n_levels), bool(terms.publication.zeros)
     ends, counts = _ends_by_size(ends, counts, terms.min_size), counts_by_size(counts, terms.min_size)
     schema = _schema(counts_columns(terms, names), facts)
     if isinstance(counts, CountsByLevel):
         beside = {} if ends is None else {"lower": _split(ends.lower, counts), "upper": _split(ends.upper, counts)}
-        return to_long_by_level(counts, level_names=names, beside=beside).cast(schema)
+        return to_long_by_level(counts, level_names=names, beside=beside, zeros=zeros).cast(schema)
     if ends is None:
-        return to_long(counts, level_names=names).cast(schema)
+        return to_long(counts, level_names=names, zeros=zeros).cast(schema)
     regions, table = counts.hierarchy.listed, counts.counts
     keep = (table[regions] != 0) | (ends.lower[regions] != 0) | (ends.upper[regions] != 0)
+    keep |= zeros
     keep[:, 0] = keep[0, -1] = True  # as in `to_long`: these say which regions and sizes there are
     place, size = np.nonzero(keep)
     cell = (regions[place], size)
@@ -97,10 +101,10 @@ def _split(side: np.ndarray, counts: CountsByLevel) -> list[np.ndarray]:
     return [part.reshape(table.shape) for part, table in zip(parts, counts.tables, strict=True)]
 
 
-def write_counts(path: Path, table: pa.Table) -> None:
-    """Write the table of `counts_table` as Parquet, or as CSV where the file's name ends so."""
+def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
+    """Write the table of `counts_table` as Parquet, or as CSV where the file's name ends so; see `csv_bytes`."""
     if path.suffix == ".csv":
-        path.write_bytes(csv_bytes(table))
+        path.write_bytes(csv_bytes(table, bom))
     else:
         pq.write_table(table, path, compression="zstd")
 
@@ -114,6 +118,7 @@ def read_counts(path: Path, tree: Hierarchy, terms: Terms, facts: Mapping[str, s
         ReleaseError, TableError: other columns, facts, regions or sizes than there should be, or groups at sizes that
             none has.
     """
+    terms = terms.settled(tree.regions_per_level)
     expected = _schema(counts_columns(terms, terms.names(tree.n_levels)), facts)
     _require_schema(path, pq.read_schema(path), expected)
     if terms.max_sizes is not None:
@@ -173,9 +178,10 @@ def read_ends(path: Path, tree: Hierarchy, terms: Terms) -> Ends:
     return Ends(lower.reshape(tree.n_regions, -1), upper.reshape(tree.n_regions, -1))
 
 
-def csv_bytes(table: pa.Table) -> bytes:
-    """Write a table as CSV, in the only form that a release has."""
-    text = io.BytesIO()
+def csv_bytes(table: pa.Table, bom: bool = False) -> bytes:
+    """Write a table as CSV in UTF-8, in the only form that a release has, with or without a byte order mark."""
+    text = io.BytesIO(codecs.BOM_UTF8 if bom else b"")
+    text.seek(0, io.SEEK_END)
     pa_csv.write_csv(table, text)
     return text.getvalue()
 
@@ -297,15 +303,16 @@ def write_regions(path: Path, tree: Hierarchy, totals: np.ndarray, terms: Terms)
 def regions_text(tree: Hierarchy, totals: np.ndarray, terms: Terms) -> str:
     """The text of regions.csv."""
     text = io.StringIO()
+    text.write("\ufeff" if terms.publication.bom else "")
     lines = csv.writer(text, lineterminator="\n")
     names = terms.names(tree.n_levels)
-    lines.writerow([column.name for column in regions_columns(names)])
+    lines.writerow([column.name for column in regions_columns(terms, names)])
     for region, path in _listed(tree):
         leaf = bool(region >= tree.n_inner or tree.padded[region])
         total = str(int(totals[region])) if region < len(totals) else ""
         place = [*path, *[""] * (tree.n_levels - len(path))]
         above = region_id(path[:-1]) if len(path) > 1 else ""
-        lines.writerow([region_id(path), above, len(path) - 1, str(leaf).lower(), *place, total])
+        lines.writerow([region_id(path), above, len(path) - 1, names[len(path) - 1], str(leaf).lower(), *place, total])
     return text.getvalue()
 
 

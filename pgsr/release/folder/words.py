@@ -7,10 +7,16 @@ from pgsr.budget import exact
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED
 from pgsr.release.kinds import Construction
+from pgsr.release.publication import USUAL
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "
     "the data."
+)
+
+_SUMS = (
+    "`pgsr intervals FOLDER --statistic cumulative` computes those of sums over sizes, and the sum over all regions "
+    "below one has a row of its own."
 )
 
 _STATUS = {
@@ -34,13 +40,26 @@ _MECHANISMS = {
 }
 
 
+def title(manifest: dict[str, Any]) -> str:
+    """The title of a release."""
+    return f"{manifest['data_set']}: numbers of {manifest['publication']['group_name']} by region and size"
+
+
+def publisher_sentences(manifest: dict[str, Any]) -> list[str]:
+    """Say who publishes, where questions go, and under which licence, as far as the publisher says so."""
+    words = manifest["publication"]
+    said = (("Published by", "publisher"), ("Contact:", "contact"), ("Licence:", "licence"))
+    return [f"{before} {words[name]}" for before, name in said if words[name] is not None]
+
+
 def mechanism_phrase(manifest: dict[str, Any]) -> str:
     """Say what the mechanism makes the counts from, and how."""
     few = manifest["levels"][0].get("ranked_up_to")
     noisy = "noisy cumulative counts"
     if few is not None:
         noisy = (
-            f"noisy ranked sizes (in regions with at most {few:,} groups) or noisy cumulative counts (in the others)"
+            f"noisy ranked sizes (in regions with at most {few:,} {manifest['publication']['group_name']}) or noisy "
+            "cumulative counts (in the others)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
 
@@ -48,10 +67,11 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
 def sizes_phrase(manifest: dict[str, Any]) -> str:
     """Say which sizes there are."""
     largest, least = f"{manifest['max_size']:,}", f"{manifest.get('min_size', 0):,}"
+    groups = manifest["publication"]["group_name"]
     if "max_size" not in manifest["levels"][0]:
-        return f"sizes {least} to {largest}, larger groups count as {largest}"
+        return f"sizes {least} to {largest}, larger {groups} count as {largest}"
     last = ", ".join(f"{level['name']} {level['max_size']:,} or more" for level in manifest["levels"])
-    return f"sizes from {least} up to a last class that holds all larger groups, on every level its own: {last}"
+    return f"sizes from {least} up to a last class that holds all larger {groups}, on every level its own: {last}"
 
 
 def status_sentence(status: str) -> str:
@@ -62,15 +82,25 @@ def status_sentence(status: str) -> str:
 def protection_sentences(manifest: dict[str, Any]) -> list[str]:
     """Say who is protected, how well, and by how much other releases weaken it."""
     if "noise" in manifest:
-        return _general_protection(manifest)
+        return [*_own_words(manifest), *_general_protection(manifest)]
     epsilon = manifest["epsilon"]
     return [
+        *_own_words(manifest),
         f"Privacy claim: {manifest['privacy_claim']}, epsilon {epsilon} in all.",
         f"Neighbours are {manifest['neighbours']}: whatever a reader concludes from these files, seeing them is at "
         f"most e^{epsilon} times as likely with that row as without it. Moving or replacing a row costs up to twice "
         "that.",
         "Other releases of the same data add their epsilon to this one's.",
     ]
+
+
+def _own_words(manifest: dict[str, Any]) -> list[str]:
+    """Say what the words of differential privacy stand for, where the publisher has words of their own."""
+    words = manifest["publication"]
+    groups, members = (words[name] for name in ("group_name", "entity_name"))
+    if (groups, members) == (USUAL.group_name, USUAL.entity_name):
+        return []
+    return [f"Here groups are {groups}, and their members, the entities, are {members}."]
 
 
 def _general_protection(manifest: dict[str, Any]) -> list[str]:
@@ -108,13 +138,14 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     """Say what the columns `lower` and `upper` are; None where there are none."""
     if "intervals" not in manifest:
         return None
-    stated = manifest["intervals"]
+    stated, groups = manifest["intervals"], manifest["publication"]["group_name"]
     by_level = "max_size" in manifest["levels"][0]
     each = "class of sizes" if by_level else "size"
     return (
-        f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of groups "
-        f"of each {each} in each region. {held(Construction(stated['construction']), by_level)} The intervals follow "
-        "from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the data."
+        f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of "
+        f"{groups} of each {each} in each region. {held(Construction(stated['construction']), by_level)} The intervals "
+        "follow from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the "
+        f"data. Ends of intervals do not add up over regions or sizes: {_SUMS}"
     )
 
 

@@ -32,7 +32,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     Args:
         kind: of the mechanism.
         n_regions, n_sizes: the shape, padded regions included.
-        n_filled: cells that are not 0 in the truth.
+        n_filled: cells that are not 0 in the truth, or all that have a row.
         intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
@@ -54,7 +54,7 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, in
         kind: of the mechanism.
         n_regions: of all levels.
         n_cells: of all levels.
-        n_filled: cells that are not 0 in the truth.
+        n_filled: cells that are not 0 in the truth, or all that have a row.
         intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
     Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
@@ -67,6 +67,8 @@ def level_peak_bytes(kind: Kind, n_regions: int, n_cells: int, n_filled: int, in
 def bytes_needed(terms: Terms, tree: Hierarchy, truth: CountOfCounts | CountsByLevel | None = None) -> int:
     """Estimate the most bytes of a release under these terms; without the truth, of one without groups."""
     filled = 0 if truth is None else _filled(truth)
+    if terms.settled(tree.regions_per_level).publication.zeros:
+        filled = terms.n_cells(tree)
     if terms.max_sizes is not None:
         return level_peak_bytes(terms.kind, tree.n_regions, terms.n_cells(tree), filled, terms.intervals is not None)
     return peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)

@@ -1,0 +1,308 @@
+"""The words of a publisher and the forms of the published tables."""
+
+import csv
+import io
+import json
+import shutil
+from dataclasses import replace
+from functools import partial
+from html import unescape
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from forging import Target
+from made_tables import TABLES, write_config, write_tables
+
+from pgsr.errors import PgsrError
+from pgsr.release import ConfigError, ReleaseConfig, Terms, check, publish, read_any_release
+from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder.wide_tables import MOST_CELLS, MOST_SIZES, wide_files
+from pgsr.release.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
+from pgsr.tables import read_long, read_long_by_level
+
+WORDS = {
+    "group_name": "households <&>",
+    "entity_name": 'persons "and" pets',
+    "publisher": "Office, of <script>alert(1)</script>",
+    "contact": "data@office.example",
+    "licence": "https://licence.example/by",
+}
+LEAVES = [("US", "GA", "GA 1"), ("US", "GA", "GA 2"), ("US", "D/C"), ("US", "MI", "MI 1")]
+BY_LEVEL = "{nation = 9, state = 4, county = 2}"
+NAMES = '["nation", "state", "county"]'
+
+
+def section(**keys: object) -> str:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items()]
+    return TABLES + "\n".join(["[publication]", *lines]) + "\n"
+
+
+def made(folder: Path, publication: dict, mechanism: str = "m_h", **keys: str) -> Path:
+    write_tables(folder)
+    config = write_config(folder, mechanism, level_names=NAMES, tables=section(**publication), **keys)
+    return publish(ReleaseConfig.read(config)).folder
+
+
+@pytest.fixture(scope="module", params=["3", BY_LEVEL], ids=["one K", "K per level"])
+def worded(request, tmp_path_factory) -> Path:
+    return made(tmp_path_factory.mktemp("worded"), WORDS | {"bom": True}, max_size=request.param)
+
+
+def test_words_stand_in_every_description(worded):
+    page = (worded / "summary.html").read_text()
+    readme = " ".join((worded / "README.txt").read_text().split())
+    package = json.loads((worded / "datapackage.json").read_text())
+    assert "<script>" not in page
+    for text in WORDS.values():
+        assert text in unescape(page), text
+        assert text in readme, text
+    assert package["contributors"] == [
+        {"title": WORDS["publisher"], "role": "publisher", "email": "data@office.example"},
+    ]
+    assert package["licenses"] == [{"path": WORDS["licence"], "title": WORDS["licence"]}]
+    assert WORDS["group_name"] in package["title"]
+    for resource in package["resources"]:
+        described = " ".join(field["description"] for field in resource["schema"]["fields"])
+        assert WORDS["group_name"] in described
+        assert "number of groups" not in described.lower(), resource["path"]
+    assert "number of groups" not in readme.lower()
+    assert "number of groups" not in page.lower()
+    assert check(worded).passed, check(worded)
+
+
+def test_a_licence_by_name_and_a_contact_in_words(tmp_path):
+    folder = made(tmp_path, {"contact": "ask at the desk", "licence": "Open Licence, version 2"})
+    package = json.loads((folder / "datapackage.json").read_text())
+    assert package["licenses"] == [{"name": "Open-Licence-version-2", "title": "Open Licence, version 2"}]
+    assert package["contributors"] == [{"title": "ask at the desk", "role": "publisher"}]
+
+
+@pytest.mark.parametrize("name", ["group_name", "publisher", "contact", "licence"])
+@pytest.mark.parametrize("text", ["", " ", "two\nlines", "a\u202eb", "a\u2028b", "tab\t", 7, "x" * (LONGEST_TEXT + 1)])
+def test_texts_that_are_refused(name, text):
+    with pytest.raises(ConfigError, match=name):
+        Publication(**{name: text})
+
+
+def test_a_word_is_shorter_than_a_text():
+    assert Publication(group_name="x" * LONGEST_WORD)
+    with pytest.raises(ConfigError, match=f"at most {LONGEST_WORD}"):
+        Publication(entity_name="x" * (LONGEST_WORD + 1))
+
+
+def test_csv_files_have_the_mark_and_are_read_with_it(worded):
+    files = list(worded.glob("*.csv"))
+    assert len(files) == 5
+    assert all(path.read_bytes().startswith(b"\xef\xbb\xbf") for path in files)
+    by_level = "size_class" in pq.read_schema(worded / "counts.parquet").names
+    read = read_long_by_level if by_level else read_long
+    tables = [read(worded / name) for name in ("counts.csv", "counts.parquet")]
+    values = [x.tables if by_level else [x.counts().counts] for x in tables]
+    assert all((x == y).all() for x, y in zip(*values, strict=True))
+    assert pd.read_csv(worded / "counts.csv").columns[0] == "region_id"
+    assert read_any_release(worded).terms.publication.bom
+
+
+def test_tables_without_the_mark(tmp_path):
+    folder = made(tmp_path, {})
+    assert all(path.read_bytes()[:3] != b"\xef\xbb\xbf" for path in folder.glob("*.csv"))
+    assert check(folder).passed
+
+
+@pytest.mark.parametrize("max_size", ["30", BY_LEVEL], ids=["one K", "K per level"])
+@pytest.mark.parametrize("mechanism", ["m_h", "posterior"])
+@pytest.mark.parametrize("intervals", [None, '"9/10"'])
+def test_rows_of_zeros(tmp_path, max_size, mechanism, intervals):
+    """Every region has rows of all its sizes, unless the publisher wants none; the counts are read alike."""
+    if intervals and mechanism == "m_h" and max_size == BY_LEVEL:
+        return  # refused: no band with sizes per level
+    write_tables(tmp_path)
+    found = {}
+    for zeros in (None, True, False):
+        words = {} if zeros is None else {"zeros": zeros}
+        name = f"release-{zeros}"
+        keys = {"level_names": NAMES, "max_size": max_size, "intervals": intervals, "tables": section(**words)}
+        folder = publish(ReleaseConfig.read(write_config(tmp_path, mechanism, name, **keys)), rehearse=True).folder
+        report = check(folder)
+        assert report.passed, report
+        found[zeros] = pd.read_parquet(folder / "counts.parquet")
+        stated = json.loads((folder / "manifest.json").read_text())["publication"]["zeros"]
+        assert stated is (zeros is not False)
+    pd.testing.assert_frame_equal(found[None], found[True])
+    sizes = [31] * 3 if max_size == "30" else [10, 5, 3]
+    per_region = found[True].groupby("region_id").size()
+    level = found[True].groupby("region_id")["level"].first()
+    assert (per_region == [sizes[n] for n in level]).all()
+    assert len(per_region) == 7
+    assert len(found[False]) < len(found[True]) or intervals, "a band may leave no row of zeros"
+    values = ["n_groups"] if intervals is None else ["n_groups", "lower", "upper"]
+    kept = found[True].merge(found[False], how="left", on=["region_id", "group_size"], suffixes=("", "_y"))
+    left_out = kept[kept.n_groups_y.isna()]
+    assert len(left_out) == len(found[True]) - len(found[False])
+    assert not left_out[values].to_numpy().any(), "only zeros are left out"
+
+
+def test_public_numbers_decide_on_zeros():
+    """A million rows are the limit; neither the data nor the number of groups enters."""
+    terms = partial(Terms, "demo", epsilon="1", kind="m_h")
+    for regions, max_size, zeros in (([1], MOST_ROWS - 1, True), ([1], MOST_ROWS, False), ([1, 9_999], 99, True)):
+        assert terms(max_size=max_size).settled(regions).publication.zeros is zeros
+    assert terms(max_size=99).settled([1, 10_000]).publication.zeros is False
+    chosen = terms(max_size=99, publication=Publication(zeros=True))
+    assert chosen.settled([1, 10_000]) == chosen
+
+
+@pytest.mark.parametrize("max_size", ["3", BY_LEVEL], ids=["one K", "K per level"])
+def test_wide_tables_count_every_group_once(tmp_path, max_size):
+    """The sums of every file's columns are those of the leaves, and its cells are those of counts.parquet."""
+    ragged = {} if max_size == BY_LEVEL else {"leaves": LEAVES}
+    write_tables(tmp_path, **ragged)
+    tables = section(zeros=True).replace('regions.csv"\n', 'regions.csv"\npad_ragged = true\n')
+    config = write_config(tmp_path, "m_h", level_names=NAMES, max_size=max_size, tables=tables)
+    folder = publish(ReleaseConfig.read(config)).folder
+    counts = pd.read_parquet(folder / "counts.parquet")
+    for level, name in enumerate(("nation", "state", "county")):
+        wide = pd.read_csv(folder / f"counts_wide_{level}_{name}.csv").set_index("region_id")
+        sizes = [column for column in wide if column.startswith("size_")]
+        assert wide[sizes].to_numpy().sum() == 60
+        assert wide.columns.tolist() == [*("nation", "state", "county")[: level + 1], *sizes]
+        long = counts[counts.region_id.isin(wide.index)].pivot(index="region_id", columns="group_size").n_groups
+        assert sizes[-1] == f"size_{len(sizes) - 1}_or_more"
+        long = long.reindex(wide.index)[range(len(sizes))]
+        assert (long.to_numpy() == wide[sizes].to_numpy()).all()
+
+
+def test_levels_without_a_wide_table_are_named(tmp_path):
+    folder = made(tmp_path, {}, max_size="{nation = 1001, state = 4, county = 2}")
+    assert not (folder / "counts_wide_0_nation.csv").exists()
+    assert "Level nation has no such file" in " ".join((folder / "README.txt").read_text().split())
+    assert check(folder).passed
+
+
+def test_names_of_wide_files():
+    """They are plain whatever a level is called, and differ."""
+    names = ("../../etc", "Zone à risque", "日本", "x" * 80)
+    terms = Terms("demo", 3, "1", "m_h", level_names=names)
+    expected = ("0_etc", "1_zone_risque", "2", "3_" + "x" * 40)
+    assert tuple(wide_files(terms, [1, 2, 3, 4])) == tuple(f"counts_wide_{end}.csv" for end in expected)
+    assert not wide_files(Terms("demo", MOST_SIZES + 1, "1", "m_h"), [1])
+    assert tuple(wide_files(Terms("demo", 9, "1", "m_h"), [1, MOST_CELLS // 10, MOST_CELLS])) == (
+        "counts_wide_0.csv",
+        "counts_wide_1.csv",
+    )
+
+
+def test_a_level_is_not_called_as_a_column_of_sizes():
+    for name in ("size_3", "Size_3_or_more", "level_name"):
+        with pytest.raises(ConfigError, match="another column"):
+            Terms("demo", 3, "1", "m_h", level_names=("nation", name))
+
+
+# Forgeries
+
+
+def other_number(target: Target) -> None:
+    [path] = target.folder.glob("counts_wide_1*")
+    rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"))))
+    rows[1][-1] = str(int(rows[1][-1]) + 1)
+    path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8-sig")
+
+
+def without_mark(target: Target) -> None:
+    path = target / artefact.COUNTS_CSV
+    path.write_bytes(path.read_bytes()[3:])
+
+
+def regions_without_mark(target: Target) -> None:
+    path = target / artefact.REGIONS
+    path.write_bytes(path.read_bytes()[3:])
+
+
+def wide_removed(target: Target) -> None:
+    [path] = target.folder.glob("counts_wide_1*")
+    path.unlink()
+    fields = target.fields
+    del fields["files"][path.name]
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
+def wide_added(target: Target) -> None:
+    path = target / "counts_wide_9_truth.csv"
+    path.write_text("region_id\n")
+    fields = target.fields
+    fields["files"][path.name] = artefact.digest(path)
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
+def in_words(name: str, value: object, target: Target) -> None:
+    fields = target.fields
+    assert fields["publication"][name] != value
+    fields["publication"][name] = value
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+
+
+FORGERIES = {
+    "a number of a wide table": other_number,
+    "the mark of counts.csv": without_mark,
+    "the mark of regions.csv": regions_without_mark,
+    "a wide table removed": wide_removed,
+    "a wide table added": wide_added,
+    "the publisher": partial(in_words, "publisher", "somebody else"),
+    "no publisher": partial(in_words, "publisher", None),
+    "the word for groups": partial(in_words, "group_name", "families"),
+    "a word that is a number": partial(in_words, "group_name", 7),
+    "a publisher of two lines": partial(in_words, "publisher", "Office\nWITHDRAWN"),
+    "rows of zeros": partial(in_words, "zeros", False),
+    "no choice of zeros": partial(in_words, "zeros", None),
+    "no mark": partial(in_words, "bom", False),
+    "one more word": lambda target: (target / artefact.MANIFEST).write_text(
+        manifest.written(target.fields | {"publication": target.fields["publication"] | {"rows": 17}})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_one_change_is_found(worded, tmp_path, name):
+    shutil.copytree(worded, tmp_path / "copy")
+    target = Target(tmp_path / "copy", None)
+    FORGERIES[name](target)
+    assert not check(target.folder).passed
+    target.fix_digests()
+    assert not check(target.folder).passed
+
+
+def test_words_changed_with_all_that_follows_are_the_signature_s_to_find(worded, tmp_path):
+    """Whoever writes everything anew may put other words there; only the digest or the key shows that."""
+    shutil.copytree(worded, tmp_path / "copy")
+    target = Target(tmp_path / "copy", None)
+    terms, tree, totals, values = target.known()
+    other = replace(terms, publication=replace(terms.publication, publisher="somebody else"))
+    target.remake(other.measured(tree, values, totals, True), other)
+    assert check(target.folder).passed
+    assert not check(target.folder, digest=artefact.digest_of(worded)).passed
+
+
+# Releases of an earlier format
+
+
+def test_a_release_of_an_earlier_format_is_named(worded, tmp_path):
+    """It is not read as one of today's: its files and fields are others."""
+    shutil.copytree(worded, tmp_path / "old")
+    target = Target(tmp_path / "old", None)
+    fields = target.fields | {"format": "pgsr release 2"}
+    del fields["publication"]
+    for path in target.folder.glob("counts_wide*"):
+        path.unlink()
+        del fields["files"][path.name]
+    (target / artefact.MANIFEST).write_text(manifest.written(fields))
+    said = next(finding.sentence for finding in check(target.folder).findings if finding.name == "manifest")
+    version = fields["versions"]["pgsr"]
+    assert said == (
+        f"the release has the format 'pgsr release 2', and this version of pgsr reads '{manifest.FORMAT}'; use the "
+        f"version of pgsr that made it, {version}"
+    )
+    target.fix_digests()
+    with pytest.raises(PgsrError, match="'pgsr release 2'"):
+        read_any_release(target.folder)
