@@ -15,7 +15,7 @@ from pgsr.ledger import LedgerFile
 from pgsr.release import ConfigError, Kind, ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
 from pgsr.release.folder.charts import bars, nice_ticks
-from pgsr.release.folder.summary import MOST_BARS, size_bins
+from pgsr.release.folder.region_views import MOST_BARS, size_bins
 
 TYPES = {"string": "string", "integer": "int64", "boolean": "boolean"}
 
@@ -115,7 +115,8 @@ def test_the_summary_is_a_page_with_plots(folder):
     page = Page()
     page.feed(text)
     assert page.open == []
-    assert page.seen.count("svg") == 2
+    assert page.seen.count("svg") == page.seen.count("details") + 2, "one per region, and two of all states"
+    assert page.seen.count("option") == page.seen.count("details") == 7
     assert "Groups by state" in text
     assert "http" not in text, "nothing is loaded from elsewhere"
     status = json.loads((folder / "manifest.json").read_text())["status"]
@@ -130,7 +131,7 @@ def test_names_in_the_data_are_escaped(tmp_path):
     folder = publish(config).folder
     assert check(folder).passed
     text = (folder / "summary.html").read_text()
-    assert "<script>" not in text
+    assert "<script>alert" not in text
     assert "<b>" not in text
 
 

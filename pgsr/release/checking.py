@@ -372,7 +372,7 @@ class _Folder:
         wanted = {
             artefact.README: readme(fields),
             artefact.PACKAGE: package_text(self.path, fields),
-            artefact.SUMMARY: summary(fields, self._known("tree"), counts),
+            artefact.SUMMARY: summary(fields, self._known("tree"), counts, self.known.get("ends")),
         }
         for name, text in wanted.items():
             if (self.path / name).read_bytes().decode() != text:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -286,7 +287,7 @@ def _write(folder: Path, terms: Terms, measurement: Measurement | MeasurementByL
     fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
-    _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts))
+    _write_text(folder / artefact.SUMMARY, summary(fields, tree, counts, ends))
     fields["files"] = {name: artefact.digest(folder / name) for name in artefact.digested(wide)}
     _write_text(folder / artefact.MANIFEST, manifest.written(fields))
     _write_text(folder / artefact.SUMS, artefact.sums_text(folder, artefact.files(wide)))

@@ -9,7 +9,8 @@
 | `manifest`                | manifest.json: budget, noise, method, certificate and digests                          |
 | `words`                   | what the fields of a manifest mean, in sentences                                       |
 | `readme`                  | README.txt, from the manifest                                                          |
-| `summary`, `charts`       | summary.html, from the manifest and the counts, with its bar charts                    |
+| `summary`, `region_views` | summary.html, from the manifest and the counts: the page, the regions on it, and       |
+| `charts`                  | its bar charts                                                                         |
 | `datapackage`             | datapackage.json: the tables described for programs                                    |
 | `signature`               | SHA256SUMS.sig: the publisher's keys, signing and verifying                            |
 
