@@ -26,9 +26,11 @@ has, at f = 1 and with m the posterior means, the derivatives (Louis' formula fo
     S = sum over both of a (m - mu),    -J = sum of (a^2 V + a (a - 1) (m - mu) - a mu) - S,    V = Var x,
 
 so a Newton step leads to d = S / J with variance 1 / J. The means are an estimate that stopped early and was smoothed,
-so S is not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used. Where next to nothing is known of
-a factor, J is near 0; but a prior that is off by much would be contradicted by the noisy values. So no error of a
-region's count is taken to be more than MOST m.
+so S is not 0, and WIDER times the root of E d^2 = (S / J)^2 + 1 / J is what is used. Next to a spike a window knows the
+spike's factor, and not that of the few groups beside it. So a window of n sizes is taken to say no more than n times
+what its middle says, I = sum over the group of a (mu - a V). Where next to nothing is known of a factor, J is near 0;
+but a prior that is off by much would be contradicted by the noisy values. So no error of a region's count is taken to
+be more than MOST m.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +45,8 @@ from pgsr.hierarchy import Hierarchy
 WIDER = 2.5
 """The factor on what a Newton step says of d, which is exact for small d alone.
 
-Chosen on 29 releases of 201,058 households in 51 states, at epsilon 1 and 1/10 and three splits, and of populations
-with smooth sizes.
+Chosen on 29 releases of 201,058 households in 51 states, at epsilon 1 and 1/10 and three splits; with 1.5 and 1,000
+leaves in which every other size is empty, the root's households of one empty size were held in 62 to 75 %.
 """
 
 MOST = 3.0
@@ -110,11 +112,12 @@ class CommonFactors:
         """
         groups = [*_levels(propagation.tree), *_families(propagation.tree)]
         parts = [_derivatives(groups, cells(sizes)) for sizes in blocks]
-        slope, information = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        slope, information, own = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         start, stop = window_ends(slope.shape[1] - 1, width)
         for sums in (slope, information):  # the last size, "K or more", is in no other's window
             sums[:, :-1] = sums_between(sums[:, :-1], start, stop)
-        information = np.maximum(information, LEAST_INFORMATION)
+        own *= np.append(stop - start, 1)
+        information = np.maximum(np.minimum(information, own), LEAST_INFORMATION)
         off = WIDER * np.sqrt(1 / information + (slope / information) ** 2)
         return cls(propagation, off[: propagation.tree.n_levels], off[propagation.tree.n_levels :])
 
@@ -151,13 +154,14 @@ class CommonFactors:
         return counts, cumulative
 
 
-def _derivatives(groups: Sequence[slice], cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """Compute S and J of every group and size; shape (groups, sizes) each."""
+def _derivatives(groups: Sequence[slice], cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute S, J and I of every group and size; shape (groups, sizes) each."""
     a, mu = cells.a, cells.prior_mean
     ahead = cells.mean - mu
     slope = a * ahead
-    information = a * mu + (2 - a) * slope - a * a * cells.step_variance
-    summed = ([rows[group].sum(axis=0) for group in groups] for rows in (slope, information))
+    own = a * (mu - a * cells.step_variance)
+    information = own + (2 - a) * slope
+    summed = ([rows[group].sum(axis=0) for group in groups] for rows in (slope, information, own))
     return tuple(map(np.array, summed))  # pyright: ignore[reportReturnType]
 
 
