@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgsr.intervals import Statistic
-    from pgsr.release import PublishedByLevel, Release, Report
+    from pgsr.release import Published, PublishedByLevel, Release, Report
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,6 +36,8 @@ app = typer.Typer(
 
 MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
 """Names to complete; `pgsr.release.Kind` is what decides (held equal by `tests/test_core_cli.py`)."""
+
+KINDS_OF_INTERVALS = ("posterior", "bootstrap", "band")
 
 ConfigArgument = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")
@@ -218,7 +220,8 @@ def check(
 
 @app.command(
     epilog=examples(
-        ("pgsr intervals release --statistic tail:100", "how many groups are larger than 100, by the bootstrap"),
+        ("pgsr intervals release --statistic tail:100", "how many groups are larger than 100"),
+        ("pgsr intervals release --kind bootstrap", "by releasing the release again, whatever its mechanism"),
         ("pgsr intervals release --kind band --statistic cumulative --output band.csv", "bounds of everything at once"),
         ("pgsr intervals release --statistic mean --statistic gini --region US/GA", "two statistics of one region"),
         ("pgsr intervals levels --statistic count", "of a release with sizes per level: count or cumulative"),
@@ -230,66 +233,60 @@ def intervals(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="bootstrap: each interval by itself, approximate. band: all at once, guaranteed; not with sizes per "
-            "level. If left out the bootstrap, and of a posterior with sizes per level its own intervals."
+            help="posterior: each interval by itself, from the noisy values; of releases by mechanism posterior. "
+            "bootstrap: each by itself, approximate. band: all at once, guaranteed; not with sizes per level. "
+            "If left out: posterior where the release knows it, else bootstrap.",
+            autocompletion=lambda: list(KINDS_OF_INTERVALS),
         ),
     ] = None,
     level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
-    replicates: Annotated[int | None, typer.Option(help="Releases of the bootstrap, 200 if left out.")] = None,
+    replicates: Annotated[
+        int | None, typer.Option(help="Releases of the bootstrap, or draws from the posterior; 200 if left out.")
+    ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(help="Seed of the bootstrap's noise: any text; the same text gives the same intervals."),
+        typer.Option(help="Seed of these releases or draws: any text; the same text gives the same intervals."),
     ] = None,
     region: Annotated[str | None, typer.Option(help="Id of one region, such as US/GA; else all.")] = None,
     output: Annotated[Path | None, typer.Option(help="A CSV file that does not exist yet; else a table here.")] = None,
 ) -> None:
     """Say how far released counts may be from the truth, from the folder alone. Costs no privacy."""
-    import pandas as pd
-
-    from pgsr.intervals import band, replicate, statistic_of
+    from pgsr.intervals import statistic_of
     from pgsr.intervals.value import exact_level
     from pgsr.region_ids import path_of_id, region_id
     from pgsr.release import ConfigError, Published, read_any_release
-    from pgsr.release.forecast import SIMULATING
-    from pgsr.release.running.progress import Stages
-    from pgsr.release.sizes_of_excess import OfSizes
 
-    if kind not in (None, "bootstrap", "band"):
-        raise ConfigError(f"--kind is {kind!r}; write bootstrap or band")
+    if kind is not None and kind not in KINDS_OF_INTERVALS:
+        raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
     if output is not None and output.exists():
         raise ConfigError(f"{output} exists; name a file that does not")
     if output is not None and output.resolve().parent == folder.resolve():
         raise ConfigError(f"{output} would lie in the release, which has no such file; name another place")
+    draws = {"replicates": replicates, "seed": seed}
     if kind == "band":
-        _require_left_out({"replicates": replicates, "seed": seed}, "with --kind band, which draws nothing")
+        _require_left_out(draws, "with --kind band, which draws nothing")
     asked, wanted = [statistic_of(text) for text in statistic or []], exact_level(level)
     published, console = read_any_release(folder), _console()
-    place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
-    draws = {"replicates": replicates, "seed": seed}
+    tree = published.counts.hierarchy
+    place = None if region is None else tree.find(path_of_id(region))
+    kind = _kind_of_intervals(published, kind)
     n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
-    if not isinstance(published, Published):
-        frame, kind = _intervals_by_level(published, asked, wanted, kind, draws, n, key)
-        if place is not None:
-            frame = frame.loc[frame["region_id"] == region_id(published.counts.hierarchy.paths[place])]
+    if isinstance(published, Published):
+        frame = _intervals(published, asked, wanted, kind, n, key, place)
     else:
-        least = published.terms.min_size
-        asked, kind = [OfSizes(each, least) for each in asked or [statistic_of("mean")]], kind or "bootstrap"
-        if kind == "band":
-            bounds = band(published.measurement, wanted)
-            found = [bounds.intervals(each, published.by_excess) for each in asked]
-        else:
-            with Stages(console) as stages:
-                stages(SIMULATING)
-                drawn = replicate(published.mechanism, published.by_excess, asked, n, key, progress=stages.part)
-            found = [each.intervals(wanted) for each in drawn]
-        frame = pd.concat([each.to_frame(place) for each in found], ignore_index=True)
+        if kind == "posterior":
+            _require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
+        frame = _intervals_by_level(published, asked, wanted, kind, n, key)
+        if place is not None:
+            frame = frame.loc[frame["region_id"] == region_id(tree.paths[place])]
     if not published.secure:
         console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")
     if output is not None:
         frame.to_csv(output, index=False)
         console.print(f"intervals  {output}", highlight=False, soft_wrap=True)
         return
-    _show_intervals(frame, f"{float(100 * wanted):.4g} % intervals, {kind}")
+    names = published.terms.names(tree.n_levels)  # they stand in the ids of the regions, too
+    _show_intervals(frame.drop(columns=list(names)), f"{float(100 * wanted):.4g} % intervals, {kind}")
 
 
 @app.command(
@@ -449,44 +446,73 @@ def _show(report: "Report", title: str) -> None:
     console.print(f"{passed} of {len(report.findings)} checks passed{more}", highlight=False)
 
 
-def _intervals_by_level(
-    published: "PublishedByLevel",
-    asked: "list[Statistic]",
-    level: Fraction,
-    kind: str | None,
-    draws: Mapping[str, object],
-    replicates: int,
-    seed: str,
-) -> "tuple[pd.DataFrame, str]":
-    """Compute the rows of intervals of a release with sizes per level, and say of which kind they are."""
-    import pandas as pd
+def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | None) -> str:
+    """Choose the kind of intervals of a release, or check the one that was asked for."""
+    from pgsr.release import ConfigError, Published
+    from pgsr.release.kinds import Construction, Measured
 
-    from pgsr.intervals import Counts
-    from pgsr.release import ConfigError
-    from pgsr.release.forecast import SIMULATING
-    from pgsr.release.intervals_by_level import (
-        bootstrapped,
-        knows_its_own,
-        own_intervals,
-        statistic_frame,
-        view_of_statistic,
-    )
-    from pgsr.release.running.progress import Stages
-
-    if kind == "band":
+    terms = published.terms
+    own = terms.possible_construction is Construction.POSTERIOR and terms.measures is not Measured.COUNTS
+    if kind == "posterior" and not own:
+        raise ConfigError(
+            "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
+            "sums over sizes and with public numbers of groups; write --kind bootstrap"
+        )
+    if kind == "band" and not isinstance(published, Published):
         raise ConfigError(
             "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
         )
-    views = [view_of_statistic(each) for each in asked or [Counts()]]
-    if kind is None and knows_its_own(published.terms):
-        _require_left_out(draws, "with the intervals of a posterior, which draw nothing, but with --kind bootstrap")
-        found, kind = [own_intervals(published, level, view) for view in views], "posterior"
+    return kind or ("posterior" if own else "bootstrap")
+
+
+def _intervals(
+    published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str, place: int | None
+) -> "pd.DataFrame":
+    """Compute the rows of intervals of a release, all statistics by the same draws or replicates."""
+    import pandas as pd
+
+    from pgsr.intervals import MeanSize, band, posterior_draws, replicate
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.running.progress import DRAWING, Stages
+    from pgsr.release.sizes_of_excess import OfSizes
+
+    asked = [OfSizes(each, published.terms.min_size) for each in asked or [MeanSize()]]
+    about = published.mechanism, published.by_excess, asked, n, seed
+    if kind == "band":
+        bounds = band(published.measurement, level)
+        found = [bounds.intervals(each, published.by_excess) for each in asked]
     else:
-        kind = "bootstrap"
+        with Stages(_console()) as stages:
+            stages(DRAWING if kind == "posterior" else SIMULATING)
+            if kind == "posterior":
+                drawn = posterior_draws(*about, progress=stages.part, measurement=published.measurement)
+            else:
+                drawn = replicate(*about, progress=stages.part)
+        found = [each.intervals(level) for each in drawn]
+    names = published.terms.names(published.counts.hierarchy.n_levels)
+    return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
+
+
+def _intervals_by_level(
+    published: "PublishedByLevel", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str
+) -> "pd.DataFrame":
+    """Compute the rows of intervals of a release with sizes per level, all statistics by the same replicates."""
+    import pandas as pd
+
+    from pgsr.intervals import Counts
+    from pgsr.release.forecast import SIMULATING
+    from pgsr.release.intervals_by_level import bootstrapped, own_intervals, statistic_frame, view_of_statistic
+    from pgsr.release.running.progress import Stages
+
+    views = [view_of_statistic(each) for each in asked or [Counts()]]
+    if kind == "posterior":
+        found = own_intervals(published, level, views)
+    else:
         with Stages(_console()) as stages:
             stages(SIMULATING)
-            found = [bootstrapped(published, level, view, replicates, seed, stages.part) for view in views]
-    return pd.concat([statistic_frame(each) for each in found], ignore_index=True), kind
+            found = bootstrapped(published, level, views, n, seed, stages.part)
+    names = published.terms.names(published.counts.hierarchy.n_levels)
+    return pd.concat([statistic_frame(each, names) for each in found], ignore_index=True)
 
 
 MOST_ROWS = 40

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 OTHER_COLUMNS = (
     *("region_id", "level", "level_name", "is_leaf", "group_size", "n_groups", "lower", "upper"),
-    *("size_class", "noisy_count", "noisy_cumulative_count"),
+    *("size_class", "noisy_count", "noisy_cumulative_count", "statistic", "estimate"),
 )
-"""Columns besides those of names, here and in the tables of a release."""
+"""Columns besides those of names, here, in the tables of a release and in those of intervals."""
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The region, the size and the value of every row."""

@@ -134,7 +134,9 @@ def test_a_release_without_noise_worth_the_name_has_no_width():
 def test_frames_and_figures():
     made = mechanism()
     one, every = (intervals(made, TRUTH, statistic, replicates=20) for statistic in (Tail(1), Counts()))
-    assert list(one.to_frame().columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+    columns = ["region_id", "level", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
+    assert list(one.to_frame().columns) == columns
+    assert one.to_frame(level_names=("nation", "state"))["state"].tolist()[1:] == ["GA", "MI"]
     assert one.to_frame()["region_id"].tolist() == ["US", "US/GA", "US/MI"]
     assert one.to_frame(("US", "MI"))["estimate"].tolist() == [36]
     frame = every.to_frame()
@@ -198,11 +200,13 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
         done = invoke("intervals", folder, "--statistic", "tail:1", "--statistic", "count", *options)
         assert done.exit_code == 0
         frame = pd.read_csv(file)
-        assert list(frame.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+        names = list(published.terms.names(3))
+        assert list(frame.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
         assert len(frame) == published.counts.hierarchy.n_regions * 5
         assert (frame["lower"] <= frame["upper"]).all()
         if form == "band":
-            expected = band(published.measurement, Fraction(4, 5)).intervals(Tail(1), published.counts).to_frame()
+            found = band(published.measurement, Fraction(4, 5)).intervals(Tail(1), published.counts)
+            expected = found.to_frame(level_names=names)
             pd.testing.assert_frame_equal(frame.head(len(expected)), expected)
     first, second = frame["region_id"].unique()[1:3]
     shown = invoke("intervals", folder, "--kind", "band", "--region", first, "--statistic", "mean")

@@ -14,7 +14,8 @@ def test_every_mechanism_form_and_statistic_is_measured():
     found = Coverage((1,), releases=2, replicates=20).measure(lambda *part: told.append(part))
     n_cells = 2 * len(Kind)
     assert told[-1] == (n_cells - 1, n_cells)
-    assert set(found["method"]) == {"band", *FORMS}
+    assert set(found["method"]) == {"band", *FORMS, "posterior"}
+    assert set(found[found["method"] == "posterior"]["mechanism"]) == {"posterior"}
     assert set(found["statistic"]) == {statistic.name for statistic in STATISTICS}
     assert set(found["level"]) == {"root", "level 1", "leaves"}
     assert found["held"].between(0, 1).all()

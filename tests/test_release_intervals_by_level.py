@@ -17,6 +17,7 @@ from test_release_count_intervals import CHANGES, failed, forge
 from typer.testing import CliRunner, Result
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Seeded, View
+from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.algorithms.posterior_levels import LevelPosterior
 from pgsr.cli import app
 from pgsr.counts_by_level import CountsByLevel
@@ -185,13 +186,35 @@ def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Pa
     assert done.exit_code == 0, done.exception
     assert "NOT private" in done.output
     found = pd.read_csv(file)
-    assert list(found.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
-    expected = wanted.to_frame()
+    names = ["nation", "state", "county"]
+    assert list(found.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
+    expected = wanted.to_frame(level_names=names)
+    assert list(found["county"].dropna()) == list(expected["county"].dropna())
     assert list(found["region_id"]) == list(expected["region_id"])
     for name in ("lower", "upper"):
         assert list(found[name]) == list(expected[name])
     names = [f"{statistic}:{size}" for size in ("0", "1", "2", "3", "4", "5", "6 or more")]
     assert list(found["statistic"][:7]) == names
+
+
+def test_two_statistics_share_one_set_of_replicates(made: Path, tmp_path: Path, monkeypatch) -> None:
+    """Each ran a bootstrap of its own; the numbers are those of one statistic alone."""
+    releases: list[object] = []
+    released = LevelMechanism.release
+    monkeypatch.setattr(LevelMechanism, "release", lambda self, *a: releases.append(0) or released(self, *a))
+    asked = ("--kind", "bootstrap", "--replicates", 20, "--seed", "s")
+    for name, statistics in (("both", ("count", "cumulative")), ("one", ("cumulative",))):
+        options = [part for each in statistics for part in ("--statistic", each)]
+        command(made, *asked, *options, "--output", tmp_path / f"{name}.csv")
+        assert len(releases) == 20
+        releases.clear()
+    both, one = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("both", "one"))
+    pd.testing.assert_frame_equal(both.tail(len(one)).reset_index(drop=True), one)
+    posteriors: list[object] = []
+    applied = LevelPosterior.apply
+    monkeypatch.setattr(LevelPosterior, "apply", lambda self, *a: posteriors.append(0) or applied(self, *a))
+    command(made, "--kind", "posterior", "--statistic", "count", "--statistic", "cumulative")
+    assert len(posteriors) == 1
 
 
 def test_a_region_and_the_bootstrap_of_a_posterior(made: Path) -> None:
@@ -208,7 +231,7 @@ def test_a_region_and_the_bootstrap_of_a_posterior(made: Path) -> None:
     ("arguments", "said"),
     [
         (("--kind", "band"), "the band wants one max_size for all levels; leave --kind out"),
-        (("--kind", "exact"), "write bootstrap or band"),
+        (("--kind", "exact"), "write posterior, bootstrap or band"),
         (("--statistic", "mean"), "intervals of mean want one max_size for all levels; write count or cumulative"),
         (("--statistic", "count:5"), "write count or cumulative"),
         (("--replicates", 50), "--replicates has no meaning with the intervals of a posterior"),
@@ -227,7 +250,7 @@ def test_own_intervals_of_another_mechanism_are_refused(tmp_path: Path) -> None:
     write_tables(tmp_path)
     read = read_release_by_level(release(config(tmp_path, max_size=KEYS["max_size"])))
     with pytest.raises(PgsrError, match="use bootstrapped"):
-        own_intervals(read, Fraction(9, 10), View.COUNTS)
+        own_intervals(read, Fraction(9, 10), [View.COUNTS])
 
 
 # Rounding

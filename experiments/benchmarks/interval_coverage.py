@@ -23,6 +23,7 @@ from pgsr.intervals import (
     Statistic,
     Tail,
     band,
+    posterior_draws,
     replicate,
 )
 from pgsr.mechanism import Mechanism
@@ -47,7 +48,7 @@ class Coverage:
     Args:
         seeds: one population each.
         releases: of every population by every mechanism.
-        replicates: of the bootstrap of every release.
+        replicates: of the bootstrap of every release, and draws of every posterior.
         epsilon: of every release.
     """
 
@@ -85,6 +86,10 @@ class Coverage:
             for form in FORMS:
                 for row in _of_intervals(truth, released, drawn.intervals(LEVEL, form)):
                     yield (str(kind), form, *row)
+        if kind is Kind.POSTERIOR:
+            for drawn in posterior_draws(mechanism, released, STATISTICS, self.replicates, f"{seed} {place}"):
+                for row in _of_intervals(truth, released, drawn.intervals(LEVEL)):
+                    yield (str(kind), str(drawn.origin), *row)
 
 
 def population(seed: int) -> CountOfCounts:

@@ -1,7 +1,8 @@
-"""The parametric bootstrap: noise and post-process the release once more, many times, and see how far it strays."""
+"""The parametric bootstrap: release the release once more, many times; and intervals from replicates or draws."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from statistics import NormalDist
 
 import numpy as np
@@ -19,8 +20,20 @@ from pgsr.mechanism import Mechanism
 from pgsr.method import Result
 from pgsr.random import Seeded
 
+
+class Origin(StrEnum):
+    """The origin of the values of replicates.
+
+    BOOTSTRAP: the release was taken for the truth and released again, so they stray from it as it strays from the
+    truth. POSTERIOR: they are draws of what the truth may be, given the noisy values.
+    """
+
+    BOOTSTRAP = "bootstrap"
+    POSTERIOR = "posterior"
+
+
 FORMS = ("basic", "percentile", "symmetric", "normal")
-"""The forms of intervals."""
+"""The forms of intervals of the bootstrap."""
 
 DEFAULT_FORM = "symmetric"
 """The form whose measured coverage is nearest to what is asked, see `pgsr.intervals`."""
@@ -28,14 +41,15 @@ DEFAULT_FORM = "symmetric"
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The values of a statistic on a release and on its replicates.
+    """The values of a statistic on a release, and on its replicates or on draws of what the truth may be.
 
     Attributes:
         hierarchy: the regions.
         statistic: what was computed.
         estimate: on the release; shape (regions,), or (regions, K + 1) for statistics by size.
-        values: on the replicates; shape (replicates, ...).
+        values: on the replicates or draws; shape (replicates, ...).
         possible: the smallest and the largest value that there can be.
+        origin: what the values are of.
     """
 
     hierarchy: Hierarchy
@@ -43,8 +57,9 @@ class Replicates:
     estimate: np.ndarray
     values: np.ndarray
     possible: tuple[float, float]
+    origin: Origin = Origin.BOOTSTRAP
 
-    def intervals(self, level: Number = "0.9", form: str = DEFAULT_FORM) -> Intervals:
+    def intervals(self, level: Number = "0.9", form: str | None = None) -> Intervals:
         """Form intervals, clipped to what is possible; whole numbers are rounded outward.
 
         With t the estimate, t* its replicates, alpha = 1 - level and Q the quantiles of the replicates:
@@ -54,17 +69,32 @@ class Replicates:
             symmetric   t -+ the level-quantile of |t* - t|
             normal      t - b -+ z(1 - alpha / 2) s,  with bias b = mean(t*) - t and s the standard deviation of t*.
 
+        Draws of the posterior have the percentile form alone, because they are no replicates of t but what the truth
+        may be. Where t itself lies outside, as a group that integers put at one of many sizes, it is taken in.
+
+        Args:
+            level: above 0 and below 1.
+            form: one of these; symmetric for the bootstrap and percentile for draws of the posterior if None.
+
         Raises:
-            ArgumentError: the form is unknown, or the level is no probability.
+            ArgumentError: the form is unknown or not there for draws, or the level is no probability.
         """
-        wanted = exact_level(level)
+        wanted, drawn = exact_level(level), self.origin is Origin.POSTERIOR
+        form = form or ("percentile" if drawn else DEFAULT_FORM)
         if form not in FORMS:
             raise ArgumentError(f"the form {form!r} is unknown; write one of {', '.join(FORMS)}")
+        if drawn and form != "percentile":
+            raise ArgumentError(
+                f"the form {form!r} is one of the bootstrap; draws of the posterior have percentile alone"
+            )
         low, high = _FORMS[form](self.estimate, self.values, float(wanted))
+        if drawn:
+            low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
         low, high = (np.clip(side, *self.possible) for side in (low, high))
         if self.statistic.whole:
             low, high = _whole(np.floor(low)), _whole(np.ceil(high))
-        return Intervals(self.hierarchy, self.statistic, wanted, low, self.estimate, high, f"{form} bootstrap")
+        method = str(self.origin) if drawn else f"{form} {self.origin}"
+        return Intervals(self.hierarchy, self.statistic, wanted, low, self.estimate, high, method)
 
 
 def intervals(
@@ -74,7 +104,7 @@ def intervals(
     level: Number = "0.9",
     replicates: int = 200,
     seed: str | int = "intervals",
-    form: str = DEFAULT_FORM,
+    form: str | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Intervals:
     """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
@@ -129,22 +159,46 @@ def replicate(
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
     replicates = checked_replicates(replicates)
     counts = _as_truth(mechanism, released.estimate.counts() if isinstance(released, Result) else released)
-    tree, shape = counts.hierarchy, (counts.hierarchy.n_regions, counts.max_size + 1)
+    again = (
+        mechanism.release(counts, source_of_replicate(seed, place)).estimate.counts().counts
+        for place in told(replicates, progress)
+    )
+    n_groups = np.inf if mechanism.noise.totals is Totals.NOISY else float(counts.totals[0])
+    return of_tables(counts, statistics, replicates, again, n_groups, Origin.BOOTSTRAP)
+
+
+def of_tables(
+    released: CountOfCounts,
+    statistics: Sequence[Statistic],
+    replicates: int,
+    tables: Iterable[np.ndarray],
+    n_groups: float,
+    origin: Origin,
+) -> list[Replicates]:
+    """Compute statistics of a release and of so many tables of counts, as they come; all share one set of tables.
+
+    Args:
+        released: the counts of the release.
+        statistics: what is computed.
+        replicates: how many tables there are.
+        tables: counts of shape (regions, K + 1) each.
+        n_groups: no region has more.
+        origin: what the tables are.
+    """
+    tree, shape = released.hierarchy, (released.hierarchy.n_regions, released.max_size + 1)
     for statistic in statistics:
         require_kind(statistic, Statistic, "the statistic", "give one such as Tail(100)")
-        statistic.check(counts.max_size)
+        statistic.check(released.max_size)
     placed = [statistic.placed(tree) for statistic in statistics]
     n_values = sum(shape[0] * (shape[1] if statistic.by_size else 1) for statistic in placed)
     memory.require(8 * ((replicates + 8) * n_values + 4 * shape[0] * shape[1]), f"{replicates} replicates")
-    estimates = [statistic.of(counts.counts) for statistic in placed]
+    estimates = [statistic.of(released.counts) for statistic in placed]
     values = [np.empty((replicates, *estimate.shape), estimate.dtype) for estimate in estimates]
-    for place in told(replicates, progress):
-        again = mechanism.release(counts, source_of_replicate(seed, place)).estimate.counts().counts
+    for place, table in enumerate(tables):
         for statistic, rows in zip(placed, values, strict=True):
-            rows[place] = statistic.of(again)
-    n_groups = np.inf if mechanism.noise.totals is Totals.NOISY else float(counts.totals[0])
+            rows[place] = statistic.of(table)
     return [
-        Replicates(tree, statistic, estimate, rows, statistic.possible(n_groups, counts.max_size))
+        Replicates(tree, statistic, estimate, rows, statistic.possible(n_groups, released.max_size), origin)
         for statistic, estimate, rows in zip(placed, estimates, values, strict=True)
     ]
 
@@ -174,12 +228,12 @@ def source_of_replicate(seed: str | int, place: int) -> Seeded:
     return Seeded(f"replicates of a release: {seed}", place)
 
 
-def told(n: int, progress: bool | Callable[[int, int], None]) -> Iterator[int]:
+def told(n: int, progress: bool | Callable[[int, int], None], doing: str = "releasing again") -> Iterator[int]:
     """Count to n, with a bar or a call."""
     if progress is True:
         from rich.progress import track
 
-        yield from track(range(n), "releasing again")
+        yield from track(range(n), doing)
         return
     for place in range(n):
         if callable(progress):

@@ -1,6 +1,6 @@
 """Intervals with sizes per level, by the parametric bootstrap."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pgsr.budget import Number
 from pgsr.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
-from pgsr.intervals.bootstrap import DEFAULT_FORM, Replicates, checked_replicates, source_of_replicate, told
+from pgsr.intervals.bootstrap import Replicates, checked_replicates, source_of_replicate, told
 from pgsr.intervals.statistics import Counts, CumulativeCounts
 from pgsr.intervals.value import exact_level
 from pgsr.mechanism import AnyMechanism
@@ -26,7 +26,7 @@ def intervals_by_level(
     view: View = View.COUNTS,
     replicates: int = 200,
     seed: str | int = "intervals",
-    form: str = DEFAULT_FORM,
+    form: str | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> CellIntervalsByLevel:
     """Give an interval for every cell of a release with sizes per level, by the parametric bootstrap.
@@ -62,27 +62,56 @@ def intervals_by_level(
         >>> bool((found.lower[0] <= released.tables[0]).all() and (released.tables[0] <= found.upper[0]).all())
         True
     """
-    wanted, n_replicates = exact_level(level), checked_replicates(replicates)
-    if view not in STATISTICS:
-        raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
+    [replicates_of_view] = replicate_by_level(mechanism, released, [view], replicates, seed, progress)
+    return cells_of(replicates_of_view, view, level, form)
+
+
+def replicate_by_level(
+    mechanism: AnyMechanism,
+    released: CountsByLevel,
+    views: Sequence[View],
+    replicates: int = 200,
+    seed: str | int = "intervals",
+    progress: bool | Callable[[int, int], None] = False,
+) -> list[tuple[Replicates, ...]]:
+    """Release a release again, many times; for every view the replicates of its cells, one table per level.
+
+    All views are of the same replicates. Arguments as in `intervals_by_level`; `cells_of` makes intervals of each.
+
+    Complexity: `replicates` releases; memory 8 bytes x replicates x cells x views.
+    """
+    n_replicates = checked_replicates(replicates)
+    for view in views:
+        if view not in STATISTICS:
+            raise ArgumentError(f"intervals of {view!r}; give View.COUNTS or View.CUMULATIVE")
     if not isinstance(released, CountsByLevel):
         raise ArgumentError(f"the release is {released!r}; give the counts of a result, a CountsByLevel")
     if not callable(getattr(mechanism, "release", None)):
         raise ArgumentError(
             f"the mechanism is {mechanism!r}; give the one that made the release, such as LevelMechanism"
         )
-    memory.require(8 * (n_replicates + 8) * released.n_cells, f"{n_replicates} replicates")
-    statistic, n_groups = STATISTICS[view], float(released.tables[0].sum())
-    values = [np.empty((n_replicates, *table.shape), np.int64) for table in released.tables]
+    memory.require(8 * (n_replicates + 8) * released.n_cells * len(views), f"{n_replicates} replicates")
+    statistics, tree, n_groups = [STATISTICS[view] for view in views], released.hierarchy, released.tables[0].sum()
+    values = [[np.empty((n_replicates, *table.shape), np.int64) for table in released.tables] for _ in views]
     for place in told(n_replicates, progress):
         again = mechanism.release(released, source_of_replicate(seed, place)).counts
-        for rows, table in zip(values, again.tables, strict=True):
-            rows[place] = statistic.of(table)
-    tables, tree = [statistic.of(table.astype(np.int64)) for table in released.tables], released.hierarchy
-    possible = 0.0, n_groups
-    found = [
-        Replicates(tree, statistic, estimate, rows, possible).intervals(wanted, form)
-        for estimate, rows in zip(tables, values, strict=True)
+        for statistic, of_view in zip(statistics, values, strict=True):
+            for rows, table in zip(of_view, again.tables, strict=True):
+                rows[place] = statistic.of(table)
+    return [
+        tuple(
+            Replicates(tree, statistic, statistic.of(table.astype(np.int64)), rows, (0.0, float(n_groups)))
+            for table, rows in zip(released.tables, of_view, strict=True)
+        )
+        for statistic, of_view in zip(statistics, values, strict=True)
     ]
-    lower, upper = tuple(part.lower for part in found), tuple(part.upper for part in found)
-    return CellIntervalsByLevel(tree, view, float(wanted), tuple(tables), lower, upper)
+
+
+def cells_of(
+    replicates: tuple[Replicates, ...], view: View, level: Number = "0.9", form: str | None = None
+) -> CellIntervalsByLevel:
+    """Form the intervals of all cells of a view from its replicates, one table per level, as `Replicates.intervals`."""
+    wanted = exact_level(level)
+    found = [of_level.intervals(wanted, form) for of_level in replicates]
+    estimate, lower, upper = (tuple(getattr(each, name) for each in found) for name in ("estimate", "lower", "upper"))
+    return CellIntervalsByLevel(found[0].hierarchy, view, float(wanted), estimate, lower, upper)

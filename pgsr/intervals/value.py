@@ -13,7 +13,6 @@ from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.html import facts_table
 from pgsr.intervals.statistics import Statistic
-from pgsr.region_ids import region_id
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ class Intervals:
         level: the probability that is aimed at; for a band, of all intervals at once.
         lower, estimate, upper: shape (regions,), or (regions, K + 1) for statistics by size; integers where the
             statistic is a whole number. An interval that corrects a bias need not hold its estimate.
-        method: "band", or the form of the bootstrap.
+        method: "band", "posterior", or the form of the bootstrap.
     """
 
     hierarchy: Hierarchy
@@ -41,13 +40,17 @@ class Intervals:
     upper: np.ndarray
     method: str
 
-    def to_frame(self, region: int | Sequence[str] | None = None) -> "pd.DataFrame":
-        """Make a data frame, a row per region and value: region_id, level, statistic, lower, estimate, upper.
+    def to_frame(
+        self, region: int | Sequence[str] | None = None, *, level_names: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
+        """Make a data frame, a row per region and value.
 
+        Its columns are region_id, level, the region's name on every level, statistic, lower, estimate and upper.
         `level` is the region's in the hierarchy, 0 at the root, as in the tables of a release.
 
         Args:
             region: its path or index, for this region's rows alone.
+            level_names: names of the columns with the regions' names, root first; level_0, level_1, ... if None.
         """
         import pandas as pd
 
@@ -55,17 +58,16 @@ class Intervals:
         regions = tree.listed if region is None else np.array([tree.find(region)])
         names = self.statistic.names(self.lower.shape[-1] - 1)
         memory.require(200 * len(regions) * len(names), f"{len(regions) * len(names):,} rows of intervals")
-        ids = [region_id(tree.real_paths[place]) for place in regions]
-        depths = [len(tree.real_paths[place]) - 1 for place in regions]
-        return pd.DataFrame(
-            {
-                "region_id": np.repeat(np.array(ids, object), len(names)),
-                "level": np.repeat(depths, len(names)),
-                "statistic": names * len(regions),
-                "lower": self.lower[regions].ravel(),
-                "estimate": self.estimate[regions].ravel(),
-                "upper": self.upper[regions].ravel(),
-            }
+        described = pd.DataFrame(tree.region_columns(level_names)).drop(columns="is_leaf")
+        return (
+            described.take(np.repeat(regions, len(names)))
+            .reset_index(drop=True)
+            .assign(
+                statistic=names * len(regions),
+                lower=self.lower[regions].ravel(),
+                estimate=self.estimate[regions].ravel(),
+                upper=self.upper[regions].ravel(),
+            )
         )
 
     def plot(self, region: int | Sequence[str] | None = None, *, level: int | None = None) -> "Figure":

@@ -1,6 +1,6 @@
 """Intervals of a published release with sizes per level, from what its folder holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,22 +10,16 @@ from pgsr.algorithms.m_c_levels import LevelRelease
 from pgsr.cell_intervals_by_level import CellIntervalsByLevel
 from pgsr.counts_by_level import class_names
 from pgsr.errors import ArgumentError, NoEstimateError
-from pgsr.intervals import Counts, CumulativeCounts, Statistic, intervals_by_level
-from pgsr.release.kinds import Kind, Measured
+from pgsr.intervals import Counts, CumulativeCounts, Statistic, cells_of, replicate_by_level
+from pgsr.release.kinds import Construction
 from pgsr.release.reading import PublishedByLevel
 from pgsr.release.sizes_of_excess import intervals_by_size
-from pgsr.release.terms import Terms
 from pgsr.views import View
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _WORDS = {View.COUNTS: "count", View.CUMULATIVE: "cumulative"}
-
-
-def knows_its_own(terms: Terms) -> bool:
-    """Tell whether a release with sizes per level knows intervals of its own, without a bootstrap."""
-    return terms.kind is Kind.POSTERIOR and terms.measures is Measured.CUMULATIVE
 
 
 def view_of_statistic(statistic: Statistic) -> View:
@@ -47,50 +41,48 @@ def view_of_statistic(statistic: Statistic) -> View:
     )
 
 
-def own_intervals(published: PublishedByLevel, level: Fraction, view: View) -> CellIntervalsByLevel:
-    """Compute the intervals that a posterior of noisy cumulative counts knows, around the released counts.
+def own_intervals(published: PublishedByLevel, level: Fraction, views: Sequence[View]) -> list[CellIntervalsByLevel]:
+    """Compute the intervals that a posterior of noisy cumulative counts knows, around the released counts, by view.
 
     Raises:
         NoEstimateError: the release is by another mechanism, or of another view.
     """
-    if not knows_its_own(published.terms):
+    if published.terms.possible_construction is not Construction.POSTERIOR:
         raise NoEstimateError("only a posterior of noisy cumulative counts knows its own intervals; use bootstrapped")
     found = published.mechanism.post_process(published.measurement)
     assert isinstance(found, LevelRelease), "a posterior makes a LevelRelease"
-    by_excess = replace(found, counts=published.by_excess).intervals(float(level), view)
-    return intervals_by_size(by_excess, published.terms.min_size)
+    mine = replace(found, counts=published.by_excess)
+    return [intervals_by_size(mine.intervals(float(level), view), published.terms.min_size) for view in views]
 
 
 def bootstrapped(
     published: PublishedByLevel,
     level: Fraction,
-    view: View,
+    views: Sequence[View],
     replicates: int,
     seed: str,
     progress: bool | Callable[[int, int], None] = False,
-) -> CellIntervalsByLevel:
-    """Compute the intervals of `pgsr.intervals.intervals_by_level`, by the mechanism and the counts of the release."""
-    about = published.mechanism, published.by_excess, level, view, replicates, seed
-    return intervals_by_size(intervals_by_level(*about, progress=progress), published.terms.min_size)
+) -> list[CellIntervalsByLevel]:
+    """Compute the intervals of `pgsr.intervals.intervals_by_level` for every view, all of the same replicates."""
+    drawn = replicate_by_level(published.mechanism, published.by_excess, views, replicates, seed, progress)
+    found = (cells_of(of_view, view, level) for of_view, view in zip(drawn, views, strict=True))
+    return [intervals_by_size(each, published.terms.min_size) for each in found]
 
 
-def statistic_frame(found: CellIntervalsByLevel) -> "pd.DataFrame":
+def statistic_frame(found: CellIntervalsByLevel, level_names: Sequence[str] | None = None) -> "pd.DataFrame":
     """List intervals in the columns of `pgsr.intervals.Intervals.to_frame`; the last class is "count:7 or more"."""
-    import pandas as pd
 
     cells = sum(table.size for table in found.estimate)
     memory.require(200 * cells, f"{cells:,} rows of intervals")
-    frame = found.to_frame()
+    frame = found.to_frame(level_names=level_names)
     names = [list(class_names(table.shape[1] - 1)) for table in found.estimate]
     word, places = _WORDS[found.view], zip(frame["level"], frame["group_size"], strict=True)
     value = "n_groups" if found.view is View.COUNTS else "n_groups_of_at_most"
-    return pd.DataFrame(
-        {
-            "region_id": frame["region_id"],
-            "level": frame["level"],
-            "statistic": [f"{word}:{names[level][size]}" for level, size in places],
-            "lower": frame["lower"],
-            "estimate": frame[value],
-            "upper": frame["upper"],
-        }
+    columns = frame.columns.tolist()
+    described = frame[columns[: columns.index("group_size")]].drop(columns="is_leaf")
+    return described.assign(
+        statistic=[f"{word}:{names[level][size]}" for level, size in places],
+        lower=frame["lower"],
+        estimate=frame[value],
+        upper=frame["upper"],
     )

@@ -581,6 +581,19 @@ class Terms:
             )
 
     @property
+    def possible_construction(self) -> Construction | None:
+        """The way in which intervals of such a release are published, whether it asks for them; None if they cannot be.
+
+        Example:
+            >>> Terms("demo", 5, "1", "posterior").possible_construction
+            <Construction.POSTERIOR: 'posterior'>
+        """
+        try:
+            return replace(self, intervals=self.intervals or "9/10").construction
+        except ConfigError:
+            return None
+
+    @property
     def _view(self) -> View:
         """The view whose sensitivity counts: ranked sizes have that of cumulative counts."""
         return View.COUNTS if self.measures is Measured.COUNTS else View.CUMULATIVE

@@ -180,10 +180,13 @@ class Posterior:
     def draws(self, measurement: Measurement, number: int, seed: int = 0) -> Iterator[np.ndarray]:
         """Yield draws of what the true cumulative counts may be, given the noisy values; (regions, K + 1) each.
 
-        Every measured region is drawn from its posterior alone, exactly; the errors of these draws are carried through
-        the joint projection (`propagation`) and taken off its answer x, so that the draws scatter around x as the truth
-        does. They are real, non-negative and non-decreasing, keep public totals, and add up but for what these
-        conditions take. Any statistic of them gives an interval: the quantiles of its values.
+        Every measured region is drawn from its posterior alone, exactly; how far these draws v are from the posterior
+        means m is carried through the joint projection (`propagation`) and added to its answer x, so that the draws
+        scatter around x as the truth does: of one region alone they are v. They are real, non-negative and
+        non-decreasing, keep public totals, and add up but for what these conditions take. Where a draw falls with the
+        size, it becomes the middle between its running maximum and its running minimum from the end, which favours
+        neither side. Any statistic of them gives an interval: the quantiles of its values
+        (`pgsr.intervals.posterior_draws`).
 
         Args:
             number: of draws.
@@ -200,18 +203,18 @@ class Posterior:
         most = measurement.root_total if measurement.public is Totals.ROOT else measurement.region_totals[:, None]
         batch = max(1, min(number, BATCH_CELLS // centre.size))
         for start in range(0, number, batch):
-            errors = np.zeros((tree.n_regions, min(batch, number - start), measurement.max_size + 1))
+            apart = np.zeros((tree.n_regions, min(batch, number - start), measurement.max_size + 1))
 
-            def drawn(region: int, start: int = start, errors: np.ndarray = errors) -> None:
-                uniforms = np.random.default_rng([seed, region, start]).random(errors.shape[1:])
+            def drawn(region: int, start: int = start, apart: np.ndarray = apart) -> None:
+                uniforms = np.random.default_rng([seed, region, start]).random(apart.shape[1:])
                 alone = Marginals(*(part[region] for part in vars(found).values()))
                 vectors = Evidence.of(measurement, region).draws(alone, shapes, uniforms)
-                errors[region] = vectors - alone.mean
+                apart[region] = vectors - alone.mean
 
             Threads()(drawn, regions)
-            errors = propagation.errors(errors)
-            for place in range(errors.shape[1]):
-                truth = np.clip(np.maximum.accumulate(centre - errors[:, place], axis=1), 0, most)
+            apart = propagation.errors(apart)
+            for place in range(apart.shape[1]):
+                truth = np.clip(_ordered(centre + apart[:, place]), 0, most)
                 truth[:, -1] = centre[:, -1] if measurement.public is not Totals.ROOT else truth[:, -1]
                 yield truth
 
@@ -317,6 +320,12 @@ def joint_problem(measurement: Measurement, means: np.ndarray, *, in_place: bool
         label="M_c of posterior means",
         integer=False,
     )
+
+
+def _ordered(values: np.ndarray) -> np.ndarray:
+    """The middle between the running maximum of every row and its running minimum from the end; neither falls."""
+    from_the_end = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
+    return (np.maximum.accumulate(values, axis=1) + from_the_end) / 2
 
 
 def _numbers_of_groups(measurement: Measurement, mean: np.ndarray) -> np.ndarray:

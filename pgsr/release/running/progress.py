@@ -7,6 +7,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
+DRAWING = "drawing from the posterior"
+"""The stage of the intervals of a posterior, as it is told."""
+
 
 class Stages:
     """The stages of a command, shown as they begin; for the argument `say` of `publish` and `forecast`.
@@ -25,9 +28,9 @@ class Stages:
 
     STAGES = (
         *("reading the tables", "charging the ledger", "drawing noise", "post-processing", "writing", "checking"),
-        *("reading the public tables", "drawing noise and post-processing, again and again"),
+        *("reading the public tables", "drawing noise and post-processing, again and again", DRAWING),
     )
-    """The stages of `publish`, `check` and `forecast`."""
+    """The stages of `publish`, `check`, `forecast` and `pgsr intervals`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -36,6 +39,7 @@ class Stages:
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             _Seconds(),
+            _Left(),
             console=console,
             disable=not console.is_terminal,
         )
@@ -71,6 +75,19 @@ class Stages:
         if self._stage is not None:
             self._bar.update(self._stage, completed=1, total=1)
             self._stage = None
+
+
+class _Left(ProgressColumn):
+    """The column with an estimate of the time left, where it is known how many parts there are and some are done."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        left = None if task.finished or not task.completed else task.time_remaining
+        if left is None:
+            return Text("")
+        minutes, seconds = divmod(int(left), 60)
+        return Text(f"about {f'{minutes} min {seconds:02}' if minutes else seconds} s left", style="progress.remaining")
 
 
 class _Seconds(ProgressColumn):

@@ -1,0 +1,137 @@
+"""Intervals from draws of the posterior: what draws are, that intervals hold the release, coverage, and the command."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from instances import scale
+from made_tables import config, release, write_tables
+from test_core_cli import invoke
+
+from pgsr import CountOfCounts, Geometric, Hierarchy, PgsrError, Seeded, View
+from pgsr.algorithms import Matching, Posterior
+from pgsr.intervals import (
+    Counts,
+    CumulativeCounts,
+    Gini,
+    MeanSize,
+    Origin,
+    Quantile,
+    Replicates,
+    Share,
+    Statistic,
+    Tail,
+    posterior_draws,
+)
+from pgsr.mechanism import Mechanism
+from pgsr.region_ids import region_id
+
+STATISTICS: tuple[Statistic, ...] = (
+    *(Counts(), CumulativeCounts(), Tail(5), MeanSize(), Quantile("0.9"), Gini(), Share(2, 4)),
+)
+POSTERIOR = Mechanism(Geometric(View.CUMULATIVE, 1, totals="regions"), Posterior())
+
+
+def population(seed: int) -> CountOfCounts:
+    draw = np.random.default_rng(seed)
+    tree = Hierarchy.from_paths([("US", f"S{i}", f"C{j}") for i in range(2) for j in range(3)])
+    law = 0.7 ** np.arange(16)
+    rows = [draw.multinomial(total, law / law.sum()) for total in draw.integers(30, 600, 6)]
+    return CountOfCounts(tree, np.array(rows), "drawn")
+
+
+def test_draws_of_one_region_alone_are_whole_as_the_truth_is() -> None:
+    """No joint projection moves them, so they are the draws of the chain; mirrored at the mean they were none."""
+    truth = CountOfCounts(Hierarchy.from_parents(["US"], [-1]), [[3, 40, 12, 5, 1, 0, 0, 2, 0, 0]])
+    noisy = Geometric(View.CUMULATIVE, "1/2", totals="regions").measure(truth, Seeded("alone"))
+    draws = np.stack(list(Posterior().draws(noisy, 50, seed=3)))
+    assert len(np.unique(draws[:, 0, 1])) > 5
+    np.testing.assert_allclose(draws, np.rint(draws), atol=0.05)
+
+
+def test_the_intervals_are_quantiles_of_the_draws_widened_to_hold_the_release() -> None:
+    tree = Hierarchy.from_parents(["US"], [-1])
+    values = np.arange(100.0)[::-1, None]
+    for estimate, low, high in ((50, 4, 95), (1, 1, 95), (99, 4, 99)):
+        found = Replicates(tree, Tail(1), np.array([estimate]), values, (0, 200), Origin.POSTERIOR).intervals("0.9")
+        assert (found.lower[0], found.estimate[0], found.upper[0]) == (low, estimate, high)
+        assert found.method == "posterior"
+    with pytest.raises(PgsrError, match="percentile alone"):
+        Replicates(tree, Tail(1), np.array([1]), values, (0, 200), Origin.POSTERIOR).intervals("0.9", "basic")
+
+
+def test_every_statistic_is_one_of_the_same_draws() -> None:
+    truth = population(0)
+    released = POSTERIOR.release(truth, Seeded("same"))
+    told: list[tuple[int, int]] = []
+    found = posterior_draws(POSTERIOR, released, STATISTICS, 30, "s", lambda *part: told.append(part))
+    assert told == [(place, 30) for place in range(30)]
+    counts = found[0].values
+    assert counts.shape == (30, *truth.counts.shape)
+    for each in found:
+        np.testing.assert_array_equal(each.values, each.statistic.of(counts))
+        one = each.intervals()
+        assert (one.lower <= one.estimate).all()
+        assert (one.estimate <= one.upper).all()
+    assert (counts >= 0).all()
+    np.testing.assert_array_equal(counts.sum(axis=2), np.tile(truth.totals, (30, 1)))
+    of_counts = released.estimate.counts()
+    again = posterior_draws(POSTERIOR, of_counts, [Tail(5)], 30, "s", measurement=released.measurement)[0]
+    np.testing.assert_array_equal(again.values, found[2].values)
+
+
+@pytest.mark.slow
+def test_measured_coverage_by_level() -> None:
+    """Intervals of 90 % hold the truth in 80 % of releases at least, by statistic and level."""
+    held: dict[tuple[str, int], list[np.ndarray]] = {}
+    for seed in range(scale(20, 60)):
+        truth = population(seed % 4)
+        released = POSTERIOR.release(truth, Seeded("covered", seed))
+        for each in posterior_draws(POSTERIOR, released, STATISTICS, 100, seed):
+            true, found = each.statistic.of(truth.counts), each.intervals("0.9")
+            inside = (found.lower <= true + 1e-12) & (true - 1e-12 <= found.upper)
+            for level in range(3):
+                held.setdefault((each.statistic.name, level), []).append(inside[truth.hierarchy.level(level)].ravel())
+    shares = {key: np.concatenate(parts).mean() for key, parts in held.items()}
+    least = scale(0.7, 0.8)  # of the root there is one interval per release
+    assert all(share >= (least if level == 0 else 0.8) for (_, level), share in shares.items()), shares
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counts", "draws", "word"),
+    [
+        (Mechanism(Geometric(View.CUMULATIVE, 1), Matching()), False, 20, "only a posterior release"),
+        (POSTERIOR, True, 20, "measurement="),
+        (POSTERIOR, False, 19, "from 20 up"),
+        (
+            Mechanism(Geometric(View.CUMULATIVE, 1, totals="noisy", totals_share="1/10"), Posterior()),
+            False,
+            20,
+            "noisy",
+        ),
+    ],
+)
+def test_what_draws_cannot_be_made_of_is_a_sentence(mechanism, counts, draws, word) -> None:
+    released = mechanism.release(population(1), Seeded("refused"))
+    with pytest.raises(PgsrError, match=word):
+        posterior_draws(mechanism, released.estimate.counts() if counts else released, [Tail(1)], draws)
+
+
+def test_the_command_takes_what_the_release_knows(tmp_path) -> None:
+    """Of a posterior release its own draws, of others the bootstrap; names of regions by level stand beside the ids."""
+    write_tables(tmp_path)
+    posterior, kuo = (release(config(tmp_path, kind, kind), rehearse=True) for kind in ("posterior", "kuo"))
+    asked = ("--statistic", "gini", "--statistic", "count", "--replicates", 25, "--seed", "s")
+    shown = invoke("intervals", posterior, *asked)
+    assert "90 % intervals, posterior" in shown.stdout
+    assert "90 % intervals, bootstrap" in invoke("intervals", kuo, *asked).stdout
+    invoke("intervals", posterior, *asked, "--output", tmp_path / "default.csv")
+    invoke("intervals", posterior, *asked, "--kind", "posterior", "--output", tmp_path / "named.csv")
+    frame, named = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("default", "named"))
+    pd.testing.assert_frame_equal(frame, named)
+    counts = pd.read_csv(posterior / "counts.csv")
+    names = [name for name in counts.columns[2:] if name not in ("is_leaf", "group_size", "n_groups")]
+    assert list(frame.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
+    leaf = frame[frame["level"] == 2].iloc[0]
+    assert leaf["region_id"] == region_id([leaf[name] for name in names])
+    with pytest.raises(PgsrError, match="write --kind bootstrap"):
+        invoke("intervals", kuo, "--kind", "posterior")
