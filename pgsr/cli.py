@@ -339,7 +339,12 @@ def selftest(
 def plan(
     config: ConfigArgument,
     mean_size: Annotated[float, typer.Option(help="Entities per group, a public guess.", min=0.001)] = 3.0,
-    replicates: Annotated[int, typer.Option(help="Replicates: independent draws of the noise.", min=2)] = 5,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            help="Replicates: independent draws of the noise; two of choices that are clearly worse after two.", min=2
+        ),
+    ] = 5,
     groups: Annotated[
         int | None, typer.Option(help="Number of groups, a public guess; where their table is private.", min=1)
     ] = None,
@@ -377,13 +382,16 @@ def plan(
     with Stages(console) as stages:
         if targets:
             found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
-            frame, text = found.to_frame(), found.sentence
+            frame, text, lines = found.to_frame(), found.sentence, ""
         else:
             compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights)
             frame = compared.to_frame().sort_values(WORST, kind="stable")
             text = f"{compared.recommendation(weights)} {compared.effort}"
+            lines = f"\nTo take it, write into {config}:\n\n{compared.recommended(weights).toml}"
     _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
     console.print(_plain(text), highlight=False)
+    if lines:
+        console.print(_plain(lines), highlight=False, soft_wrap=True)
 
 
 @app.command(

@@ -1,7 +1,7 @@
 """The choice of a mechanism and its split of the budget before data are seen, by errors on a public stand-in."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from time import perf_counter
@@ -39,12 +39,14 @@ class Plan:
             counts - true ones| where a mechanism changes totals); shape (mechanisms, levels).
         standard_error: of `mean` over replicates; same shape.
         seconds: that a release took, the median over replicates, compilation left out; shape (mechanisms,).
+        made: how many replicates were made of each, where some were dropped; else empty.
     """
 
     labels: tuple[str, ...]
     mean: np.ndarray
     standard_error: np.ndarray
     seconds: np.ndarray
+    made: tuple[int, ...] = field(default=(), kw_only=True)
 
     def choice(self, importance: Sequence[float] | None = None) -> str:
         """The label of the mechanism with the least regret: the smallest value of
@@ -80,6 +82,8 @@ class Plan:
             columns[f"level {level} s.e."] = self.standard_error[:, level]
         columns[WORST] = self.worst_regret()
         columns["seconds"] = self.seconds
+        if self.made:
+            columns["replicates"] = self.made
         return pd.DataFrame(columns)
 
 
@@ -89,6 +93,10 @@ def expected_errors(
     replicates: int = 3,
     seed: str = "plan",
     progress: bool | Callable[[int, int], None] = True,
+    *,
+    dropped_beyond: float | None = None,
+    importance: Sequence[float] | None = None,
+    kept: Collection[str] = (),
 ) -> Plan:
     """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
@@ -102,6 +110,10 @@ def expected_errors(
         replicates: draws of the noise; all mechanisms see the same ones.
         seed: of the research noise.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
+        dropped_beyond: if given, mechanisms whose `Plan.worst_regret` after two replicates is more than this many times
+            the least of all get no more replicates. Their means and standard errors are those of these two.
+        importance: of levels, for this regret; as in `Plan.choice`.
+        kept: labels of mechanisms that are never dropped.
 
     Example:
         >>> from pgsr import Geometric, Mechanism, View
@@ -125,20 +137,39 @@ def expected_errors(
         raise ArgumentError(f"replicates={replicates!r}; give a whole number of at least 2")
     for mechanism in mechanisms.values():
         mechanism.check(stand_in, Seeded(seed))
-    found = np.empty((len(mechanisms), replicates, stand_in.hierarchy.n_levels))
-    seconds = np.empty((len(mechanisms), replicates))
-    runs = list(product(range(replicates), enumerate(mechanisms.items())))
-    bar = tqdm(runs, desc="plan", unit="release", disable=None if progress is True else True)
-    for done, (replicate, (place, (label, mechanism))) in enumerate(bar):
-        if callable(progress):
-            progress(done, len(runs))
-        bar.set_postfix_str(label)
-        start = perf_counter()
-        result = mechanism.release(stand_in, Seeded(seed, replicate))
-        seconds[place, replicate] = _spent(start, result)
-        found[place, replicate] = _errors(stand_in, result)
-    spread = found.std(axis=1, ddof=1) / np.sqrt(replicates)
-    return Plan(tuple(mechanisms), found.mean(axis=1), spread, np.median(seconds, axis=1))
+    labels, tree = tuple(mechanisms), stand_in.hierarchy
+    errors: list[list[np.ndarray]] = [[] for _ in labels]
+    seconds: list[list[float]] = [[] for _ in labels]
+    left = list(range(len(labels)))
+    total = replicates * len(labels)
+    bar = tqdm(total=total, desc="plan", unit="release", disable=None if progress is True else True)
+    for replicate in range(replicates):
+        for place in left:
+            if callable(progress):
+                progress(sum(map(len, errors)), total)
+            bar.set_postfix_str(labels[place])
+            start = perf_counter()
+            result = mechanisms[labels[place]].release(stand_in, Seeded(seed, replicate))
+            seconds[place].append(_spent(start, result))
+            errors[place].append(_errors(stand_in, result))
+            bar.update()
+        if replicate == 1 and dropped_beyond is not None:
+            worst = _plan(labels, errors, seconds, tree.n_levels).worst_regret(importance)
+            near = worst <= dropped_beyond * worst.min()
+            left = [place for place in left if near[place] or labels[place] in kept]
+            total = bar.total = 2 * len(labels) + (replicates - 2) * len(left)
+    bar.close()
+    return _plan(labels, errors, seconds, tree.n_levels)
+
+
+def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list[list[float]], n_levels: int) -> Plan:
+    """Make a plan of the replicates that were made of each mechanism, two at least."""
+    made = np.array([len(each) for each in errors])
+    mean, spread = np.empty((2, len(labels), n_levels))
+    for place, each in enumerate(errors):
+        mean[place], spread[place] = np.mean(each, axis=0), np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
+    numbers = () if (made == made[0]).all() else tuple(map(int, made))
+    return Plan(labels, mean, spread, np.array([np.median(each) for each in seconds]), made=numbers)
 
 
 def _errors(stand_in: CountOfCounts | CountsByLevel, result: Any) -> np.ndarray:

@@ -109,8 +109,5 @@ class Seeded:
             str(identity.level),
             *identity.path,
         ]
-        digest = hashlib.sha256()
-        for text in fields:  # each with its length, so that no two lists of fields read alike
-            data = text.encode()
-            digest.update(len(data).to_bytes(8, "big") + data)
-        return ByteStream(digest.digest())
+        parts = [text.encode() for text in fields]  # each with its length, so that no two lists of fields read alike
+        return ByteStream(hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest())

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -400,6 +401,9 @@ def test_plan_shows_every_mechanism_and_recommends_one(place):
     said = " ".join(done.stdout.split())
     assert 'choices take mechanism = "' in said
     assert "All this is about the stand-in" in said
+    lines = tomllib.loads(done.stdout.partition("release.toml:")[2])
+    assert set(lines) <= {"mechanism", "view", "shares"}
+    assert f'take mechanism = "{lines["mechanism"]}"' in said
 
 
 def test_plan_names_the_levels_and_weighs_them(place):

@@ -102,3 +102,24 @@ def test_mistakes_are_sentences():
         stand_in_of(TREE, [1, 2], [1, 1])
     with pytest.raises(PgsrError, match="size_law"):
         stand_in_of(TREE, [1] * 8, [0, 0])
+
+
+def test_what_is_clearly_worse_gets_two_replicates() -> None:
+    """The others and those to be kept get all, with the errors that they have where nothing is dropped."""
+    noises = {"good": 8, "near": 7, "bad": "1/8", "configured": "1/9"}
+    mechanisms = {
+        label: Mechanism(Geometric(View.CUMULATIVE, epsilon), Matching()) for label, epsilon in noises.items()
+    }
+    told: list[tuple[int, int]] = []
+    some = expected_errors(
+        stand_in(), mechanisms, 5, "s", lambda *part: told.append(part), dropped_beyond=3, kept=["configured"]
+    )
+    every = expected_errors(stand_in(), mechanisms, 5, "s", False)
+    two = expected_errors(stand_in(), mechanisms, 2, "s", False)
+    assert (some.made, every.made) == ((5, 5, 2, 5), ())
+    assert told[-1] == (16, 17)
+    for place in (0, 1, 3):
+        np.testing.assert_array_equal(some.mean[place], every.mean[place])
+    np.testing.assert_array_equal(some.mean[2], two.mean[2])
+    np.testing.assert_array_equal(some.standard_error[2], two.standard_error[2])
+    assert some.to_frame()["replicates"].tolist() == [5, 5, 2, 5]

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 READING, SIMULATING = "reading the public tables", "drawing noise and post-processing, again and again"
 """The stages of a forecast, as they are told."""
 
+DROPPED_BEYOND = 2.0
+"""Choices whose largest ratio after two replicates is more than this many times the least get no more replicates."""
+
 Progress = bool | Callable[[int, int], None]
 
 
@@ -64,6 +67,13 @@ class Choice:
         view = "" if self.terms.measures is self.terms.kind.views[0] else f', view = "{self.terms.measures}"'
         return f'mechanism = "{self.terms.kind}"{view}, shares = [{shares}]'
 
+    @property
+    def toml(self) -> str:
+        """The same keys as lines of a TOML file, one per line; the view only where it is not the usual one."""
+        shares = ", ".join(f'"{share}"' for share in self.shares)
+        view = "" if self.terms.measures is self.terms.kind.views[0] else f'view = "{self.terms.measures}"\n'
+        return f'mechanism = "{self.terms.kind}"\n{view}shares = [{shares}]'
+
     def __str__(self) -> str:
         return f"{self.mechanism}; {self.split}{' (configured)' if self.configured else ''}"
 
@@ -92,6 +102,10 @@ class Forecast(Plan):
             f"A release of {self.choices[own].mechanism} needs about {self.peak_bytes / 2**30:,.2f} GiB of memory. "
             f"Noise and post-processing took {self.seconds[own]:,.3g} s on the stand-in; the check repeats the latter."
         )
+
+    def recommended(self, weights: Mapping[str, float] | None = None) -> Choice:
+        """Give the choice that `recommendation` speaks of."""
+        return self.choices[int(self.worst_regret(weights_of(self.level_names, weights or {})).argmin())]
 
     def recommendation(self, weights: Mapping[str, float] | None = None) -> str:
         """Say which choice to take and why: `Plan.choice`, on these levels' weights.
@@ -128,6 +142,11 @@ class Forecast(Plan):
             few = "; ".join(f"{choice.mechanism} with {choice.split}" for choice in close[:3])
             more = f"; and {len(close) - 3} more" if len(close) > 3 else ""
             found += f" Within two standard errors of it: {few}{more}."
+        if self.made:
+            found += (
+                f" {sum(each < max(self.made) for each in self.made)} choices with more than {DROPPED_BEYOND:g} times "
+                "the least of these largest ratios got two replicates alone."
+            )
         return f"{found} All this is about the stand-in, {self.about}, and not about your data, whose sizes may differ."
 
     def _as_good_as(self, best: int, worst: np.ndarray, importance: Sequence[float]) -> list[int]:
@@ -172,12 +191,13 @@ def forecast(
             lies beyond K counted as K.
         mean_size: entities per group, before larger groups are counted as K.
         replicates: draws of the noise.
+            Choices that are clearly worse after two of them get no more (`DROPPED_BEYOND`), the configured one apart.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
         say: is told in a few words what is going on.
         groups: a public guess of the number of groups, spread evenly; only where the table of groups is private.
         mechanisms: the names of those to compare with the configured one; all if None.
-        weights: that `Forecast.recommendation` will be asked with; they change nothing here, but what is wrong with
-            them is said before the simulations.
+        weights: that `Forecast.recommendation` will be asked with; by them it is decided which choices are dropped, and
+            what is wrong with them is said before the simulations.
 
     Raises:
         ArgumentError: of weights, as `Forecast.recommendation`; or a size law or a mean size is none.
@@ -208,13 +228,16 @@ def forecast(
     tell(READING)
     stand_in, about = stand_in_for(config, size_law, mean_size, groups)
     names = config.terms.names(stand_in.hierarchy.n_levels)
-    weights_of(names, weights or {})
+    importance = weights_of(names, weights or {})
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
     labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
-    plan = expected_errors(stand_in, labelled, replicates, progress=progress)
+    kept = [str(choice) for choice in choices if choice.configured]
+    dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
+    plan = expected_errors(stand_in, labelled, replicates, progress=progress, **dropping)
     needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
-    return Forecast(plan.labels, plan.mean, plan.standard_error, plan.seconds, tuple(choices), names, about, needed)
+    found = plan.labels, plan.mean, plan.standard_error, plan.seconds
+    return Forecast(*found, tuple(choices), names, about, needed, made=plan.made)
 
 
 def stand_in_for(

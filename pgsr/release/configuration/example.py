@@ -16,7 +16,8 @@ epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/
 # relation = "replace"           #   what may become of it: replace, add_remove or move
 # shares = ["1/4", "1/4", "1/2"] # of epsilon per level, root first; equal parts if left out
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
-# view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative
+# view = "by_groups"             # kuo, bottom_up, posterior: ranked sizes of regions with few groups, else cumulative;
+#                                #   or "counts" (posterior), which suits unit = "group" and numbers of single sizes
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
 # totals_share = "1/10"          # the part of epsilon for noisy totals
