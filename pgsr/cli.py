@@ -165,6 +165,7 @@ def validate(
     from pgsr.release import ConfigError, outline
     from pgsr.release.configuration.schema import schema_text
     from pgsr.release.configuration.toml import read_toml
+    from pgsr.release.running.saying import told_if_stopped
     from pgsr.synthesis.config import SynthesisConfig, is_synthesis
     from pgsr.synthesis.outline import outline as outline_of_synthesis
 
@@ -173,17 +174,19 @@ def validate(
         return
     if config is None:
         raise ConfigError("name a configuration, or print the schema of all with --schema")
-    if is_synthesis(read_toml(config, "`pgsr release --example` and `pgsr synthesize --example` print one")):
-        verb, facts = "synthesise", outline_of_synthesis(SynthesisConfig.read(config), sizes)
-    else:
-        _require_left_out({"sizes": sizes}, "with the configuration of a release")
-        verb, facts = "release", outline(config).facts
+    console = _console()
+    with told_if_stopped(console.print):
+        if is_synthesis(read_toml(config, "`pgsr release --example` and `pgsr synthesize --example` print one")):
+            verb, facts = "synthesise", outline_of_synthesis(SynthesisConfig.read(config), sizes)
+        else:
+            _require_left_out({"sizes": sizes}, "with the configuration of a release")
+            verb, facts = "release", outline(config).facts
     table = Table(title=f"What {config.name} would {verb}", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, said in facts:
         table.add_row(_plain(name), _plain(said))
-    _console().print(table)
+    console.print(table)
 
 
 @app.command(
@@ -374,12 +377,13 @@ def plan(
     from pgsr.planning import WORST
     from pgsr.release import ConfigError, ReleaseConfig, epsilon_for, forecast
     from pgsr.release.running.progress import Stages
+    from pgsr.release.running.saying import told_if_stopped
 
     console, asked = _console(), ReleaseConfig.read(config)
     weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")
     if targets and (weights or mechanism):
         raise ConfigError("--target-error is about the configured mechanism; leave out --weight and --mechanism")
-    with Stages(console) as stages:
+    with Stages(console) as stages, told_if_stopped(stages):
         if targets:
             found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
             frame, text, lines = found.to_frame(), found.sentence, ""

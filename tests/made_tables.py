@@ -1,7 +1,12 @@
 """Small confidential tables for tests of releases."""
 
+from _thread import interrupt_main
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from signal import SIGINT, default_int_handler, signal
+from threading import Timer
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,3 +94,21 @@ file = "groups.parquet"
 [regions]
 file = "regions.csv"
 """
+
+
+LONG = "SELECT count(*) FROM range(100000000000) t(i) WHERE hash(i) % 7 = 3"
+"""SQL that takes minutes."""
+
+
+def stopped_reading(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`Session._run` of a query that takes long, which Ctrl-C stops a moment later."""
+
+    def stopped(session: Any, connection: Any, _sql: str, *more: Any) -> Any:
+        before = signal(SIGINT, default_int_handler)  # a process in the background may ignore Ctrl-C
+        Timer(0.2, interrupt_main).start()
+        try:
+            return run(session, connection, LONG, *more)
+        finally:
+            signal(SIGINT, before)
+
+    return stopped

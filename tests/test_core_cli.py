@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, left, stopped_reading, write_config, write_tables
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -21,6 +21,7 @@ from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.running.progress import Stages
+from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parent.parent
 
@@ -382,6 +383,30 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
         cli.main()
     assert ended.value.code == 130
     assert "epsilon 1 is spent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("release",), ("release", "--rehearse"), ("plan",), ("validate",)])
+def test_an_interrupt_of_the_reading_spends_nothing(place, ended, monkeypatch, arguments):
+    """DuckDB raises an error of its own for Ctrl-C, which is no fault of the table."""
+    write_config(place)
+    monkeypatch.setattr(Session, "_run", stopped_reading(Session._run))
+    code, out, err = ended(*arguments, "release.toml")
+    assert (code, err) == (130, "")
+    assert out.splitlines()[-1].strip() == "stopped, nothing spent"
+    assert left(place) == 100
+    assert not [path for path in place.iterdir() if path.name.startswith(".release")]
+
+
+def test_an_interrupt_of_the_charge_says_where_to_look(place, ended, monkeypatch):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    write_config(place)
+    monkeypatch.setattr(LedgerFile, "charge", interrupt)
+    code, out, _ = ended("release", "release.toml")
+    assert code == 130
+    assert "`pgsr ledger show` tells whether the charge stands" in out
+    assert "nothing spent" not in out
 
 
 @pytest.mark.slow

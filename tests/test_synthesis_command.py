@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, stopped_reading, write_config, write_tables
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
@@ -28,6 +28,7 @@ from pgsr.synthesis.sampling import load_model
 from pgsr.synthesis.sensitivity import Neighbours
 from pgsr.synthesis.simulators import households
 from pgsr.tables import write_long
+from pgsr.tables.session import Session
 
 CONFIG = """
 data_set = "made"
@@ -190,6 +191,16 @@ def test_a_failure_after_the_noise_says_what_is_spent(place, monkeypatch):
         invoke(configured(place))
     hidden = next(p for p in place.iterdir() if p.name.startswith(".synthetic"))
     assert load_model(hidden / "model.npz")
+
+
+def test_an_interrupt_of_the_reading_spends_nothing(place, monkeypatch, capsys):
+    monkeypatch.setattr(Session, "_run", stopped_reading(Session._run))
+    monkeypatch.setattr("sys.argv", ["pgsr", "synthesize", str(configured(place))])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "stopped, nothing spent"
+    assert not LedgerFile(place / "ledger.jsonl").entries
 
 
 def test_the_example_is_a_configuration(place):

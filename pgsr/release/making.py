@@ -35,7 +35,7 @@ from pgsr.release.judging import Answer, answer_of, broken, certificate_of, fini
 from pgsr.release.running.places import only_one, settle, sync
 from pgsr.release.running.preflight import require_arithmetic, require_place, require_room
 from pgsr.release.running.private_log import OperatorLog
-from pgsr.release.running.saying import fault_of, unfailing
+from pgsr.release.running.saying import STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
 from pgsr.release.terms import Terms
 from pgsr.tables import read_long, read_long_by_level
 from pgsr.tables.long_by_level import SIZE_CLASS
@@ -101,30 +101,32 @@ def publish(
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
     with only_one(folder):
-        if not rehearse:
-            ledger.require(charge, terms.data_set)
-        tell("reading the tables")
-        require_room(folder, terms, config.tree())
-        try:
-            truth = config.count(log.rows)
-        except TableError:
-            log.keep(config.log, tell)
-            raise
-        log.note("read")
-        terms = terms.settled(truth.hierarchy.regions_per_level)
-        mechanism = terms.mechanism(truth.hierarchy.n_levels)
-        source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-        terms.require_possible_facts(truth.hierarchy, _known_totals(terms, truth))
-        mechanism.check(truth, source)
-        require_room(folder, terms, truth.hierarchy, truth)
-        require_arithmetic(terms, truth)
-        log.open(config.log)
+        with told_if_stopped(tell):
+            if not rehearse:
+                ledger.require(charge, terms.data_set)
+            tell("reading the tables")
+            require_room(folder, terms, config.tree())
+            try:
+                truth = config.count(log.rows)
+            except TableError:
+                log.keep(config.log, tell)
+                raise
+            log.note("read")
+            terms = terms.settled(truth.hierarchy.regions_per_level)
+            mechanism = terms.mechanism(truth.hierarchy.n_levels)
+            source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
+            terms.require_possible_facts(truth.hierarchy, _known_totals(terms, truth))
+            mechanism.check(truth, source)
+            require_room(folder, terms, truth.hierarchy, truth)
+            require_arithmetic(terms, truth)
+            log.open(config.log)
         hidden, head = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)), ""
         try:
             if not rehearse:
                 require_place(folder)
                 tell("charging the ledger")
-                head = ledger.charge(charge, terms.data_set)
+                with told_if_stopped(tell, STOPPED_CHARGING):
+                    head = ledger.charge(charge, terms.data_set)
             with _kept_if_paid(hidden, None if rehearse else terms, config.sign, tell):
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")

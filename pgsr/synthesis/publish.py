@@ -21,7 +21,7 @@ from pgsr.release.folder import artefact, signature
 from pgsr.release.making import HIDDEN_NAME
 from pgsr.release.running.places import only_one, sync
 from pgsr.release.running.preflight import require_place
-from pgsr.release.running.saying import fault_of, unfailing
+from pgsr.release.running.saying import STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
@@ -151,7 +151,8 @@ def _make(
     if config.published_exactly is not None:
         say(config.published_exactly)
     say("reading the tables")
-    population = config.population()
+    with told_if_stopped(say):
+        population = config.population()
     groups = population.n_groups if config.groups is None else config.groups
     require_room(config, given, groups)
     account = _Account(config.budget.rho, pay)
@@ -340,7 +341,9 @@ def _payment(config: SynthesisConfig, folder: Path, say: Say) -> Callable[[], No
     def pay() -> None:
         require_place(folder)  # somebody may have made it meanwhile
         say("charging the ledger")
-        say(f"the ledger's head is now {ledger.charge(charge, config.data_set)}")
+        with told_if_stopped(say, STOPPED_CHARGING):
+            head = ledger.charge(charge, config.data_set)
+        say(f"the ledger's head is now {head}")
 
     return pay
 

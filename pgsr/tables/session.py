@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -345,7 +346,7 @@ class Session:
     ) -> Any:
         """Execute and fetch: DuckDB may find a fault in a row only when that is fetched."""
         try:
-            return fetch(connection.execute(sql))
+            return _until_stopped(connection, lambda: fetch(connection.execute(sql)))
         except duckdb.OutOfMemoryException:
             raise MemoryNeededError(
                 f"reading {what} needs more than {self._limits.gibibytes:g} GiB of memory, or the disk for spilled "
@@ -364,6 +365,20 @@ class Session:
         if self._limits.threads is not None:
             config["threads"] = self._limits.threads
         return config
+
+
+def _until_stopped(connection: duckdb.DuckDBPyConnection, query: Callable[[], Any]) -> Any:
+    """Run a query in a thread of its own, which Ctrl-C ends; here DuckDB looks for one late, and calls it an error."""
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(query)
+        try:
+            while not wait([done], timeout=0.1).done:
+                pass
+        except KeyboardInterrupt:
+            while not wait([done], timeout=0.1).done:
+                connection.interrupt()
+            raise
+        return done.result()
 
 
 PLAIN = ", union_by_name = true, hive_partitioning = false, filename = false"

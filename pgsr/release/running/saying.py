@@ -1,8 +1,15 @@
 """Say to the person who runs the program what is wrong with the machine, and go on where nobody can hear it."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+NOTHING_SPENT = "stopped, nothing spent"
+"""What is said of Ctrl-C before a ledger is charged."""
+
+STOPPED_CHARGING = "stopped while charging; `pgsr ledger show` tells whether the charge stands"
+"""What is said of Ctrl-C while a ledger is charged."""
 
 _REMEDIES = {
     errno.ENOSPC: "the disk is full; make room",
@@ -52,3 +59,22 @@ def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
                 raise
 
     return said
+
+
+@contextmanager
+def told_if_stopped(say: Callable[[str], None], sentence: str = NOTHING_SPENT) -> Iterator[None]:
+    """Say this sentence if somebody ends the process meanwhile, by Ctrl-C for example, and let it end.
+
+    Example:
+        >>> try:
+        ...     with told_if_stopped(print):
+        ...         raise KeyboardInterrupt
+        ... except KeyboardInterrupt:
+        ...     pass
+        stopped, nothing spent
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(sentence)
+        raise
