@@ -204,6 +204,10 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Verify a release or synthesis from its folder alone: arithmetic, conditions, post-processing. Exit 1 if not."""
+    if not folder.is_dir():
+        from pgsr.release import ReleaseError
+
+        raise ReleaseError(f"{str(folder)!r} is no folder; name the folder of a release or synthesis")
     if (folder / "transcript.json").exists() and not (folder / "manifest.json").exists():
         from pgsr.synthesis.check import check_synthesis as verify
     else:

@@ -175,7 +175,10 @@ class Hierarchy:
             return self._index[tuple(path)]
         except (KeyError, TypeError):
             shown = _show(tuple(path)) if isinstance(path, tuple | list) else repr(path)
-            raise HierarchyError(f"no region {shown}; regions are named by their path from the root") from None
+            last = path[-1] if isinstance(path, tuple | list) and path else path
+            meant = next((known for known in self.paths if known[-1] == last), None)
+            hint = "" if meant is None else f", perhaps {_show(meant)}, {'/'.join(meant)!r} on the command line"
+            raise HierarchyError(f"no region {shown}; regions are named by their path from the root{hint}") from None
 
     def find(self, region: int | Sequence[str] | None) -> int:
         """Find the region with this path or this index; the root if None.

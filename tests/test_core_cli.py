@@ -510,3 +510,16 @@ def test_an_option_that_would_change_nothing_is_refused(place: Path, ended, argu
     found = ended(*arguments)
     assert found.code == 2
     assert said in found.err
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_a_check_of_no_folder_is_one_sentence(place, ended, as_json):
+    code, out, err = ended("check", "absent", *as_json)
+    assert (code, out) == (2, "")
+    assert err == "error: 'absent' is no folder; name the folder of a release or synthesis\n"
+
+
+def test_validate_refuses_a_missing_key(place, ended):
+    code, out, err = ended("validate", write_config(place, sign='"absent.key"'))
+    assert (code, out) == (2, "")
+    assert "absent.key" in err

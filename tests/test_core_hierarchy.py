@@ -339,3 +339,10 @@ def test_down_to_a_level_equals_the_hierarchy_of_its_regions():
         assert found.paths == upper.paths
         for name in ("parent", "first_child", "level_start", "padded"):
             assert np.array_equal(getattr(found, name), getattr(upper, name)), (level, name)
+
+
+@pytest.mark.parametrize("name", ["CA", ("CA",)])
+def test_a_region_named_by_its_last_part_alone_is_told_its_whole_id(name):
+    tree = Hierarchy.from_paths([("US", "CA"), ("US", "GA")])
+    with pytest.raises(HierarchyError, match="'US/CA'"):
+        tree.index(name)

@@ -378,3 +378,11 @@ def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
     ledger = new(tmp_path)
     spend(ledger, "1/2")
     assert ledger.left == PureEpsilon("1/2")
+
+
+def test_a_ledger_in_which_nothing_is_left_says_so(tmp_path):
+    ledger = LedgerFile.create(tmp_path / "ledger.jsonl", "demo", PureEpsilon(1))
+    ledger.charge(Charge(PureEpsilon(1), "first"), "demo")
+    with pytest.raises(LedgerError, match="nothing of epsilon 1 is left") as caught:
+        ledger.charge(Charge(PureEpsilon(1), "second"), "demo")
+    assert "lower its epsilon" not in str(caught.value)

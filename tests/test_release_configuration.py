@@ -270,3 +270,8 @@ def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r"groups is private.* is public, give their table with private_groups=False"):
         private.count_public()
+
+
+def test_a_float_is_answered_by_its_own_digits_in_quotes(tmp_path):
+    with pytest.raises(ConfigError, match=r'\'intervals\' is 0\.9, a float, .* in quotes, "0\.9"'):
+        config(tmp_path, intervals="0.9")

@@ -11,8 +11,17 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Seeded, View
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.laws.shapes import GaussianShape, GeometricShape, Shape
 from pgsr.random import StreamId
-from pgsr.release.noise_law import FALSE_ALARM, Sum, SumLaw, families, judge, probability_beyond
-from pgsr.release.noise_residuals import measured_below
+from pgsr.release.noise_law import (
+    FACTORS,
+    FALSE_ALARM,
+    Sum,
+    SumLaw,
+    _is_found,
+    families,
+    judge,
+    probability_beyond,
+)
+from pgsr.release.noise_residuals import Family, measured_below
 from pgsr.views import cumulative
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
@@ -216,3 +225,23 @@ def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
         assert judge(noisy, (DiscreteGaussian(law.sigma_squared * Fraction(factor) ** 2),) * 3).refuted
     assert judge(noisy, stated(*(2 * law.deviation,) * 3)).refuted
     assert judge(replace(measured, values=cumulative(TRUTH.counts)), (DiscreteGaussian(Fraction(25)),) * 3).refuted
+
+
+class EvenLaw:
+    """The law of a residual in ten bins, none of which tells the alternative from the statement better than others."""
+
+    null = np.full(10, 0.1)
+
+    def alternative(self, factors: np.ndarray) -> np.ndarray:
+        return (1 + factors[0]) * self.null
+
+    def law(self, _factors: np.ndarray) -> np.ndarray:
+        return self.null
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_evidence_without_spread_is_found_by_its_mean(factor):
+    """The variance of equal ratios is 0; computed as a difference of squares it may be below, which has no root."""
+    kind = Sum((1,))
+    family = Family("even", {kind: np.zeros(10_000, np.int64)})
+    assert _is_found(family, {kind: EvenLaw()}, factor, 0.0) == (10_000 * np.log1p(factor) >= -np.log(FALSE_ALARM))

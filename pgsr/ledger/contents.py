@@ -83,10 +83,12 @@ class Contents:
                 "keep a ledger of its own"
             )
         if not fits(self.total, [*self.counted, counted(charge.loss, charge.relation, self.relation)]):
-            raise LedgerError(
-                f"{charge.what} would spend {charge.loss}, and {self.left} of {self.total} is left in {name}; lower "
-                "its epsilon; nothing was charged"
-            )
+            if any(self.left.parts):
+                have, remedy = f"{self.left} of {self.total} is left in {name}", "lower its epsilon"
+            else:
+                have = f"nothing of {self.total} is left in {name}"
+                remedy = "what is published already may be used and worked on at no cost, and no more can be released"
+            raise LedgerError(f"{charge.what} would spend {charge.loss}, and {have}; {remedy}; nothing was charged")
 
 
 def header_line(data_set: str, total: Loss, relation: Relation, unit: Unit, at: str) -> bytes:

@@ -239,6 +239,8 @@ def _is_found(family: Family, laws: dict[Sum, SumLaw], factor: float, prior: flo
         law = laws[kind]
         ratio = np.log(law.alternative(np.full(len(kind.draws), factor)) / law.null)
         true = law.law(np.full(len(kind.draws), factor))
-        mean += len(values) * float(true @ ratio)
-        spread += len(values) * float(true @ ratio**2 - (true @ ratio) ** 2)
+        each = float(true @ ratio)
+        mean += len(values) * each
+        # The difference of squares would be the same, and below 0 after rounding where one bin has all the chance.
+        spread += len(values) * float(true @ (ratio - each) ** 2)
     return bool(mean - 3 * np.sqrt(spread) - prior >= -np.log(FALSE_ALARM))

@@ -12,7 +12,7 @@ from pgsr.laws import DoubleGeometric, law_of
 from pgsr.ledger import LedgerFile
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact, manifest, signature
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
@@ -76,6 +76,8 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     terms = config.terms
     require_place(config.output)
     left = _ledger(config)
+    if config.sign is not None:
+        signature.load_private(config.sign)
     counted = _counted(config)
     tree = counted.hierarchy if counted else _tree(config)
     if counted is not None:

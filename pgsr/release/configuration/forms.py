@@ -42,6 +42,8 @@ class Form:
             return None
         if value == "":
             return f"is empty; write {self.wanted}"
+        if isinstance(value, float) and value > 0 and fits(repr(value), self.schema):
+            return f"is {shown(value)}, a float, which is not exact; write it in quotes, {shown(repr(value))}"
         near = nearest(value, self.schema.get("enum", ())) if isinstance(value, str) else None
         of_kind = any(part.get("type") in _kinds(value) for part in _parts(self.schema))
         kind = "" if of_kind or isinstance(value, bool) else f", {kind_of(value)}"
