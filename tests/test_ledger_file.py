@@ -36,7 +36,7 @@ def test_charges_add_up_exactly(tmp_path):
     for _ in range(3):
         spend(LedgerFile(ledger.path), Fraction(1, 3))
     assert ledger.left == PureEpsilon(0)
-    with pytest.raises(LedgerError, match="0 of epsilon 1 is left"):
+    with pytest.raises(LedgerError, match="nothing of epsilon 1 is left"):
         spend(ledger, "1e-9")
     assert len(ledger.entries) == 3
     assert len(ledger.path.read_text().splitlines()) == 4
