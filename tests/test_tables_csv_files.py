@@ -42,6 +42,7 @@ from pgsr.tables.csv_files import (
     column_names,
     text_tables,
 )
+from pgsr.tables.frames import read_frame
 
 # --- the twin: a grammar, and Python's csv module -----------------------------------------------------------------
 
@@ -280,3 +281,9 @@ def test_lines_are_named_for_public_tables_and_in_the_private_log(tmp_path: Path
     with pytest.raises(TableError, match="after the closing quote") as caught:
         count_groups(people, Groups(tmp_path / "table.csv"), TREE, max_size=3, limits=ONE, private_groups=True)
     assert "line 3" not in str(caught.value)
+
+
+def test_a_header_with_another_delimiter_is_told_it(tmp_path):
+    (tmp_path / "a.csv").write_text("entity;group\n1;2\n")
+    with pytest.raises(TableError, match='write delimiter = ";"'):
+        read_frame(Csv(str(tmp_path / "a.csv")), "the table", ["group"])

@@ -169,7 +169,8 @@ class Session:
         names, needed = self.names(source, what), self._needed.setdefault(id(source), [])
         for column in [*wanted, *source.cast]:
             if column not in names:
-                raise TableError(f"{what} has no column {column!r}, only {', '.join(names)}; name the column to use")
+                remedy = _other_delimiter(source, names) or "name the column to use"
+                raise TableError(f"{what} has no column {column!r}, only {', '.join(names)}; {remedy}")
         needed.extend(column for column in dict.fromkeys(wanted) if column not in needed)
         for column in needed:
             if [other.casefold() for other in needed].count(column.casefold()) > 1:
@@ -391,6 +392,15 @@ def _direct(source: Source) -> str:
         return _query(source.sql)
     assert isinstance(source, Parquet)
     return f"read_parquet([{', '.join(map(text, files(source.pattern)))}]{PLAIN})"
+
+
+def _other_delimiter(source: Source, names: Sequence[str]) -> str:
+    """Ask for another delimiter where a CSV file's header, which is public, is one name with such characters in it."""
+    if isinstance(source, Csv) and source.header and len(names) == 1:
+        for mark, shown in ((";", ";"), ("\t", "\\t"), ("|", "|"), (",", ",")):
+            if mark != source.delimiter and mark in names[0]:
+                return f'its header looks as if separated by another character; write delimiter = "{shown}"'
+    return ""
 
 
 def _query(sql: str) -> str:
