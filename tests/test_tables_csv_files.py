@@ -42,7 +42,7 @@ from pgsr.tables.csv_files import (
     column_names,
     text_tables,
 )
-from pgsr.tables.frames import read_frame
+from pgsr.tables.session import Limits, Session
 
 # --- the twin: a grammar, and Python's csv module -----------------------------------------------------------------
 
@@ -285,5 +285,6 @@ def test_lines_are_named_for_public_tables_and_in_the_private_log(tmp_path: Path
 
 def test_a_header_with_another_delimiter_is_told_it(tmp_path):
     (tmp_path / "a.csv").write_text("entity;group\n1;2\n")
-    with pytest.raises(TableError, match='write delimiter = ";"'):
-        read_frame(Csv(str(tmp_path / "a.csv")), "the table", ["group"])
+    table = Csv(str(tmp_path / "a.csv"))
+    with pytest.raises(TableError, match='write delimiter = ";"'), Session(Limits(), [table]) as session:
+        session.require(table, ["group"], "the table")
