@@ -74,8 +74,11 @@ def test_the_table(found):
     frame = found.to_frame()
     assert list(frame.columns) == [
         *("mechanism", "split", "public totals", "nation", "nation s.e.", "state", "state s.e.", "county"),
-        *("county s.e.", "worst ratio to best", "seconds"),
+        *("county s.e.", "worst ratio to best", "seconds", "replicates"),
     ]
+    assert frame["replicates"][0] == 3  # the configured one is never dropped
+    assert set(frame["replicates"]) == {2, 3}
+    assert (frame["replicates"][frame["worst ratio to best"] == frame["worst ratio to best"].min()] == 3).all()
     assert frame["mechanism"][0] == "kuo (configured)"
     assert frame["split"][0] == "1/3, 1/3, 1/3"
     assert frame["worst ratio to best"].min() >= 1
