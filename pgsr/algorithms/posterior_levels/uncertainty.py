@@ -73,7 +73,7 @@ class LevelUncertainty:
         deviations = self.deviations(view) if deviations is None else deviations
         for about in zip(values, self.centres(view), deviations, self.totals, strict=True):
             value, centre, deviation, groups = about
-            low, high = ends(value.astype(np.int64), centre, deviation, level, groups)
+            low, high = ends(value.astype(np.int64), (centre, centre), deviation, level, groups)
             if view is View.CUMULATIVE:
                 low[:, -1] = high[:, -1] = groups
             found.append((value.astype(np.int64), low, high))
