@@ -484,27 +484,40 @@ def _kind_of_intervals(published: "Published | PublishedByLevel", kind: str | No
 def _intervals(
     published: "Published", asked: "list[Statistic]", level: Fraction, kind: str, n: int, seed: str, place: int | None
 ) -> "pd.DataFrame":
-    """Compute the rows of intervals of a release, all statistics by the same draws or replicates."""
+    """Compute the rows of intervals of a release, all statistics by the same draws or replicates.
+
+    Of a posterior the release knows those of counts, cumulative counts and tails itself.
+    """
     import pandas as pd
 
-    from pgsr.intervals import MeanSize, band, posterior_draws, replicate
+    from pgsr.intervals import Intervals, MeanSize, band, posterior_draws, replicate
     from pgsr.release.forecast import SIMULATING
+    from pgsr.release.own_intervals import own_intervals, own_result
     from pgsr.release.running.progress import DRAWING, Stages
     from pgsr.release.sizes_of_excess import OfSizes
 
-    asked = [OfSizes(each, published.terms.min_size) for each in asked or [MeanSize()]]
-    about = published.mechanism, published.by_excess, asked, n, seed
+    asked, least = asked or [MeanSize()], published.terms.min_size
+    own: list[Intervals | None] = [None] * len(asked)
+    if kind == "posterior":
+        result = own_result(published)
+        own = [own_intervals(published, result, each, level) for each in asked]
+    others = [OfSizes(each, least) for each, known in zip(asked, own, strict=True) if known is None]
+    about = published.mechanism, published.by_excess, others, n, seed
     if kind == "band":
         bounds = band(published.measurement, level)
-        found = [bounds.intervals(each, published.by_excess) for each in asked]
-    else:
+        rest = [bounds.intervals(each, published.by_excess) for each in others]
+    elif others:
         with Stages(_console()) as stages:
             stages(DRAWING if kind == "posterior" else SIMULATING)
             if kind == "posterior":
                 drawn = posterior_draws(*about, progress=stages.part, measurement=published.measurement)
             else:
                 drawn = replicate(*about, progress=stages.part)
-        found = [each.intervals(level) for each in drawn]
+        rest = [each.intervals(level) for each in drawn]
+    else:
+        rest = []
+    following = iter(rest)
+    found = [next(following) if known is None else known for known in own]
     names = published.terms.names(published.counts.hierarchy.n_levels)
     return pd.concat([each.to_frame(place, level_names=names) for each in found], ignore_index=True)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.estimate import Estimate
+from pgsr.release.excess import with_sizes_below
 from pgsr.release.folder.artefact import WIDE
 from pgsr.release.folder.columns import wide_columns
 from pgsr.release.folder.released_tables import csv_bytes, dense
@@ -44,7 +45,7 @@ def wide_files(terms: Terms, regions: Sequence[int]) -> dict[str, int]:
 
 
 def wide_tables(counts: Estimate | CountsByLevel, terms: Terms) -> Mapping[str, bytes]:
-    """Write the files as bytes, by name."""
+    """Write the files as bytes, by name, from counts by excess over `Terms.min_size`."""
     tree = counts.hierarchy
     names = terms.names(tree.n_levels)
     whole = None if isinstance(counts, CountsByLevel) else dense(counts)
@@ -53,6 +54,7 @@ def wide_tables(counts: Estimate | CountsByLevel, terms: Terms) -> Mapping[str, 
     for file, level in wide_files(terms, tree.regions_per_level).items():
         here = tree.level(level)
         values = counts.tables[level] if isinstance(counts, CountsByLevel) else whole[here]  # pyright: ignore[reportOptionalSubscript]
+        values = with_sizes_below(values, terms.min_size)
         columns = wide_columns(terms, names, level)
         places = [
             described[name].slice(here.start, here.stop - here.start) for name in ("region_id", *names[: level + 1])
