@@ -17,7 +17,7 @@ from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr import CountOfCounts, Estimate, Hierarchy, Measurement, ProblemError, Seeded, View
 from pgsr.accounting import PureEpsilon
-from pgsr.intervals import band
+from pgsr.intervals import band, statistic_of
 from pgsr.ledger import LedgerFile
 from pgsr.neighbours import Relation, Unit
 from pgsr.region_ids import region_id
@@ -38,6 +38,7 @@ from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.judging import replayed
+from pgsr.release.own_intervals import own_intervals, own_result
 from pgsr.release.running.preflight import peak_bytes, require_arithmetic
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6"}
@@ -419,3 +420,29 @@ def test_noise_of_another_law_has_no_band():
     measurement = terms.measured(TREE, values, real.totals, True)
     with pytest.raises(ReleaseError, match="no counts lie within noise of the stated scales"):
         CountIntervals.of(terms, measurement, replayed(terms, real), replayed(terms, real).estimate)
+
+
+def test_the_command_gives_the_published_ends(tmp_path):
+    """Of counts and of tails, which are the number of groups less a cumulative count; also by excess over min_size."""
+    for least in (0, 1):
+        folder = tmp_path / str(least)
+        folder.mkdir()
+        write_tables(folder)
+        wanted = config(folder, "posterior", min_size=str(least), **LEVEL)
+        read = read_release(publish(wanted).folder)
+        result = own_result(read)
+        counts, some, tail, cumulative = (
+            own_intervals(read, result, statistic_of(text), Fraction(9, 10))
+            for text in ("count", "count:2", "tail:3", "cumulative:3")
+        )
+        assert all(found is not None for found in (counts, some, tail, cumulative))
+        tree = read.counts.hierarchy
+        for name, side in (("lower", counts.lower), ("upper", counts.upper)):
+            published = cells(wanted.output, name)
+            for region, path in enumerate(tree.paths):
+                assert [published[region_id(path), size] for size in range(7)] == side[region].tolist()
+        assert np.array_equal(some.lower, counts.lower[:, 2])
+        assert np.array_equal(tail.upper, read.counts.totals - cumulative.lower)
+        assert (tail.lower <= tail.estimate).all()
+        assert (tail.estimate <= tail.upper).all()
+        assert own_intervals(read, result, statistic_of("mean"), Fraction(9, 10)) is None
