@@ -67,15 +67,15 @@ intervals themselves, `figure` how they are drawn.
     >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
     >>> released = mechanism.release(truth, Seeded("demo"))
     >>> intervals(mechanism, released, Tail(1)).to_frame()
-      region_id  level level_0 level_1 statistic  lower  estimate  upper
-    0        US      0      US     NaN    tail:1     68        73     78
-    1     US/GA      1      US      GA    tail:1     36        40     44
-    2     US/MI      1      US      MI    tail:1     29        33     37
+      region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
+    0        US      0    level_0      US     NaN    tail:1     68        73     78
+    1     US/GA      1    level_1      US      GA    tail:1     36        40     44
+    2     US/MI      1    level_1      US      MI    tail:1     29        33     37
     >>> band(released.measurement).intervals(Tail(1), released.estimate.counts()).to_frame()
-      region_id  level level_0 level_1 statistic  lower  estimate  upper
-    0        US      0      US     NaN    tail:1     66        73     80
-    1     US/GA      1      US      GA    tail:1     32        40     48
-    2     US/MI      1      US      MI    tail:1     25        33     41
+      region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
+    0        US      0    level_0      US     NaN    tail:1     66        73     80
+    1     US/GA      1    level_1      US      GA    tail:1     32        40     48
+    2     US/MI      1    level_1      US      MI    tail:1     25        33     41
 """
 
 from pgsr.intervals.band import Band, EmptyBandError, band
