@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
@@ -12,6 +12,7 @@ from typing import IO
 from filelock import FileLock, Timeout
 
 from pgsr.accounting import Loss
+from pgsr.html import facts_table
 from pgsr.ledger.charge import Charge
 from pgsr.ledger.contents import REMEDY, Contents, Entry, charge_line, hash_of, header_line, is_header, read
 from pgsr.ledger.errors import BrokenLedgerError, LedgerError
@@ -138,6 +139,27 @@ class LedgerFile:
             line = charge_line(charge, data_set, _now(), before.head)
             self._append(line, before.head)
         return hash_of(line)
+
+    def _repr_html_(self) -> str:
+        """Describe the ledger and its balance, as HTML, or say why it cannot be read.
+
+        What another process holds is waited for a second at most.
+        """
+        try:
+            found = replace(self, wait=min(self.wait, 1.0)).read()
+        except LedgerError as error:
+            return facts_table("LedgerFile", {"file": self.path, "balance": f"unknown: {error}"})
+        return facts_table(
+            "LedgerFile",
+            {
+                "file": self.path,
+                "data set": found.data_set,
+                "balance": f"{found.left} left of {found.total}",
+                "protects": f"{found.unit}, {found.relation}",
+                "charges": len(found.entries),
+                "head": found.head,
+            },
+        )
 
     @property
     def _head_path(self) -> Path:

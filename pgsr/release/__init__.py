@@ -7,7 +7,7 @@
 | `configuration`                                  | what a user writes: the TOML file, its keys and its errors     |
 | `folder`                                         | what is published: every file, written and read back           |
 | `running`                                        | what a run needs of the machine, and says to its operator      |
-| `terms`, with `kinds` and `levels`               | the public terms, and the mechanism and noise that follow      |
+| `terms`, with `kinds`, `levels`, `terms_facts`   | the public terms, and the mechanism and noise that follow      |
 | `publication`                                    | the publisher's words, and the form of the tables              |
 | `making`                                         | `publish` and `finish`: read, charge, measure, write, check    |
 | `count_intervals`                                | the columns `lower` and `upper` of the released counts         |

@@ -13,6 +13,7 @@ from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import ArgumentError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.html import facts_table
 from pgsr.laws import GaussianNoise, GeometricNoise
 from pgsr.measurement import Totals
 from pgsr.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
@@ -167,6 +168,24 @@ class Forecast(Plan):
         if len(set(totals)) > 1:
             frame.insert(2, "public totals", totals)
         return frame
+
+    def _repr_html_(self) -> str:
+        worst = self.worst_regret()
+        best = int(worst.argmin())
+        own = next((place for place, choice in enumerate(self.choices) if choice.configured), None)
+        return facts_table(
+            "Forecast",
+            {
+                "stand-in": self.about,
+                "levels, root first": " / ".join(self.level_names),
+                "choices": len(self.choices),
+                "choice to take": self.choices[best].keys,
+                "its largest ratio to the best error of a level": f"{worst[best]:,.2f}",
+                "the configured choice": None if own is None else self.choices[own],
+                "its largest ratio": None if own is None else f"{worst[own]:,.2f}",
+                "memory, time": self.effort,
+            },
+        )
 
 
 def forecast(

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.errors import PgsrError, TableError
 from pgsr.histogram import CountOfCounts
+from pgsr.html import facts_table
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.measurement import Measurement
 from pgsr.measurement_by_level import MeasurementByLevel
@@ -69,6 +70,19 @@ class Release:
         file = self.folder / artefact.COUNTS
         by_level = SIZE_CLASS in pq.read_schema(file).names
         return read_long_by_level(file) if by_level else read_long(file).counts()
+
+    def _repr_html_(self) -> str:
+        """Describe the folder and its check, as HTML; of a folder that was moved it says so."""
+        there = (self.folder / artefact.SUMS).is_file()
+        failed = ", ".join(finding.name for finding in self.report.findings if not finding.passed)
+        return facts_table(
+            "Release",
+            {
+                "folder": self.folder,
+                "check, before it got its name": f"failed: {failed}" if failed else "passed",
+                "digest, to be announced": self.digest if there else "unknown: the folder is not there any more",
+            },
+        )
 
 
 def publish(

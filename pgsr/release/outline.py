@@ -16,11 +16,11 @@ from pgsr.release.folder import artefact, manifest, signature
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
-from pgsr.release.kinds import Measured
 from pgsr.release.making import charge_for
 from pgsr.release.publication import MOST_ROWS
 from pgsr.release.running.preflight import require_place, require_room
 from pgsr.release.terms import Terms
+from pgsr.release.terms_facts import terms_facts
 from pgsr.tables import Csv, Database, Parquet
 from pgsr.tables.regions import source_of
 from pgsr.tables.source import Frame
@@ -85,12 +85,10 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
     if tree is not None:
         require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
-    post = terms.mechanism(len(terms.max_sizes or (1,))).post
+    about = terms_facts(terms)
+    about["sizes"] += groups
     facts = [
-        ("data set", terms.data_set),
-        ("mechanism", f"{terms.kind}: noise on {_measures(terms)}, then {post!r}"),
-        ("sizes", f"{_sizes(terms)}{groups}"),
-        ("budget", f"{terms.total} in all"),
+        *about.items(),
         *_levels(config, tree),
         ("intervals", _intervals(terms)),
         ("neighbours", manifest.neighbours(terms)),
@@ -103,20 +101,6 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("signed with", str(config.sign) if config.sign else "nothing"),
     ]
     return Outline(config, tree, tuple(facts))
-
-
-def _measures(terms: Terms) -> str:
-    if terms.measures is Measured.BY_GROUPS:
-        return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
-    return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
-
-
-def _sizes(terms: Terms) -> str:
-    least = f"{terms.min_size:,}"
-    if terms.max_sizes is None:
-        return f"{least} to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
-    named = zip(terms.names(len(terms.max_sizes)), terms.max_sizes, strict=True)
-    return f"{least} to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
 
 
 def _intervals(terms: Terms) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from pgsr.algorithms.m_h_levels import LevelMechanism
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.histogram import CountOfCounts
+from pgsr.html import facts_table
 from pgsr.measurement import Measurement
 from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.mechanism import Mechanism
@@ -14,6 +15,7 @@ from pgsr.release.checking import _Folder
 from pgsr.release.errors import ReleaseError
 from pgsr.release.excess import counts_by_size, excess_counts
 from pgsr.release.terms import Terms
+from pgsr.release.terms_facts import terms_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,9 @@ class Published:
         """The released counts as the mechanism knows them, by excess over `Terms.min_size`."""
         return excess_counts(self.counts, self.terms.min_size)
 
+    def _repr_html_(self) -> str:
+        return _described("Published", self)
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedByLevel:
@@ -65,6 +70,9 @@ class PublishedByLevel:
     def by_excess(self) -> CountsByLevel:
         """The released counts as the mechanism knows them, by excess over `Terms.min_size`."""
         return excess_counts(self.counts, self.terms.min_size)
+
+    def _repr_html_(self) -> str:
+        return _described("PublishedByLevel", self)
 
 
 def read_any_release(folder: str | Path) -> Published | PublishedByLevel:
@@ -107,6 +115,21 @@ def read_release_by_level(folder: str | Path) -> PublishedByLevel:
     if isinstance(found, Published):
         raise ReleaseError("the release has the same sizes on all levels; read it with read_release")
     return found
+
+
+def _described(title: str, found: Published | PublishedByLevel) -> str:
+    """Describe a published release, as an HTML table of its terms, its regions and its noise."""
+    regions = found.counts.hierarchy.regions_per_level
+    levels = zip(found.terms.names(len(regions)), regions, strict=True)
+    noise = "secure" if found.secure else "that of a rehearsal: repeats, and the folder is as secret as the data"
+    return facts_table(
+        title,
+        {
+            **terms_facts(found.terms),
+            "regions by level, root first": " / ".join(f"{name} {n:,}" for name, n in levels),
+            "noise": noise,
+        },
+    )
 
 
 def _read(folder: str | Path) -> dict[str, Any]:

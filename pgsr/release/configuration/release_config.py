@@ -12,6 +12,7 @@ from pgsr.algorithms import Merge
 from pgsr.counts_by_level import CountsByLevel
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
+from pgsr.html import facts_table
 from pgsr.measurement import Totals
 from pgsr.neighbours import Relation
 from pgsr.release.configuration.declared import require
@@ -25,6 +26,7 @@ from pgsr.release.facts import Fact
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.publication import USUAL, Publication
 from pgsr.release.terms import Terms
+from pgsr.release.terms_facts import terms_facts
 from pgsr.tables import (
     Entities,
     Groups,
@@ -243,6 +245,21 @@ class ReleaseConfig:
         nobody = pa.table({"group": pa.array([], pa.string() if kind is IdKind.TEXT else pa.int64())})
         return count_groups(
             Entities(nobody, entity=None), self.groups, self.regions, max_size=max_size, limits=self.limits
+        )
+
+    def _repr_html_(self) -> str:
+        """Describe the terms and the places, as HTML; no table and no ledger is opened."""
+        return facts_table(
+            "ReleaseConfig",
+            {
+                **terms_facts(self.terms),
+                "names of levels, root first": " / ".join(self.terms.level_names or ()) or None,
+                "table of groups": "private" if self.private_groups else "public",
+                "output": self.output,
+                "ledger": self.ledger,
+                "log, not for publication": self.log,
+                "signed with": self.sign or "nothing",
+            },
         )
 
     def _convert(self) -> None:

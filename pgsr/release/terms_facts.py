@@ -1,0 +1,34 @@
+"""What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
+
+from pgsr.release.kinds import Measured
+from pgsr.release.terms import Terms
+
+
+def terms_facts(terms: Terms) -> dict[str, str]:
+    """Describe the data set, the mechanism, the sizes and the budget of terms.
+
+    Example:
+        >>> terms_facts(Terms("demo", 5, "1", "m_h"))["mechanism"]
+        'm_h: noise on counts, then TreeProjection()'
+    """
+    post = terms.mechanism(len(terms.max_sizes or (1,))).post
+    return {
+        "data set": terms.data_set,
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post!r}",
+        "sizes": _sizes(terms),
+        "budget": f"{terms.total} in all",
+    }
+
+
+def _measures(terms: Terms) -> str:
+    if terms.measures is Measured.BY_GROUPS:
+        return f"ranked sizes of regions with at most {terms.ranked_up_to:,} groups and cumulative counts of the others"
+    return "counts" if terms.measures is Measured.COUNTS else "cumulative counts"
+
+
+def _sizes(terms: Terms) -> str:
+    least = f"{terms.min_size:,}"
+    if terms.max_sizes is None:
+        return f"{least} to {terms.max_size:,}; larger groups count as {terms.max_size:,}"
+    named = zip(terms.names(len(terms.max_sizes)), terms.max_sizes, strict=True)
+    return f"{least} to a last class of all larger groups: " + ", ".join(f"{name} {k:,} or more" for name, k in named)
