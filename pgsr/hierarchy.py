@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pgsr.errors import HierarchyError
 from pgsr.html import facts_table
-from pgsr.long_form import checked_level_names, region_columns
+from pgsr.long_form import checked_level_names, region_columns, require_other_names
 from pgsr.region_ids import region_id
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Hierarchy:
             its copies have the position of the one that was listed; shape (regions,).
         padded: regions that stand above a copy of themselves because their branch is short. They hold the same groups
             as the copy, so they are never measured themselves; shape (regions,).
+        level_names: of the levels, root first, which tables of the regions have as columns unless others are asked
+            for; None for level_0, level_1, ...
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -51,21 +53,33 @@ class Hierarchy:
     level_start: np.ndarray
     order: np.ndarray
     padded: np.ndarray
+    level_names: tuple[str, ...] | None = None
 
     @classmethod
-    def from_paths(cls, paths: Iterable[Sequence[str]], *, pad_ragged: bool = False) -> "Hierarchy":
+    def from_paths(
+        cls,
+        paths: Iterable[Sequence[str]],
+        *,
+        pad_ragged: bool = False,
+        level_names: Sequence[str] | None = None,
+    ) -> "Hierarchy":
         """Make the hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
 
         Args:
             paths: one sequence of names per region, from the root down. Names may repeat in different branches.
             pad_ragged: repeat a leaf that lies above the last level downwards as a single child of itself. Such a
                 region is measured once, at its deepest copy.
+            level_names: of the levels, root first, for the columns of tables.
 
         Raises:
             HierarchyError: an empty or repeated path, two roots, names that are not text or collide after Unicode
                 normalisation, or (without `pad_ragged`) leaves at different depths.
+            ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
 
         Example:
+            >>> tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")], level_names=("nation", "state"))
+            >>> list(tree.to_frame())
+            ['region_id', 'level', 'level_name', 'is_leaf', 'nation', 'state', 'parent_id']
             >>> Hierarchy.from_paths([("US", "GA"), ("US", "MI")]).paths
             (('US',), ('US', 'GA'), ('US', 'MI'))
         """
@@ -91,7 +105,8 @@ class Hierarchy:
             raise HierarchyError(
                 f"two roots, {_show(roots[0])} and {_show(roots[1])}; put them below one common first name"
             )
-        return _assemble(roots[0], children, listed, pad_ragged)
+        tree = _assemble(roots[0], children, listed, pad_ragged)
+        return tree if level_names is None else tree.with_level_names(level_names)
 
     @classmethod
     def from_parents(cls, names: Sequence[str], parents: Sequence[int], *, pad_ragged: bool = False) -> "Hierarchy":
@@ -124,6 +139,18 @@ class Hierarchy:
                 prefix = (*prefix, names[node])
                 paths[node] = prefix
         return cls.from_paths([path for path in paths if path is not None], pad_ragged=pad_ragged)
+
+    def with_level_names(self, level_names: Sequence[str]) -> "Hierarchy":
+        """Make the same hierarchy with these names of its levels, root first.
+
+        Raises:
+            ArgumentError: as `from_paths`.
+
+        Example:
+            >>> Hierarchy.from_parents(["US", "GA"], [-1, 0]).with_level_names(["nation", "state"]).level_names
+            ('nation', 'state')
+        """
+        return replace(self, level_names=checked_level_names(self.n_levels, level_names))
 
     @property
     def n_regions(self) -> int:
@@ -158,7 +185,8 @@ class Hierarchy:
         stop = self.level(level).stop
         first_child = np.minimum(self.first_child[: stop + 1], stop)
         parts = self.parent[:stop], first_child, self.level_start[: level + 2], self.order[:stop], self.padded[:stop]
-        return Hierarchy(self.paths[:stop], *parts)
+        names = None if self.level_names is None else self.level_names[: level + 1]
+        return Hierarchy(self.paths[:stop], *parts, level_names=names)
 
     def children(self, region: int) -> range:
         """Give the regions directly below one, as indices."""
@@ -210,11 +238,12 @@ class Hierarchy:
     def region_columns(self, level_names: Sequence[str] | None = None) -> dict[str, Any]:
         """The columns that describe regions in tables: `region_id`, `level`, `level_name`, `is_leaf`, a name per level.
 
-        Every column has one entry per region; those of a padded region are those of its copies. Levels are called
-        level_0, level_1, ... if no names are given.
+        Every column has one entry per region; those of a padded region are those of its copies. If no names of levels
+        are given, they are those of the hierarchy.
         """
+        names = self.level_names if level_names is None else level_names
         leaves = self.padded | (np.arange(self.n_regions) >= self.n_inner)
-        return region_columns(self.real_paths, leaves, checked_level_names(self.n_levels, level_names))
+        return region_columns(self.real_paths, leaves, checked_level_names(self.n_levels, names))
 
     @property
     def regions_per_level(self) -> list[int]:
@@ -235,7 +264,9 @@ class Hierarchy:
         import pandas as pd
 
         above = [region_id(path[:-1]) if path[1:] else None for path in self.real_paths]
-        frame = pd.DataFrame({**self.region_columns(level_names), "parent_id": above})
+        columns = self.region_columns(level_names)
+        require_other_names(columns, "parent_id")
+        frame = pd.DataFrame({**columns, "parent_id": above})
         return frame.take(self.listed).reset_index(drop=True)
 
     @cached_property
@@ -286,6 +317,7 @@ class Hierarchy:
             {
                 "regions": self.n_regions,
                 "regions by level, root first": self.levels_text,
+                "names of levels": " / ".join(self.level_names or ()) or None,
                 "root": self.name(0),
                 "first leaf": " / ".join(self.paths[self.n_inner]),
                 "padded": int(self.padded.sum()) or None,

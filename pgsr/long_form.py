@@ -1,6 +1,6 @@
 """The long form of a table by region and size: its columns and its rows, one row per region and size."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +61,15 @@ def checked_level_names(n_levels: int, names: Sequence[str] | None) -> tuple[str
     return names
 
 
+def require_other_names(columns: Collection[str], *others: str) -> None:
+    """Raise `ArgumentError` if a level, whose name is among the columns, is called as another column."""
+    for name in others:
+        if name in columns:
+            raise ArgumentError(
+                f"a level is called {name!r}, which is the name of another column; give other names by level_names"
+            )
+
+
 def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes: int, zeros: bool) -> Cells:
     """List the rows of some regions: all sizes with `zeros`, else 0, sizes that occur, and K of the first region.
 
@@ -85,6 +94,7 @@ def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str = "g
     """Make a data frame of the rows: what describes the region, then its size, then the value."""
     import pandas as pd
 
+    require_other_names(columns, size, value)
     region, sizes, values = cells
     described = pd.DataFrame(columns).take(region).reset_index(drop=True)
     return described.assign(**{size: sizes, value: values})

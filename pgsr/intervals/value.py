@@ -50,7 +50,7 @@ class Intervals:
 
         Args:
             region: its path or index, for this region's rows alone.
-            level_names: names of the columns with the regions' names, root first; level_0, level_1, ... if None.
+            level_names: names of the columns with the regions' names, root first; those of the hierarchy if None.
         """
         import pandas as pd
 

@@ -44,7 +44,7 @@ def to_long(
         table: finished or true counts, or an estimate, whose counts may be fractional.
         zeros: keep rows whose count is 0. Without them two kinds stay, so that the table says which regions and sizes
             exist: size 0 of every region, and size K of the root.
-        level_names: columns of names, root first; level_0, level_1, ... if None.
+        level_names: columns of names, root first; those of the hierarchy if None.
 
     Raises:
         ArgumentError: the names of levels are too few or many, repeated, or those of other columns.

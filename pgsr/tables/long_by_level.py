@@ -31,7 +31,7 @@ def to_long_by_level(
 
     Args:
         counts: with sizes per level.
-        level_names: names of the columns of places, root first.
+        level_names: names of the columns of places, root first; those of the hierarchy if None.
         beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
             counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
         zeros: keep all rows.

@@ -103,7 +103,7 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
             raise TableError(f"regions are named by {len(given.levels)} levels here; give groups a tuple of columns")
         keys = _names(session, f"DISTINCT {listed}", given.table, what)
         tree = Hierarchy.from_paths(sorted(map(path_of, keys)), pad_ragged=given.pad_ragged)
-        return _located(tree, kinds, True)
+        return _located(_named(tree, given.levels), kinds, True)
     if by_path:
         raise TableError(f"regions have ids in column {given.region!r}; give groups the one column with these ids")
     paths: dict[str, Path] = {}
@@ -111,10 +111,21 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
         _require_new(region, paths)
         paths[str(region)] = path_of(tuple(names))
     _require_one_spelling(paths)
-    tree = Hierarchy.from_paths(paths.values(), pad_ragged=given.pad_ragged)
+    tree = _named(Hierarchy.from_paths(paths.values(), pad_ragged=given.pad_ragged), given.levels)
     leaf = _located(tree, kinds[1:], True).leaf
     filled = {id_: (*path, *(None,) * (len(given.levels) - len(path))) for id_, path in paths.items()}
     return Located(tree, kinds[:1], {(id_,): leaf[key] for id_, key in filled.items()})
+
+
+def _named(tree: Hierarchy, columns: tuple[str, ...]) -> Hierarchy:
+    """Name the levels by their columns; a table may lack names in the last ones, and so have fewer levels.
+
+    Columns whose names a long table cannot give to levels, such as `level`, are read as any other, and name none.
+    """
+    try:
+        return tree.with_level_names(columns[: tree.n_levels])
+    except ArgumentError:
+        return tree
 
 
 def path_of(key: Key) -> Path:

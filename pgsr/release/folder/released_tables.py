@@ -339,7 +339,7 @@ def read_regions(path: Path, terms: Terms) -> tuple[Hierarchy, np.ndarray]:
         totals = np.array([int(listed[place][1]) for place in tree.order], np.int64)
     if regions_text(tree, totals, terms) != text:
         raise ReleaseError(f"{path.name} is not in the form that a release has; lines were changed or moved")
-    return tree, totals
+    return tree.with_level_names(terms.names(tree.n_levels)), totals
 
 
 def dense(estimate: Estimate) -> np.ndarray:
