@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import pgsr.experiments
-from pgsr import CountOfCounts, Geometric, Measurement, Problem, Seeded, View, metrics
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Problem, Seeded, View, metrics
 from pgsr.algorithms import (
     BottomUp,
     CumulativeIntegers,
@@ -45,6 +45,7 @@ from pgsr.drawing import (
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.report.publication import published
 from pgsr.experiments.report.results_page import results_figures
+from pgsr.intervals import Counts, band
 from pgsr.views import cumulative, ranked
 
 WIDTH = 8.6
@@ -217,6 +218,96 @@ def _errors(axes: Axes) -> None:
     legend_below(axes.figure, (axes,))
 
 
+PRIVATE, PUBLIC, TOLD = "#fbe3d6", "white", "#e8f1f8"
+"""Fills of the boxes of `release`: for the office alone, known beforehand, and published."""
+
+STEPS = (
+    ("entities", "entities\n(a row per person)", (0.9, 2.4), PRIVATE),
+    ("groups", "groups and regions", (0.9, 1.35), PUBLIC),
+    ("terms", "release.toml: K,\nepsilon, mechanism", (0.9, 0.3), PUBLIC),
+    ("count", "read and\ncount", (3.2, 2.4), PRIVATE),
+    ("charge", "charge the\nledger", (4.9, 2.4), PRIVATE),
+    ("noise", "draw secure\nnoise", (6.6, 2.4), PRIVATE),
+    ("repair", "post-process\nand certify", (6.6, 0.825), TOLD),
+    ("folder", "checked folder,\nsigned", (8.6, 0.825), TOLD),
+    ("reader", "a reader:\npgsr check", (10.6, 0.825), TOLD),
+)
+"""The steps of a release: the name, the words, the place and the fill."""
+
+FLOWS = (("entities", "count"), ("groups", "count"), ("count", "charge"), ("charge", "noise"), ("noise", "repair"),
+         ("groups", "repair"), ("terms", "repair"), ("repair", "folder"), ("folder", "reader"))  # fmt: skip
+
+
+def release() -> Figure:
+    """The steps from the tables to a folder that a reader checks, and who sees what."""
+    figure = new_figure(WIDTH, 3.2)
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.set(xlim=(-0.2, 11.6), ylim=(-0.2, 2.95))
+    boxes = {}
+    for name, words, (x, y), fill in STEPS:
+        edge = VERMILION if fill == PRIVATE else BLUE if fill == TOLD else GREY
+        shape = {"boxstyle": "round,pad=0.45", "fc": fill, "ec": edge, "ls": "--" if fill == PRIVATE else "-"}
+        boxes[name] = axes.text(x, y, words, ha="center", va="center", fontsize="small", bbox=shape)
+    figure.canvas.draw()
+    for start, end in FLOWS:
+        ends = {"patchA": boxes[start].get_bbox_patch(), "patchB": boxes[end].get_bbox_patch()}
+        arrow = {"arrowstyle": "-|>", "color": "#555555", "lw": 1, **ends}
+        axes.annotate("", boxes[end].get_position(), boxes[start].get_position(), arrowprops=arrow)
+    for words, colour, style in (
+        ("for the office alone", VERMILION, "--"),
+        ("public beforehand", GREY, "-"),
+        ("published", BLUE, "-"),
+    ):
+        axes.plot([], [], color=colour, ls=style, label=words)
+    legend_below(figure, [axes])
+    head(figure, "A release: of the private table only noisy values go on")
+    return figure
+
+
+@cache
+def town() -> CountOfCounts:
+    """1,200 households of 0 to 12 persons in two districts of a made town."""
+    generator = np.random.default_rng(2026)
+    shares = np.array([0.03, 0.3, 0.33, 0.14, 0.1, 0.05, 0.02, 0.01, 0.006, 0.005, 0.004, 0.003, 0.002])
+    tree = Hierarchy.from_paths([("Town", "North"), ("Town", "South")])
+    return CountOfCounts(tree, [generator.multinomial(600, shares) for _ in range(2)])
+
+
+def intervals() -> Figure:
+    """Released counts of a district with their intervals and the truth, and how wide two kinds of intervals are."""
+    truth = town()
+    measured = Geometric(View.CUMULATIVE, EPSILON).measure(truth, Seeded("intervals"))
+    result = Posterior().apply(measured)
+    district = truth.hierarchy.index(("Town", "North"))
+    alone = result.intervals(0.9, View.COUNTS)
+    at_once = band(measured, "0.9").intervals(Counts(), result.estimate.counts())
+    counts, sizes = truth.row(district), np.arange(truth.max_size + 1)
+    figure = new_figure(WIDTH, 3.6)
+    left, right = figure.subplots(1, 2)
+    for shift, kind, colour, marker, words in (
+        (-0.15, alone, BLUE, "o", "posterior, each by itself"),
+        (0.15, at_once, VERMILION, "s", "band, all at once"),
+    ):
+        low, middle, high = (np.asarray(part[district]) for part in (kind.lower, kind.estimate, kind.upper))
+        held = int(((low <= counts) & (counts <= high)).sum())
+        told = f"{words}: {held} of {len(sizes)} hold"
+        style = {"fmt": marker, "color": colour, "markersize": 4, "capsize": 2, "label": told}
+        ends = [middle - low, high - middle]
+        if kind is alone:
+            left.errorbar(sizes, middle, ends, **style)
+        right.errorbar(sizes + shift, middle - counts, ends, **style)
+    left.plot(sizes, counts, "_", color=BLACK, markersize=13, label="truth")
+    right.axhline(0, color=BLACK, lw=1)
+    finish(left, "size (members)", "households", "released counts and the truth")
+    finish(right, "size (members)", "households more than\nin truth", "the same, the truth at 0")
+    for axes in (left, right):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_below(figure, (left, right), columns=3)
+    head(figure, f"A made town, epsilon {EPSILON}: 90 % intervals around the counts of one district")
+    return figure
+
+
 def overview() -> Figure:
     """One region before and after, and the errors of four releases."""
     measured = noisy(View.CUMULATIVE)
@@ -241,6 +332,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "repair.png": repair,
     "judged.png": judged,
     "errors.png": errors,
+    "release.png": release,
+    "intervals.png": intervals,
 }
 """The figures that are drawn when the site is built."""
 
