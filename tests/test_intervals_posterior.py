@@ -129,8 +129,9 @@ def test_the_command_takes_what_the_release_knows(tmp_path) -> None:
     frame, named = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("default", "named"))
     pd.testing.assert_frame_equal(frame, named)
     counts = pd.read_csv(posterior / "counts.csv")
-    names = [name for name in counts.columns[2:] if name not in ("is_leaf", "group_size", "n_groups")]
-    assert list(frame.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
+    names = [name for name in counts.columns[3:] if name not in ("is_leaf", "group_size", "n_groups")]
+    columns = ["region_id", "level", "level_name", *names, "statistic", "lower", "estimate", "upper"]
+    assert list(frame.columns) == columns
     leaf = frame[frame["level"] == 2].iloc[0]
     assert leaf["region_id"] == region_id([leaf[name] for name in names])
     with pytest.raises(PgsrError, match="write --kind bootstrap"):

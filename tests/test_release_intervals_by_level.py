@@ -30,7 +30,7 @@ from pgsr.release.intervals_by_level import own_intervals
 from pgsr.release.judging import replayed
 from pgsr.release.running.preflight import level_peak_bytes
 
-KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"'}
+KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_row_for_every_cell_needs_memory() -> None:
 def test_a_changed_end_is_found(copy: Path, name: str) -> None:
     """By this check alone, and with a sentence that counts the cells: 7, two times 4 and four times 3."""
     forge(copy, CHANGES[name])
-    assert failed(copy) == ["intervals"]
+    assert failed(copy) == ["intervals", "descriptions"], "summary.html shows the ends, too"
     [said] = [finding.sentence for finding in check(copy).findings if finding.name == "intervals"]
     assert said == "1 of 27 intervals do not follow from the noisy values"
 
@@ -145,7 +145,7 @@ def test_a_row_that_is_dropped_is_found(tmp_path: Path) -> None:
     folder = release(config(tmp_path, "posterior", **KEYS), rehearse=True)
     assert not failed(folder)
     forge(folder, without_row)
-    assert failed(folder) == ["intervals"]
+    assert failed(folder) == ["intervals", "descriptions"]
 
 
 def test_a_row_without_an_end_is_found(copy: Path) -> None:
@@ -187,7 +187,16 @@ def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Pa
     assert "NOT private" in done.output
     found = pd.read_csv(file)
     names = ["nation", "state", "county"]
-    assert list(found.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
+    assert list(found.columns) == [
+        "region_id",
+        "level",
+        "level_name",
+        *names,
+        "statistic",
+        "lower",
+        "estimate",
+        "upper",
+    ]
     expected = wanted.to_frame(level_names=names)
     assert list(found["county"].dropna()) == list(expected["county"].dropna())
     assert list(found["region_id"]) == list(expected["region_id"])
