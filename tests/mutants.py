@@ -159,6 +159,14 @@ MUTANTS = [
     ),
     Mutant("measured until plausible", draws.measured_until_plausible, streams.streams_are_asked_for_once),
     Mutant("drawn until plausible", draws.drawn_until_plausible, streams.noise_is_the_draws_of_its_stream),
+    Mutant(
+        "the last of many regions exact", draws.last_of_many_regions_exact, streams.many_regions_draw_their_own_noise
+    ),
+    Mutant(
+        "the last of many regions exact, sizes per level",
+        draws.last_of_many_regions_exact_by_level,
+        streams.many_regions_draw_their_own_noise,
+    ),
     Mutant("a choice without noise", draws.choice_without_noise, streams.noise_is_the_draws_of_its_stream),
     Mutant("secure streams remembered", draws.streams_remembered, checks.r5_secure_is_secure),
     Mutant("secure streams remembered, by two releases", draws.streams_remembered, published.noise_is_secure_and_fresh),
@@ -171,6 +179,7 @@ MUTANTS = [
     Mutant("noise clipped at zero, by draws", draws.noise_clipped_at_zero, streams.noise_is_the_draws_of_its_stream),
     Mutant("negative values clipped", draws.negative_values_clipped, streams.noise_is_the_draws_of_its_stream),
     Mutant("tails cut off", draws.tails_cut_off, checks.r2_ties),
+    Mutant("thresholds cut at 2^20 sizes", draws.thresholds_cut_at_2_to_the_20, checks.r1_thresholds_of_large_scales),
     Mutant("scale from the data, by losses", draws.scale_from_the_data, checks.r6_losses),
     Mutant("scale from the data, by any data", draws.scale_from_the_data, blind.measurements_are_blind),
     Mutant("scale from the vector", draws.scale_from_the_vector, streams.noise_is_the_draws_of_its_stream),
@@ -216,6 +225,16 @@ MUTANTS = [
     Mutant("K from a quantile, by the mechanism", draws.largest_size_by_quantile, blind.mechanisms_are_blind),
     Mutant(
         "K of the tables from a quantile", traces.largest_size_by_quantile, left_behind.a_release_leaves_the_same_traces
+    ),
+    Mutant(
+        "K of the tables from the data",
+        traces.sizes_up_to_the_largest_filled,
+        left_behind.every_public_size_is_measured,
+    ),
+    Mutant(
+        "K of the tables from the data, sizes per level",
+        traces.sizes_up_to_the_largest_filled_by_level,
+        left_behind.every_public_size_is_measured,
     ),
     Mutant("a dull level skipped", draws.dull_level_skipped, blind.measurements_are_blind),
     Mutant("unmeasured levels exact", draws.unmeasured_levels_exact, blind.measurements_are_blind),

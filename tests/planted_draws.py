@@ -15,6 +15,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.entities
 import pgsr.group_totals as numbers
+import pgsr.noise.by_level
 import pgsr.noise.step
 from pgsr import (
     Budget,
@@ -33,6 +34,7 @@ from pgsr.algorithms import ChosenByScore, Matching
 from pgsr.algorithms.choosing import mechanisms as selection
 from pgsr.algorithms.choosing.score import Branch
 from pgsr.budget import exact
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.laws import DoubleGeometric, inversion
 from pgsr.random import ByteStream, StreamId
 
@@ -246,6 +248,19 @@ def tails_cut_off(patch: MonkeyPatch) -> None:
     around(patch, inversion, "decide", short)
 
 
+def thresholds_cut_at_2_to_the_20(patch: MonkeyPatch) -> None:
+    """A limit on memory that only the largest scales reach: all that lies beyond comes out as the last size."""
+
+    def cut(thresholds: Callable) -> Callable:
+        def shortened(law: Any) -> list[int]:
+            found = thresholds(law)
+            return found if len(found) <= 2**20 else [*found[: 2**20 - 1], found[-1]]
+
+        return shortened
+
+    around(patch, inversion, "thresholds", cut)
+
+
 def scale_from_the_data(patch: MonkeyPatch) -> None:
     """Large counts bear more noise, small ones need less."""
 
@@ -321,6 +336,36 @@ def totals_ignored_by_vectors(patch: MonkeyPatch) -> None:
 def largest_size_by_quantile(patch: MonkeyPatch) -> None:
     """K is where nine tenths of the groups are."""
     around(patch, Geometric, "measure", lambda f: lambda noise, truth, *rest: f(noise, trimmed(truth, 0.9), *rest))
+
+
+def last_of_many_regions_exact(patch: MonkeyPatch) -> None:
+    """The last region of a tree of 1,000 regions and more gets no noise, as where a loop ends one too early."""
+
+    def ending(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
+            found, last = measure(noise, truth, *rest), truth.hierarchy.n_regions - 1
+            if last >= 999 and found.view is View.COUNTS:
+                found.matrix[last] = truth.row(last)
+            return found
+
+        return measured
+
+    around(patch, Geometric, "measure", ending)
+
+
+def last_of_many_regions_exact_by_level(patch: MonkeyPatch) -> None:
+    """The same where levels have sizes of their own."""
+
+    def ending(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountsByLevel, *rest: Any) -> CountsByLevel:
+            found = measure(noise, truth, *rest)
+            if truth.hierarchy.n_regions >= 1000:
+                found.tables[-1][-1] = truth.tables[-1][-1]
+            return found
+
+        return measured
+
+    around(patch, pgsr.noise.by_level, "measure_by_level", ending)
 
 
 def dull_level_skipped(patch: MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import pgsr.release
 from pgsr import CountOfCounts, Hierarchy, Mechanism, PgsrError
 from pgsr.accounting import PureEpsilon
 from pgsr.budget import exact
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.ledger import Charge, LedgerFile
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release import making as publishing
@@ -238,6 +239,33 @@ def trimmed(truth: CountOfCounts, part: float) -> CountOfCounts:
     leaves = truth.counts[truth.hierarchy.leaves]
     kept = np.column_stack([leaves[:, :largest], leaves[:, largest:].sum(axis=1)])
     return CountOfCounts(truth.hierarchy, kept, truth.name, private_groups=truth.private_groups)
+
+
+def sizes_up_to_the_largest_filled(patch: MonkeyPatch) -> None:
+    """All sizes beyond the largest that occurs are left out, as if they were a waste of noise."""
+
+    def cut(config: ReleaseConfig, truth: CountOfCounts | CountsByLevel) -> CountOfCounts | CountsByLevel:
+        by_level = isinstance(truth, CountsByLevel)
+        filled = truth.tables[0][0] if by_level else truth.counts[0]
+        largest = max(1, int(np.flatnonzero(filled).max(initial=0)))
+        if by_level:
+            sizes = tuple(min(k, largest) for k in truth.max_sizes)
+            tables = tuple(table[:, : k + 1] for table, k in zip(truth.tables, sizes, strict=True))
+            object.__setattr__(config.terms, "max_sizes", sizes)
+            return CountsByLevel(truth.hierarchy, tables, truth.max_quantity)
+        object.__setattr__(config.terms, "max_size", largest)
+        leaves = truth.counts[truth.hierarchy.leaves, : largest + 1]
+        return CountOfCounts(truth.hierarchy, leaves, truth.name, private_groups=truth.private_groups)
+
+    counted_by(patch, cut)
+
+
+def sizes_up_to_the_largest_filled_by_level(patch: MonkeyPatch) -> None:
+    """The same, only where levels have sizes of their own."""
+    count = ReleaseConfig.count
+    sizes_up_to_the_largest_filled(patch)
+    cut = ReleaseConfig.count
+    patch.setattr(ReleaseConfig, "count", lambda c, *rest: (cut if c.terms.max_sizes else count)(c, *rest))
 
 
 def regions_sorted_by_size(patch: MonkeyPatch) -> None:

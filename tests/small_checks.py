@@ -43,6 +43,18 @@ def r1_thresholds() -> None:
         assert inversion.thresholds(DoubleGeometric(scale)) == independent_thresholds(scale)
 
 
+def r1_thresholds_of_large_scales() -> None:
+    """A table of more than 2^20 sizes has all of them: every 10,007th, the last ones and the end are the law's."""
+    law = DoubleGeometric(Fraction(50_000))
+    found = inversion.table_of(law).thresholds.astype(np.int64)
+    n = len(found)
+    assert n > 2**20, f"{n:,} thresholds"
+    for m in [*range(0, n, 10_007), 2**20 - 2, 2**20 - 1, 2**20, n - 2, n - 1]:
+        low, high = law.probability_at_most(m, 128)
+        assert low >> 128 - inversion.BITS == min(high >> 128 - inversion.BITS, 2**inversion.BITS - 1) == found[m], m
+    assert found[-1] == 2**inversion.BITS - 1 > found[-2], "the table ends too early or too late"
+
+
 def r2_ties() -> None:
     noise, rng = DoubleGeometric(Fraction(2)), np.random.default_rng(1)
     for first_bits, chunks in forced_cases(rng, noise.scale, 80):

@@ -15,10 +15,12 @@ from neighbours import PAIR, truth_of
 from privacy_checks import frozen
 from test_laws_double_geometric import independent_thresholds
 
-from pgsr import CountOfCounts, Geometric, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
+from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Mechanism, Problem, Secure, Seeded, Totals, View
 from pgsr.algorithms import ChosenByScore, ChosenByStatistic, Matching, SimplexProjection
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.group_totals import noisy_numbers
 from pgsr.laws import DoubleGeometric
+from pgsr.noise.by_level import measured_by_level
 from pgsr.random import ByteStream, StreamId
 from pgsr.views import cumulative, ranked
 
@@ -69,6 +71,29 @@ def noise_is_the_draws_of_its_stream() -> None:
         result = ChosenByStatistic([chosen], lambda t: chosen, "1/4").release(truth, source)
         drawn = _drawn(Fraction(4), source.stream(StreamId("", "selection statistic", 0, ("distinct sizes",))), 1)[0]
         assert f"noisy distinct sizes = {4 + drawn}:" in result.reason, result.reason
+
+
+def many_regions_draw_their_own_noise() -> None:
+    """Each of 1,261 regions, the last one too: its value plus the draws of its own stream, also with small K."""
+    tree = Hierarchy.from_paths([("root", f"s{i % 60}", f"c{i}") for i in range(1_200)])
+    n_levels, source = tree.n_levels, Seeded("many")
+    for max_size in (1, 2):
+        leaves = np.arange(1_200 * (max_size + 1)).reshape(1_200, -1) % 7
+        truth = CountOfCounts(tree, leaves, "many")
+        for view, exact in ((View.COUNTS, np.array), (View.CUMULATIVE, cumulative), (View.RANKED, ranked)):
+            law = DoubleGeometric(Fraction(view.sensitivity * n_levels))
+            found = Geometric(view, 1).measure(truth, source).values
+            for region, path in enumerate(tree.paths):
+                expected = exact(truth.row(region)).astype(np.int64)
+                law.add_to(expected, source.stream(StreamId("many", view.value, int(tree.level_of[region]), path)))
+                assert found[region].tolist() == expected.tolist(), f"{view} of {path} is not value plus draws"
+        by_level = CountsByLevel.of(truth, (max_size,) * n_levels)
+        found = measured_by_level(Geometric(View.COUNTS, 1), by_level, source, "many").values.tables
+        for level, table in enumerate(by_level.tables):
+            expected = table.astype(np.int64)
+            law = DoubleGeometric(Fraction(View.COUNTS.sensitivity * n_levels))
+            law.add_to(expected.reshape(-1), source.stream(StreamId("many", "counts", level, ("root",))))
+            assert found[level].tolist() == expected.tolist(), f"level {level} is not values plus draws"
 
 
 def noise_is_the_operating_system_s() -> None:

@@ -260,6 +260,13 @@ def test_largest_sizes_that_are_none(bad: Any) -> None:
         counted(max_size=bad)
 
 
+@pytest.mark.parametrize("max_size", [3, 50, 1000])
+def test_sizes_that_no_group_has_are_counted_too(max_size: int) -> None:
+    """K is public, and the number of sizes is K + 1 however small the largest group is."""
+    truth = counted(max_size=max_size)
+    assert (truth.max_size, truth.row(0).shape) == (max_size, (max_size + 1,))
+
+
 def test_sizes_above_the_largest_are_clipped_and_the_number_stays_private() -> None:
     log = PrivateLog()
     truth = counted(with_row(PEOPLE, "d", "g1"), max_size=2, log=log)

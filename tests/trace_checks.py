@@ -27,8 +27,10 @@ from exact_law import noise_by
 from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError, Secure, cli
+from pgsr.counts_by_level import CountsByLevel
 from pgsr.laws import DoubleGeometric
 from pgsr.random import ByteStream, StreamId
+from pgsr.region_ids import region_id
 from pgsr.release import ReleaseConfig
 
 HIDDEN = re.compile(r"\.release\.[a-z0-9_]{8}")
@@ -67,6 +69,35 @@ def a_release_leaves_the_same_traces() -> None:
                 for field in vars(first):
                     ours, theirs = getattr(first, field), getattr(again, field)
                     assert ours == theirs, f"{field} tells of {what}: {ours} and {theirs}"
+
+
+def every_public_size_is_measured() -> None:
+    """No group has more than 4 members, and K is public: each region has K + 1 noisy values, whatever sizes occur.
+
+    Of equal sizes, sizes per level, and regions whose view their public number of groups chooses.
+    """
+    levels = "{nation = 40, state = 30, county = 20}"
+    for mechanism, keys, sizes in (
+        ("m_h", {"max_size": "40"}, [41, 41, 41]),
+        ("kuo", {"max_size": "40", "view": '"by_groups"'}, [41, 41, 41]),
+        ("m_h", {"max_size": levels}, [41, 31, 21]),
+    ):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_tables(folder, n_groups=200)
+            config = ReleaseConfig.read(write_config(folder, mechanism, **keys))
+            truth = config.count()
+            counted = (
+                [t.shape[1] for t in truth.tables] if isinstance(truth, CountsByLevel) else [truth.max_size + 1] * 3
+            )
+            assert counted == sizes, f"{mechanism} of {keys}: {counted} sizes were counted"
+            try:
+                found = pq.read_table(release(config, rehearse=True) / "measurement.parquet").to_pandas()
+            except PgsrError as error:
+                raise AssertionError(f"no release: {error}") from error
+            tree, rows = config.tree(), found.groupby("region_id").size()
+            wanted = {region_id(path): sizes[len(path) - 1] for path in tree.paths}
+            assert rows.to_dict() == wanted, f"{mechanism} of {keys}: numbers of noisy values {rows.to_dict()}"
 
 
 def scales_are_those_that_are_published() -> None:
