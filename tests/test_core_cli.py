@@ -182,13 +182,46 @@ def test_validate_tells_what_would_be_released(place, mechanism):
     assert "secret" not in shown
 
 
-def test_validate_without_public_tables(place):
+def test_validate_without_private_tables(place):
     path = write_config(place)
+    (place / "entities.parquet").unlink()
+    assert invoke("validate", path).stdout.count("NOT THERE") == 1
+
+
+def test_validate_names_absent_files_among_all_mistakes(place, ended):
+    taken(place)
+    path = write_config(place, sign='"publisher.key"', epsilon='"1000"')
     for name in ("entities.parquet", "groups.parquet", "regions.csv"):
         (place / name).unlink()
-    shown = invoke("validate", path).stdout
-    assert shown.count("NOT THERE") == 3
-    assert "known once the public tables are there" in shown
+    done = ended("validate", path)
+    assert (done.code, done.out) == (2, "")
+    lines = done.err.strip().splitlines()
+    assert "5 errors in the configuration" in lines[0]
+    for line, word in zip(
+        lines[1:],
+        ("is not empty", "is left", "publisher.key' cannot be read", "the table of groups", "the table of regions"),
+        strict=True,
+    ):
+        assert word in line
+    assert "groups.parquet' is not there" in lines[4]
+    assert "regions.csv' is not there" in lines[5]
+
+
+def test_validate_names_a_wrong_public_table_beside_a_missing_key(place, ended):
+    orphan(place)
+    done = ended("validate", write_config(place, sign='"publisher.key"'))
+    assert done.code == 2
+    assert "2 errors" in done.err
+    assert "orphan" in done.err
+
+
+@pytest.mark.parametrize("absent", ["groups.parquet", "regions.csv"])
+def test_validate_refuses_one_absent_public_table_in_one_line(place, ended, absent):
+    (place / absent).unlink()
+    done = ended("validate", write_config(place))
+    assert done.code == 2
+    assert f"{absent}' is not there; mend its path" in done.err
+    assert len(done.err.strip().splitlines()) == 1
 
 
 def test_validate_of_private_groups_opens_none_of_them(place):

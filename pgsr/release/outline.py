@@ -1,29 +1,34 @@
 """Tell what a configuration would release, before a private table is opened and without a charge."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pgsr.errors import PgsrError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
 from pgsr.laws import DoubleGeometric, law_of
 from pgsr.ledger import LedgerFile
 from pgsr.measurement import Totals
 from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.errors import ConfigError, listed
 from pgsr.release.folder import artefact, manifest, signature
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.wide_tables import wide_files
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.making import charge_for
-from pgsr.release.publication import MOST_ROWS
 from pgsr.release.running.preflight import require_place, require_room
 from pgsr.release.terms import Terms
 from pgsr.release.terms_facts import terms_facts
 from pgsr.tables import Csv, Database, Parquet
-from pgsr.tables.regions import source_of
+from pgsr.tables.checks import GROUPS, REGIONS
 from pgsr.tables.source import Frame
+
+Step = TypeVar("Step")
+"""The type of what a step returns."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,12 @@ class Outline:
 
     Attributes:
         config: the configuration.
-        tree: the public regions; None if their table is not there.
+        tree: the public regions.
         facts: what to say.
     """
 
     config: ReleaseConfig
-    tree: Hierarchy | None
+    tree: Hierarchy
     facts: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
@@ -45,16 +50,20 @@ class Outline:
 
 
 def outline(config: ReleaseConfig | str | Path) -> Outline:
-    """Outline what would be released. Public tables are read where they are there, private ones are not opened.
+    """Outline what would be released. Public tables are read, private ones are not opened.
 
-    All is refused that `publish` refuses before it opens a private table. Nothing is charged or written.
+    All is refused that `publish` refuses before it opens a private table, and all of it in one error: the output's
+    place, the ledger's rest, the key, public tables that are not there, and what is wrong with those that are. A
+    private table or a ledger that is not there is said and not refused, so that whoever plans a release needs neither.
+    Nothing is charged or written.
 
     Args:
         config: the configuration, or the name of its TOML file.
 
     Raises:
-        PgsrError: the configuration or a public table is wrong, the output's place is taken or cannot be written to,
-            too little epsilon, memory or disk space is left.
+        PgsrError: the configuration, the key or a public table is wrong or absent, the output's place is taken or
+            cannot be written to, too little epsilon, memory or disk space is left. Several of these are a
+            `ConfigError` that lists them.
 
     Example:
         >>> import pandas as pd
@@ -73,17 +82,20 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
     """
     config = ReleaseConfig.of(config)
-    terms = config.terms
-    require_place(config.output)
-    left = _ledger(config)
+    terms, faults = config.terms, _Faults()
+    faults.of(lambda: require_place(config.output))
+    left = faults.of(lambda: _ledger(config))
     if config.sign is not None:
-        signature.load_private(config.sign)
-    counted = _counted(config)
-    tree = counted.hierarchy if counted else _tree(config)
-    if counted is not None:
-        terms.require_possible_facts(counted.hierarchy, counted.totals)
-    if tree is not None:
-        require_room(config.output, terms, tree)
+        faults.of(lambda key=config.sign: signature.load_private(key))
+    absent = [(what, name_of(table)) for what, table in _public_tables(config) if not there(table)]
+    for what, file in absent:
+        faults.found.append(ConfigError(f"{what} {file!r} is not there; mend its path, or put the file there"))
+    read = None if absent else faults.of(lambda: _public(config))
+    faults.refuse()
+    assert left is not None, "no fault was found"
+    assert read is not None, "no fault was found"
+    tree, counted = read
+    require_room(config.output, terms, tree)
     groups = f", {int(counted.totals[0]):,} {terms.publication.group_name}" if counted else ""
     about = terms_facts(terms)
     about["sizes"] += groups
@@ -95,7 +107,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
         ("tables", _rows(terms, tree)),
-        ("writes", f"{config.output}: {', '.join(artefact.files(_wide(terms, tree)))}"),
+        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(terms, tree.regions_per_level)))}"),
         ("", f"{config.log}, not for publication"),
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),
@@ -110,41 +122,54 @@ def _intervals(terms: Terms) -> str:
     return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
 
 
-def _rows(terms: Terms, tree: Hierarchy | None) -> str:
+def _rows(terms: Terms, tree: Hierarchy) -> str:
     """Say whether tables have rows of zeros."""
-    zeros = terms.publication.zeros if tree is None else terms.settled(tree.regions_per_level).publication.zeros
-    if zeros is None:
-        return f"rows of all sizes, zeros too, if these are at most {MOST_ROWS:,} in all"
+    zeros = terms.settled(tree.regions_per_level).publication.zeros
     every = "rows of all sizes of every region, zeros too"
     return every if zeros else "rows of sizes that occur in a region; zeros are left out"
 
 
-def _wide(terms: Terms, tree: Hierarchy | None) -> dict[str, int]:
-    return {} if tree is None else wide_files(terms, tree.regions_per_level)
+class _Faults:
+    """A collection of what is refused, so that all of it is said at once."""
+
+    def __init__(self) -> None:
+        self.found: list[PgsrError] = []
+
+    def of(self, step: Callable[[], Step]) -> Step | None:
+        """Return what a step returns; None if it refuses, which is kept."""
+        try:
+            return step()
+        except PgsrError as error:
+            self.found.append(error)
+            return None
+
+    def refuse(self) -> None:
+        """Raise what was found, if anything was."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise ConfigError(listed([str(error) for error in self.found]))
 
 
-def _counted(config: ReleaseConfig) -> CountOfCounts | None:
-    """The public numbers of groups, if there are any and their tables are there."""
+def _public_tables(config: ReleaseConfig) -> list[tuple[str, object]]:
+    """List the public tables, each after its name."""
+    groups = [] if config.groups is None or config.private_groups else [(GROUPS, config.groups.table)]
+    return groups + ([] if config.regions is None else [(REGIONS, config.regions.table)])
+
+
+def _public(config: ReleaseConfig) -> tuple[Hierarchy, CountOfCounts | None]:
+    """Read the regions, and the numbers of groups where these are public."""
     if config.private_groups or config.groups is None:
-        return None
-    tables = [config.groups.table, *(source_of(config.regions) if config.regions else [])]
-    if not all(map(there, tables)):
-        return None
+        return config.tree(), None
     counted = config.count_public()
     config.terms.names(counted.hierarchy.n_levels)
-    return counted
+    config.terms.require_possible_facts(counted.hierarchy, counted.totals)
+    return counted.hierarchy, counted
 
 
-def _tree(config: ReleaseConfig) -> Hierarchy | None:
-    regions = config.regions or (None if config.private_groups else config.groups)
-    return None if regions is not None and not there(regions.table) else config.tree()
-
-
-def _levels(config: ReleaseConfig, tree: Hierarchy | None) -> list[tuple[str, str]]:
+def _levels(config: ReleaseConfig, tree: Hierarchy) -> list[tuple[str, str]]:
     """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
     terms = config.terms
-    if tree is None:
-        return [("levels", "their number and noise are known once the public tables are there")]
     regions = [level.stop - level.start for level in map(tree.level, range(tree.n_levels))]
     fields = manifest.terms_fields(terms, True, regions)
     facts = [

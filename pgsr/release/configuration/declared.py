@@ -7,7 +7,7 @@ from typing import Any
 from pgsr.release.configuration.forms import Form, nearest
 from pgsr.release.configuration.sections import REQUIRED, near_or_all, no_table, shown_key
 from pgsr.release.configuration.toml import kind_of, shown
-from pgsr.release.errors import ConfigError
+from pgsr.release.errors import ConfigError, listed
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,8 @@ class Table:
 def require(table: Table, values: Mapping[str, Any]) -> None:
     """Raise `ConfigError` unless all keys are known, there and of their form; the error lists everything at once."""
     found = faults(table, dict(values))
-    if len(found) > 1:
-        raise ConfigError("\n".join([f"{len(found)} errors in the configuration:", *(f"  - {f}" for f in found)]))
     if found:
-        raise ConfigError(found[0])
+        raise ConfigError(listed(found))
 
 
 def faults(table: Table, values: object, root: Table | None = None) -> list[str]:
