@@ -395,7 +395,7 @@ def _assemble(
     if short and not pad_ragged:
         raise HierarchyError(
             f"ragged hierarchy: {_show(short[0])} ends at level {len(short[0]) - 1}, others at level {depth - 1}; "
-            "give every branch the same depth, or pass pad_ragged=True"
+            "give every branch the same depth, or pass pad_ragged=True (in a TOML file, pad_ragged = true)"
         )
     padded: set[Path] = set()
     for path in short:

@@ -34,7 +34,7 @@ ONE_ENTITY = (Relation.ADD_REMOVE, Relation.ADD_REMOVE_OR_EMPTY_GROUP)
 IN_WORDS = {
     Relation.ADD_REMOVE: "one row more or less",
     Relation.ADD_REMOVE_OR_EMPTY_GROUP: "one row, or one empty group, more or less",
-    Relation.REPLACE: "other values in one row",
+    Relation.REPLACE: "one row whose values change",
     Relation.MOVE: "one row removed and another inserted",
 }
 

@@ -154,7 +154,7 @@ def require_totals(totals: str, unit: Unit, relation: Relation) -> None:
         >>> require_totals("root", Unit.GROUP, Relation.ADD_REMOVE)
         Traceback (most recent call last):
         pgsr.errors.ProblemError: under add_remove of a group the root's number of groups changes, so it cannot be
-            public; pay for it with totals='noisy', or protect replaced groups with relation 'replace'
+            public; pay for it with totals = "noisy", or protect replaced groups with relation = "replace"
     """
     relation = Relation(relation)
     change = sensitivity_of_totals(unit, relation).l1
@@ -162,11 +162,11 @@ def require_totals(totals: str, unit: Unit, relation: Relation) -> None:
     if totals == "noisy" or not change or (totals == "root" and not root_changes):
         return
     whose = "the root's" if totals == "root" else "every region's"
-    remedy = ", or protect replaced groups with relation 'replace'" if unit.is_group else ""
+    remedy = ', or protect replaced groups with relation = "replace"' if unit.is_group else ""
     what = "a group" if unit.is_group else "an entity"
     raise ProblemError(
         f"under {relation} of {what} {whose} number of groups changes, so it cannot be public; pay for it with "
-        f"totals='noisy'{remedy}"
+        f'totals = "noisy"{remedy}'
     )
 
 
@@ -201,5 +201,5 @@ def _refuse_replaced_entities(relation: Relation) -> None:
     if relation is Relation.REPLACE:
         raise ProblemError(
             "other values of an entity that stays in its group are no change of the group's size; protect its presence "
-            "with relation 'add_remove', or its move to other groups with 'move'"
+            'with relation = "add_remove", or its move to other groups with relation = "move"'
         )

@@ -167,7 +167,7 @@ def test_entities_are_not_replaced() -> None:
         lambda: of(View.COUNTS, Case(Unit.ENTITY, REPLACE)),
         lambda: sensitivity_of_totals(Unit.ENTITY, REPLACE),
     ):
-        with pytest.raises(ProblemError, match="protect its presence with relation 'add_remove'"):
+        with pytest.raises(ProblemError, match='protect its presence with relation = "add_remove"'):
             refused()
 
 
@@ -189,7 +189,7 @@ def test_public_totals_are_refused_where_they_change(unit: Unit, relation: Relat
     one, other = groups[found[:, 0]], groups[found[:, 1]]
     changed = {"regions": (one != other).any(), "root": (one.sum(1) != other.sum(1)).any(), "noisy": False}[totals]
     if changed:
-        with pytest.raises(ProblemError, match="totals='noisy'"):
+        with pytest.raises(ProblemError, match='totals = "noisy"'):
             require_totals(totals, unit, relation)
     else:
         require_totals(totals, unit, relation)

@@ -1,6 +1,7 @@
 """The catalogue of bad input: every row with the tests that show it, and bad tables once more through a release."""
 
 import ast
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from made_tables import TABLES, make_ledger, release, write_config, write_tables
 
 from pgsr import PgsrError
 from pgsr.errors import HierarchyError, TableError
-from pgsr.release import ReleaseConfig
+from pgsr.release import ReleaseConfig, outline
 
 CATALOGUE: dict[str, tuple[str, ...]] = {
     "orphan region, unknown parent": (
@@ -242,6 +243,55 @@ def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
     assert (tmp_path / "ledger.jsonl").read_bytes() == lines
 
 
+def csv(table: str, text: str, keys: str = "") -> Callable[[Path], str]:
+    """A table as a CSV file of this text, and the tables of a configuration that reads it."""
+
+    def write(folder: Path) -> str:
+        (folder / "spoiled.csv").write_text(text)
+        pattern = rf'(\[{table}\]\nfile = ")[^"]*"'
+        return re.sub(pattern, rf'\1spoiled.csv"\n{keys}'.replace("\n", "\\n"), TABLES)
+
+    return write
+
+
+TUPLES = 'max_quantity = 2\nunit = "group"\n[groups]'
+IN_TOML = {
+    "no entity id": (csv("entities", "entity,group\n,0\n", "cast = {group = 'integer'}"), 'entity = ""'),
+    "repeated entity": (csv("entities", "entity,group\n1,0\n1,1\n", "cast = {group = 'integer'}"), 'entity = ""'),
+    "quote signs": (csv("regions", 'region,parent\nUS,\nGA "x",US\n'), 'quote = ""'),
+    "no header line": (csv("regions", ""), "header = false"),
+    "ragged": (csv("regions", "region,parent\nUS,\nGA,US\nMI,US\nA,MI\n"), "pad_ragged = true"),
+    "text and numbers": (csv("entities", "entity,group\n1,0\n"), 'cast = {column = "integer"}'),
+    "repeated user": (
+        lambda folder: (
+            csv("entities", "user,group,quantity\n1,0,1\n1,1,1\n", "cast = {group = 'integer'}")(folder)
+            .replace("[entities]", "[tuples]")
+            .replace("[groups]", TUPLES)
+        ),
+        'user = ""',
+    ),
+    "too much": (
+        lambda folder: (
+            csv("entities", "user,group,quantity\n1,0,9\n", "cast = {group = 'integer'}")(folder)
+            .replace("[entities]", "[tuples]")
+            .replace("[groups]", TUPLES)
+        ),
+        "clip = true",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_TOML)
+def test_a_remedy_is_spelled_as_a_configuration_has_it(tmp_path, name):
+    """Whoever wrote a TOML file is told what to write there, beside the Python of the same."""
+    spoil, word = IN_TOML[name]
+    write_tables(tmp_path)
+    asked = write_config(tmp_path, tables=spoil(tmp_path))
+    with pytest.raises(PgsrError) as caught:
+        release(ReleaseConfig.read(asked))
+    assert word in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("tables", "word"),
     [
@@ -251,6 +301,7 @@ def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
 )
 def test_an_absent_public_table_is_refused(tmp_path, tables, word):
     write_tables(tmp_path)
-    with pytest.raises(PgsrError, match=word):
-        release(ReleaseConfig.read(write_config(tmp_path, tables=tables)))
+    for asked in (outline, release):
+        with pytest.raises(PgsrError, match=word):
+            asked(ReleaseConfig.read(write_config(tmp_path, tables=tables)))
     assert not make_ledger(tmp_path).entries

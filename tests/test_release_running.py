@@ -91,7 +91,7 @@ def test_a_log_that_cannot_be_written_does_not_hide_why_a_table_is_refused(place
 def test_a_log_on_a_full_disk_does_not_hide_why_a_table_is_refused(place):
     refused_table(place)
     said: list[str] = []
-    with pytest.raises(TableError, match="have no group"):
+    with pytest.raises(TableError, match=r"have no group.*none is dropped$"):
         publish(config(place, log='"/dev/full"'), say=said.append)
     assert any("the private log could not be written" in line for line in said), said
 
@@ -99,10 +99,28 @@ def test_a_log_on_a_full_disk_does_not_hide_why_a_table_is_refused(place):
 def test_the_log_of_a_refused_table_is_written(place):
     refused_table(place)
     said: list[str] = []
-    with pytest.raises(TableError, match="have no group"):
+    with pytest.raises(TableError, match=r"have no group.*stands in the private log '.*release-private\.log'$"):
         publish(config(place), say=said.append)
-    assert "not for publication" in (place / "release-private.log").read_text()
+    assert "1 entities have no group" in (place / "release-private.log").read_text()
     assert not [line for line in said if "log" in line]
+
+
+def test_the_log_tells_a_rehearsal_from_a_release(place):
+    publish(config(place), rehearse=True)
+    publish(config(place))
+    lines = (place / "release-private.log").read_text().splitlines()
+    assert [line for line in lines if "not for publication" in line] == [
+        "rehearsal: PRIVATE, not for publication",
+        "release: PRIVATE, not for publication",
+    ]
+
+
+def test_rows_of_groups_that_are_not_listed_point_to_the_log(place):
+    groups = pq.read_table(place / "groups.parquet")
+    pq.write_table(groups.slice(0, 50), place / "groups.parquet")
+    with pytest.raises(TableError, match=r"does not list;.*private log '.*release-private\.log'$"):
+        publish(config(place))
+    assert "such groups" in (place / "release-private.log").read_text()
 
 
 def test_a_log_writes_names_that_are_no_text(tmp_path):

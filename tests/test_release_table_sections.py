@@ -61,8 +61,8 @@ def test_every_key_of_a_source() -> None:
         ('file = "a.csv"\nencoding = "iso2022_jp"', "cannot be read one by one"),
         ('file = "a.csv"\nencoding = "unicode_escape"', "cannot be read one by one"),
         ('file = "a.csv"\nencoding = "utf-16"\nheader = false\ncolumns = ["a"]', "declare 'utf-16-le' or"),
-        ('file = "a.csv"\nheader = false', "columns=... with header=False"),
-        ('file = "a.csv"\ncolumns = ["a"]', "columns=... with header=False"),
+        ('file = "a.csv"\nheader = false', "header = false with columns"),
+        ('file = "a.csv"\ncolumns = ["a"]', "header = false with columns"),
         ('file = "a.csv"\nheader = false\ncolumns = ["a", "a"]', "repeat a name"),
         ('file = "a.csv"\ncomment = "#"', "'comment' of .groups. is unknown"),
         (

@@ -35,7 +35,8 @@ def steps(charged: Relation, under: Relation) -> int:
     found = _STEPS[under].get(charged)
     if found is None:
         raise LedgerError(
-            f"a charge that protects {charged} ({IN_WORDS[charged]}) cannot be counted in a ledger of {under} "
-            f"({IN_WORDS[under]}); ask for {under}, or keep a ledger of its own"
+            f"the ledger counts what it costs to hide {IN_WORDS[under]} (relation {under}), and this charge hides "
+            f"{IN_WORDS[charged]} alone (relation {charged}), so its cost cannot be counted there; ask for {under}, "
+            f"or keep a ledger of its own, made with `pgsr ledger init ... --relation {charged}`"
         )
     return found

@@ -109,7 +109,7 @@ def publish(
     Shown by `tests/test_release.py` and `tests/test_release_making.py`.
     """
     config = ReleaseConfig.of(config)
-    tell, log = unfailing(say or _silent), OperatorLog()
+    tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
     terms, folder = config.terms, config.folder(rehearse)
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
@@ -122,9 +122,8 @@ def publish(
             require_room(folder, terms, config.tree())
             try:
                 truth = config.count(log.rows)
-            except TableError:
-                log.keep(config.log, tell)
-                raise
+            except TableError as error:
+                raise TableError(f"{error}{log.keep(config.log, tell)}") from error
             log.note("read")
             terms = terms.settled(truth.hierarchy.regions_per_level)
             mechanism = terms.mechanism(truth.hierarchy.n_levels)

@@ -21,7 +21,7 @@ from pgsr.release.folder import artefact, signature
 from pgsr.release.making import HIDDEN_NAME
 from pgsr.release.running.places import only_one, sync
 from pgsr.release.running.preflight import require_place
-from pgsr.release.running.saying import STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
+from pgsr.release.running.saying import NOTHING_SPENT, STOPPED_CHARGING, fault_of, told_if_stopped, unfailing
 from pgsr.synthesis import folder as files
 from pgsr.synthesis import marginal_fields, quality
 from pgsr.synthesis.adaptive import Distribution, Fitted, fit
@@ -145,18 +145,18 @@ def _make(
     progress: bool,
 ) -> None:
     """Do what `synthesize` does, into a folder that no other process makes."""
-    given = sizes_of(config, sizes)
-    require_makeable(config, given, rehearse=rehearse)
-    key, pay = signing_key(config, rehearse), _nothing if rehearse else _payment(config, folder, say)
-    if config.published_exactly is not None:
-        say(config.published_exactly)
-    say("reading the tables")
     with told_if_stopped(say):
+        given = sizes_of(config, sizes)
+        require_makeable(config, given, rehearse=rehearse)
+        key, pay = signing_key(config, rehearse), _nothing if rehearse else _payment(config, folder, say)
+        if config.published_exactly is not None:
+            say(config.published_exactly)
+        say("reading the tables")
         population = config.population()
-    groups = population.n_groups if config.groups is None else config.groups
-    require_room(config, given, groups)
-    account = _Account(config.budget.rho, pay)
-    hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        groups = population.n_groups if config.groups is None else config.groups
+        require_room(config, given, groups)
+        account = _Account(config.budget.rho, pay)
+        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     cost = _Cost(None if rehearse else f"epsilon {config.budget.epsilon}", config.sign, sizes, account)
     try:
         with _kept_if_paid(hidden, cost, say):
@@ -216,6 +216,8 @@ def _kept_if_paid(hidden: Path, cost: _Cost, say: Say) -> Iterator[None]:
         yield
     except BaseException as error:
         if cost.account is not None and not cost.account.spent:
+            if isinstance(error, KeyboardInterrupt) and not cost.account.charging:
+                say(NOTHING_SPENT)
             raise  # before any noise
         said = cost.said(hidden)
         if not isinstance(error, Exception):  # somebody ends the process
@@ -357,12 +359,18 @@ class _Account(RhoLedger):
     """The account of rho of one fit.
 
     Its first charge, made after all checks and before any noise, pays for the whole fit.
+
+    Attributes:
+        pay: charges the ledger of the data set.
+        charging: whether that has begun.
     """
 
     pay: Callable[[], None] = _nothing
+    charging: bool = False
 
     def charge(self, amount: Fraction, what: str) -> None:
         if not self.spent:
+            self.charging = True
             self.pay()
         super().charge(amount, what)
 

@@ -80,7 +80,7 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     if entities.entity is not None:
         kind = id_kind(types, entities.entity, ENTITIES)
         entity = id_sql(entities.entity, kind)
-        faults.append((f"{entity} IS NULL", "rows have no entity id", "give ids, or say entity=None (user=None)"))
+        faults.append((f"{entity} IS NULL", "rows have no entity id", f"give ids, or {_without_ids(entities)}"))
         if kind is IdKind.TEXT:
             faults.append((_text_faults(entity, kind)[0], "entity ids hold control characters", "remove them"))
     if isinstance(entities, Quantities):
@@ -88,7 +88,7 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
         faults.append((f"{z} IS NULL", "quantities are no whole numbers from 0 up", "mend them"))
         if not entities.clip:
             excess = f"{z} > {entities.max_quantity}"
-            remedy = "raise the public bound, or accept clip=True"
+            remedy = "raise the public bound, or accept clip=True (in a TOML file, clip = true)"
             faults.append((excess, f"quantities exceed max_quantity={entities.max_quantity}", remedy))
     counted = ", ".join(f"count(*) FILTER ({sql})" for sql, _, _ in faults)
     [found] = session.rows(f"SELECT {counted} FROM {scan}", ENTITIES)
@@ -101,8 +101,8 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {scan} GROUP BY {key} HAVING count(*) > 1)"
         [(repeated,)] = session.rows(sql, ENTITIES)
         remedy = (
-            "an entity lies in one group and is protected as one row: remove the repeats, or say entity=None "
-            "(user=None) to protect rows"
+            "an entity lies in one group and is protected as one row: remove the repeats, or "
+            f"{_without_ids(entities)} to protect rows"
         )
         refuse(session, repeated, "entities have more than one row", remedy, False)
 
@@ -144,6 +144,11 @@ def quantity_sql(types: dict[str, str], table: Quantities) -> str:
     if kind == "VARCHAR":
         return f"CASE WHEN regexp_full_match({z}, '[0-9]{{1,18}}') THEN CAST({z} AS BIGINT) END"
     raise TableError(f"column {table.quantity!r} of {ENTITIES} is {kind}; quantities are whole numbers")
+
+
+def _without_ids(entities: Entities | Quantities) -> str:
+    key = "user" if isinstance(entities, Quantities) else "entity"
+    return f'say {key}=None (in a TOML file, {key} = "")'
 
 
 def _text_faults(sql: str, kind: IdKind) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from pgsr.tables import csv_records_kernel as csv_records
-from pgsr.tables.source import Csv, files
+from pgsr.tables.source import HEADERLESS, Csv, files
 
 LONGEST = 2**24
 """Most bytes of a record, its line end included."""
@@ -20,7 +20,7 @@ BLOCK = 2**24
 MARK = "\ufeff".encode()
 """The byte order mark in UTF-8."""
 
-UNQUOTED = "declare quote=''"
+UNQUOTED = "declare quote='' (in a TOML file, quote = \"\")"
 FAULTS = {
     csv_records.FIELDS: "has a line with more or fewer fields than it has columns; declare the delimiter and quote "
     "signs of the file, or mend the line",
@@ -36,7 +36,7 @@ FAULTS = {
     csv_records.LONG: f"has a record of more than {LONGEST >> 20} MiB, or quotes that stay open; mend it",
 }
 OPEN = f"ends inside quotes; close them, or {UNQUOTED}"
-ENCODING = "holds text that is not in the declared encoding; declare encoding=..., or convert the file"
+ENCODING = "holds text that is not in the declared encoding; declare the one it has, or convert the file"
 MARKED = "begins with a byte order mark and has no header line; remove the mark, or write a header"
 UNREADABLE = "cannot be read or decompressed; check that the file opens by itself"
 
@@ -127,7 +127,7 @@ def _require_utf8(data: bytes, file: str, line: int) -> None:
 def _header(csv: Csv, file: str, start: bytes) -> tuple[str, ...]:
     line = start[: start.find(b"\n") + 1] or start + b"\n"
     if not start or len(line) > LONGEST:
-        raise CsvFault("has no header line; write one, or declare header=False and columns=...", file)
+        raise CsvFault(f"has no header line; write one, or {HEADERLESS}", file)
     quote = ord(csv.quote) if csv.quote else -1
     escape = quote if csv.escape is None else ord(csv.escape)
     signs = np.frombuffer(line, np.uint8)

@@ -351,7 +351,8 @@ class Session:
         except duckdb.OutOfMemoryException:
             raise MemoryNeededError(
                 f"reading {what} needs more than {self._limits.gibibytes:g} GiB of memory, or the disk for spilled "
-                "rows is full; raise Limits(gibibytes=...), or give a folder with more room"
+                "rows is full; raise Limits(gibibytes=...) (in a TOML file, gibibytes of "
+                "[limits]), or give a folder with more room"
             ) from None
         except duckdb.Error as error:
             raise _unreadable(error, what) from None

@@ -28,6 +28,10 @@ STATELESS = (
 """Encodings in which a line means the same wherever it stands, by Python's names."""
 
 
+HEADERLESS = "declare header=False with columns=(...) (in a TOML file, header = false with columns = [...])"
+"""What to declare of a CSV file without a header line."""
+
+
 def _casts() -> Any:
     return field(default_factory=dict, hash=False)
 
@@ -100,9 +104,7 @@ class Csv:
         if not isinstance(self.header, bool):
             raise ArgumentError(f"header={self.header!r}; give True or False")
         if self.header is (self.columns is not None) or self.columns == ():
-            raise ArgumentError(
-                "columns of a CSV file are named by its header line; give columns=... with header=False"
-            )
+            raise ArgumentError(f"columns of a CSV file are named by its header line; without one {HEADERLESS}")
         if self.columns is not None and len(set(self.columns)) < len(self.columns):
             raise ArgumentError(f"columns={self.columns!r} repeat a name; give each column its own")
 

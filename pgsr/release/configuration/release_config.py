@@ -188,14 +188,7 @@ class ReleaseConfig:
             ConfigError: the regions would have to be read off a private table, or there is not one name per level.
             TableError, HierarchyError: as `count`.
         """
-        regions, rows = self.regions, self.groups or self.entities
-        if regions is None:
-            if self.groups is None or self.private_groups or isinstance(self.groups.region, str):
-                raise ConfigError(
-                    "there are no public regions; write a table [regions], or name a column per level of a public "
-                    'table of groups, region = ["nation", "state"]'
-                )
-            regions = Levels(self.groups.table, self.groups.region)
+        regions, rows = self._given_regions(), self.groups or self.entities
         sources = source_of(regions)
         with Session(self.limits or Limits(), sources, public=sources) as session:
             tree = locate(regions, isinstance(rows.region, tuple), session).hierarchy
@@ -229,15 +222,17 @@ class ReleaseConfig:
         """The public groups, counted as if none had a member. The private rows are not opened.
 
         Raises:
-            ConfigError: the table of groups is private or absent.
+            ConfigError: the table of groups is private or absent, or there are no regions.
             TableError, HierarchyError: as `count`.
         """
         if self.private_groups or self.groups is None:
             why = "is private" if self.private_groups else "is missing"
             raise ConfigError(
                 f"the table of groups {why}, so there are no public numbers of groups to count; where which groups "
-                "exist is public, give their table with private_groups=False, and other totals than noisy ones"
+                "exist is public, give their table with private_groups=False (in a TOML file, [groups] without "
+                "private = true), and other totals than noisy ones"
             )
+        self._given_regions()
         listed = self.groups.table
         with Session(self.limits or Limits(), [listed], public=[listed]) as session:
             types = session.require(listed, [self.groups.group], "the table of groups")
@@ -261,6 +256,17 @@ class ReleaseConfig:
                 "signed with": self.sign or "nothing",
             },
         )
+
+    def _given_regions(self) -> Parents | Levels:
+        """Give the table of regions, or the columns of the public table of groups that name them."""
+        if self.regions is not None:
+            return self.regions
+        if self.groups is None or self.private_groups or isinstance(self.groups.region, str):
+            raise ConfigError(
+                "there are no public regions; write a table [regions], or name a column per level of a public "
+                'table of groups, region = ["nation", "state"]'
+            )
+        return Levels(self.groups.table, self.groups.region)
 
     def _convert(self) -> None:
         """Convert names to paths, and complete the terms by what the tables say."""

@@ -16,9 +16,11 @@ class OperatorLog:
     """The lines of one run, appended to a file outside the release that only its owner can read.
 
     Attributes:
+        run: what the run is, "release" or "rehearsal"; the first line says it.
         rows: filled by the reading of the tables.
     """
 
+    run: str = "release"
     rows: PrivateLog = field(default_factory=PrivateLog)
     _lines: list[str] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
@@ -43,27 +45,36 @@ class OperatorLog:
             ) from None
         self._path = path
 
-    def keep(self, path: Path, tell: Callable[[str], None]) -> None:
-        """Open and close at once, for a table that was refused. A log that cannot be written is told, not raised."""
+    def keep(self, path: Path, tell: Callable[[str], None]) -> str:
+        """Open and close at once, for a table that was refused, and say where what the refusal leaves out can be read.
+
+        What is said is empty where there is nothing to read. A log that cannot be written is told, not raised.
+        """
         try:
             self.open(path)
         except ReleaseError as error:
             # The refusal of the table is being raised, and says what to mend; a fault of the log would take its place.
             tell(str(error))
-        else:
-            self.close(tell)
+            return ""
+        written = self.close(tell)
+        known = written and self.rows.faults
+        return f"; how many, and where, stands in the private log {str(path)!r}" if known else ""
 
-    def close(self, tell: Callable[[str], None]) -> None:
-        """Append what was noted, if the log was opened. A line that cannot be written is told, not raised."""
+    def close(self, tell: Callable[[str], None]) -> bool:
+        """Append what was noted, if the log was opened, and return whether it is there.
+
+        A line that cannot be written is told, not raised.
+        """
         numbers = (
             _number(self.rows.entities, "rows of entities"),
             _number(self.rows.clipped_groups, "groups above max_size"),
             _number(self.rows.clipped_quantities, "quantities above max_quantity"),
             *self.rows.faults,
         )
-        text = "".join(f"{line}\n" for line in ("PRIVATE, not for publication", *numbers, *self._lines, ""))
+        lines = (f"{self.run}: PRIVATE, not for publication", *numbers, *self._lines, "")
+        text = "".join(f"{line}\n" for line in lines)
         if self._path is None:
-            return
+            return False
         try:
             # Names of files may hold what UTF-8 cannot write.
             with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
@@ -71,6 +82,8 @@ class OperatorLog:
         except OSError as error:
             # By now the release is paid for and may have its name, or another fault is being raised.
             tell(f"the private log could not be written: {fault_of(error)}")
+            return False
+        return True
 
 
 def _number(n: int | None, of: str) -> str:
