@@ -164,18 +164,37 @@ def test_an_overlay_draws_the_same_view_of_all():
     assert own[NOISY.colour].tolist() == NOISY_SUMS.matrix[0].tolist()
 
 
+def test_only_what_is_said_to_be_the_truth_is_called_so():
+    """Counts of a release are counts like true ones; nothing but the reader can tell them apart."""
+    released = RESULT.estimate.counts()
+    for figure, labels in (
+        (overlay(released, NOISY_COUNTS), ["noisy", "counts"]),
+        (overlay(NOISY_COUNTS, released=released), ["noisy", "released"]),
+        (overlay(RESULT, NOISY_COUNTS), ["noisy", "released"]),
+        (overlay(NOISY_COUNTS, truth=TRUTH, released=released), ["noisy", "truth", "released"]),
+    ):
+        assert figure.axes[0].get_legend_handles_labels()[1] == labels
+        below = [axes.get_ylabel() for axes in figure.axes[1:]]
+        base = next((label for label in labels if label in ("truth", "counts")), None)
+        assert below == ([f"difference from {base}\n(groups)"] if base else [])
+
+
 def test_wrong_overlays_are_sentences():
     other = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [[0, 1]])
     for arguments, word in (
         ((), "nothing to draw"),
-        ((TRUTH.counts,), "the order is truth, noisy, released"),
-        ((RESULT,), "the order is truth"),
+        ((TRUTH.counts,), "a table to draw is a ndarray; give counts, a measurement"),
+        ((TRUTH, TRUTH), "two tables would be drawn as the counts; give one, and name the other: released="),
+        ((RESULT, RESULT.estimate), "two tables would be drawn as the release"),
         ((TRUTH, NOISY_RANKS), "ranked sizes do not lie over counts"),
-        ((TRUTH, None, other), "different regions or sizes"),
         ((None, None, Result(Status.FAILED, "why")), "no estimate"),
     ):
         with pytest.raises(PgsrError, match=word):
             overlay(*arguments)
+    with pytest.raises(PgsrError, match="different regions or sizes"):
+        overlay(TRUTH, released=other)
+    with pytest.raises(PgsrError, match="truth"):
+        overlay(truth=RESULT)
     with pytest.raises(PgsrError, match=r"View\.RANKED"):
         overlay(TRUTH, view=View.RANKED)
 
