@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,8 +132,11 @@ class Measurement:
 
     def law(self, region: int) -> Law | None:
         """Give the law of the noise in this region, by its index; None if its level was not measured."""
-        noise = self.noise[self.hierarchy.level_of[region]]
-        return noise.law(self.sensitivity(self.view_of(region))) if noise else None
+        level, view = int(self.hierarchy.level_of[region]), self.view_of(region)
+        if (level, view) not in self._laws:  # exact fractions take long, and all regions of a level have the same
+            noise = self.noise[level]
+            self._laws[level, view] = noise.law(self.sensitivity(view)) if noise else None
+        return self._laws[level, view]
 
     def sensitivity(self, view: View) -> Sensitivity:
         """Give how far one region's vector of this view may change between neighbouring data sets."""
@@ -164,10 +168,12 @@ class Measurement:
             return " x ".join(view.value for view in self.view)
         return ", ".join(f"{self.view.count(view):,} regions {view.value}" for view in View if view in self.view)
 
-    @property
+    @cached_property
     def measured(self) -> np.ndarray:
         """The regions that were measured, as bool: none padded above its copy, none on a level with epsilon 0."""
-        return measured_regions(self.hierarchy, self.noise)
+        found = measured_regions(self.hierarchy, self.noise)
+        found.setflags(write=False)
+        return found
 
     @property
     def matrix(self) -> np.ndarray:
@@ -207,6 +213,11 @@ class Measurement:
         return (
             ranks_figure(title, curve) if view is View.RANKED else sizes_figure(title, [curve], view is View.CUMULATIVE)
         )
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, View], Law | None]:
+        """The laws that were asked for, by level and view."""
+        return {}
 
     def __repr__(self) -> str:
         by_region = isinstance(self.view, tuple) and len(self.view) > self.hierarchy.n_levels

@@ -11,6 +11,7 @@ sensitivity belongs (`tests/test_laws_double_geometric.py::test_printed_normalis
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import exp, log1p
 
 import numpy as np
@@ -58,7 +59,7 @@ class DoubleGeometric(Law):
         """The variance 2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
         return self.shape().variance
 
-    @property
+    @cached_property
     def variance_bound(self) -> Fraction:
         """The fraction 2 scale^2, the variance of the continuous law."""
         return 2 * self.scale**2

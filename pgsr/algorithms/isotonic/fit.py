@@ -1,8 +1,6 @@
 """The estimation of every region's groups from its own noisy vector (the paper's H_c and H_g methods)."""
 
-import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +10,7 @@ from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l
 from pgsr.checks import member_of, require_kind
 from pgsr.errors import MethodError
 from pgsr.measurement import Measurement, Totals
+from pgsr.parallel import Threads
 from pgsr.rounding import nearest
 from pgsr.views import View
 
@@ -70,8 +69,7 @@ class IsotonicFit:
 
     def all_groups(self, measurement: Measurement, regions: Iterable[int]) -> list[Groups]:
         """Estimate the groups of many regions on all cores, because the compiled loops release Python's lock."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(lambda region: self.groups(measurement, region), regions))
+        return Threads()(lambda region: self.groups(measurement, region), regions)
 
     def _from_cumulative(self, row: np.ndarray, total: int) -> Groups:
         first, last = self.min_size, len(row) - 1

@@ -42,8 +42,9 @@ class Likelihood:
             ProblemError: Gaussian noise of a standard deviation above 100,000.
         """
         if isinstance(law, DoubleGeometric):
-            base = exp_minus(1 / law.scale)
-            return cls(0, np.ones(1), _powers(base, 2 * width + 2))
+            n = 2 * width + 2
+            longer = 1 << n.bit_length()  # regions differ in width, and a table begins as a longer one does
+            return cls(0, np.ones(1), _geometric(law.scale, longer)[:n])
         assert isinstance(law, DiscreteGaussian), "there are two laws"
         reason = refused_law(law)
         if reason is not None:
@@ -67,6 +68,11 @@ def _gaussian(sigma_squared: Fraction) -> Likelihood:
     length = isqrt(largest) + 1
     exponent = 1 / (2 * sigma_squared)
     return Likelihood(1, _powers(exp_minus(length * exponent), length), _powers(exp_minus(exponent), length))
+
+
+@lru_cache(maxsize=64)
+def _geometric(scale: Fraction, length: int) -> np.ndarray:
+    return _powers(exp_minus(1 / scale), length)
 
 
 @lru_cache(maxsize=64)

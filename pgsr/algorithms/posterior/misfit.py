@@ -1,5 +1,7 @@
 """Where smooth prior means and a region's own counts contradict each other: single cells, and whole stretches."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from pgsr.algorithms.posterior.windows import averages, sums_between
@@ -86,13 +88,20 @@ def misfits(cumulative: np.ndarray, mu: np.ndarray, variance: float, shapes: np.
 
     Complexity: O(K) per region.
     """
-    n = mu.shape[-1] - 1
-    first = np.arange(n)
-    stop = np.minimum(first + np.floor(STRETCH * first).astype(np.int64) + 1, n)
+    first, stop = _stretches(mu.shape[-1] - 1)
     spread = sums_between((mu + mu * mu / shapes)[..., :-1], first, stop)
-    difference = sums_between(np.diff(cumulative, prepend=0.0)[..., :-1] - mu[..., :-1], first, stop)
+    own = cumulative[..., :-1] - mu[..., :-1]
+    own[..., 1:] = cumulative[..., 1:-1] - cumulative[..., :-2] - mu[..., 1:-1]
+    difference = sums_between(own, first, stop)
     *rows, begin = np.nonzero(np.abs(difference) > FAR_SUM * np.sqrt(2 * variance + spread))
     changes = np.zeros(mu.shape, np.int64)  # of the number of misfits that a cell lies in, from that of the cell before
     np.add.at(changes, (*rows, begin), 1)
     np.add.at(changes, (*rows, stop[begin]), -1)
     return np.cumsum(changes, axis=-1) > 0
+
+
+@lru_cache(maxsize=4)
+def _stretches(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give the first cell of the stretch that begins at every size below n, and the first one after it."""
+    first = np.arange(n)
+    return first, np.minimum(first + np.floor(STRETCH * first).astype(np.int64) + 1, n)
