@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -339,6 +339,7 @@ def selftest(
         ("pgsr plan release.toml --weight county=2 --weight nation=0", "counties count most, the nation not at all"),
         ("pgsr plan release.toml --mechanism kuo --mechanism posterior", "these and the configured one alone"),
         ("pgsr plan release.toml --mean-size 2.6 --replicates 10", "a better guess of sizes, smaller chance errors"),
+        ("pgsr plan release.toml --cell county:4", "how wide the published interval of this cell would be"),
         ("pgsr plan release.toml --groups 20000", "where the table of groups is private: a public guess"),
         ("pgsr plan release.toml --target-error county=50", "the epsilon at which the configured one gets there"),
     )
@@ -369,6 +370,13 @@ def plan(
             help="Weight of a level in the recommendation (repeat it): 1 if left out, 0 to disregard it.",
         ),
     ] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL:SIZE",
+            help="Cell whose published interval's width is shown; the last level and about the mean size if left out.",
+        ),
+    ] = None,
     target_error: Annotated[
         list[str] | None,
         typer.Option(
@@ -385,14 +393,18 @@ def plan(
 
     console, asked = _console(), ReleaseConfig.read(config)
     weights, targets = _by_level(weight, "--weight", 0), _by_level(target_error, "--target-error")
-    if targets and (weights or mechanism):
-        raise ConfigError("--target-error is about the configured mechanism; leave out --weight and --mechanism")
+    if targets and (weights or mechanism or cell):
+        raise ConfigError(
+            "--target-error is about the configured mechanism; leave out --weight, --mechanism and --cell"
+        )
     with Stages(console) as stages, told_if_stopped(stages):
         if targets:
             found = epsilon_for(asked, targets, mean_size, replicates, stages.part, stages, groups)
             frame, text, lines = found.to_frame(), found.sentence, ""
         else:
-            compared = forecast(asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights)
+            compared = forecast(
+                asked, None, mean_size, replicates, stages.part, stages, groups, mechanism, weights, cell
+            )
             frame = compared.to_frame().sort_values(WORST, kind="stable")
             text = f"{compared.recommendation(weights)} {compared.effort}"
             lines = f"\nTo take it, write into {config}:\n\n{compared.recommended(weights).toml}"
@@ -583,11 +595,18 @@ def _by_level(texts: list[str] | None, option: str, least: float | None = None) 
 def _show_plan(frame: "pd.DataFrame", title: str) -> None:
     table = Table(title=title)
     for column in frame.columns:
-        left = column in ("mechanism", "split", "public totals", "epsilon")
+        left = column in ("mechanism", "split", "public totals", "epsilon", "interval by")
         table.add_column(str(column), justify="left" if left else "right")
     for row in frame.itertuples(index=False):
-        table.add_row(*(_plain(value) if isinstance(value, str) else f"{value:,.3f}" for value in row))
+        table.add_row(*map(_shown, row))
     _console().print(table)
+
+
+def _shown(value: object) -> str:
+    """Write a cell of a table; one that holds no number stays empty."""
+    if isinstance(value, int | float):
+        return "" if isnan(value) else f"{value:,.3f}"
+    return _plain(str(value))
 
 
 def _unexpected(error: Exception) -> str:

@@ -97,6 +97,8 @@ def expected_errors(
     dropped_beyond: float | None = None,
     importance: Sequence[float] | None = None,
     kept: Collection[str] = (),
+    first: Mapping[str, AnyMechanism] | None = None,
+    look: Callable[[str, Any], None] | None = None,
 ) -> Plan:
     """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
@@ -114,6 +116,9 @@ def expected_errors(
             the least of all get no more replicates. Their means and standard errors are those of these two.
         importance: of levels, for this regret; as in `Plan.choice`.
         kept: labels of mechanisms that are never dropped.
+        first: by label, mechanisms that make the first replicate in place of those of `mechanisms`: ones that give the
+            same counts, and keep more about them.
+        look: is given every label with the result of its first replicate.
 
     Example:
         >>> from pgsr import Geometric, Mechanism, View
@@ -149,9 +154,14 @@ def expected_errors(
                 progress(sum(map(len, errors)), total)
             bar.set_postfix_str(labels[place])
             start = perf_counter()
-            result = mechanisms[labels[place]].release(stand_in, Seeded(seed, replicate))
+            mechanism = mechanisms[labels[place]]
+            if replicate == 0:
+                mechanism = (first or {}).get(labels[place], mechanism)
+            result = mechanism.release(stand_in, Seeded(seed, replicate))
             seconds[place].append(_spent(start, result))
             errors[place].append(_errors(stand_in, result))
+            if replicate == 0 and look is not None:
+                look(labels[place], result)
             bar.update()
         if replicate == 1 and dropped_beyond is not None:
             worst = _plan(labels, errors, seconds, tree.n_levels).worst_regret(importance)

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -11,13 +12,15 @@ import pytest
 from made_tables import TABLES, left, write_config, write_tables
 
 from pgsr import Geometric, PgsrError, Seeded, View, metrics
-from pgsr.algorithms import Matching
+from pgsr.algorithms import Matching, Posterior
 from pgsr.errors import ArgumentError
+from pgsr.intervals import band
 from pgsr.mechanism import Mechanism
 from pgsr.planning import usual_splits
 from pgsr.release import ConfigError, Kind, Measured, ReleaseConfig, Terms, epsilon_for, forecast
 from pgsr.release.epsilon_for import _LAST, _next_readable, _search, readable, shown
 from pgsr.release.forecast import Choice, Forecast, geometric_law, splits_for, stand_in_for
+from pgsr.release.split_reasons import split_reasons
 
 NAMES = {"level_names": '["nation", "state", "county"]'}
 PRIVATE = {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")}
@@ -75,6 +78,7 @@ def test_the_table(found):
     assert list(frame.columns) == [
         *("mechanism", "split", "public totals", "nation", "nation s.e.", "state", "state s.e.", "county"),
         *("county s.e.", "worst ratio to best", "seconds", "replicates"),
+        *("0.9 interval, width at county:3", "interval by"),
     ]
     assert frame["replicates"][0] == 3  # the configured one is never dropped
     assert set(frame["replicates"]) == {2, 3}
@@ -255,3 +259,72 @@ def test_a_target_out_of_reach_is_a_sentence(folder, monkeypatch):
     asked = config(folder, "kuo", tables=tuples, epsilon='"50"', shares='["49/50", "1/100", "1/100"]')
     with pytest.raises(ConfigError, match=r"not even epsilon 100 reaches an error of 0\.1 at county, where it is"):
         epsilon_for(asked, {"county": 0.1}, replicates=2, progress=False)
+
+
+def test_the_width_of_a_cell_is_that_of_the_published_intervals(folder, found):
+    """Kuo's are the band of its noisy values, a posterior's its own; both of the first replicate alone."""
+    stand_in, _ = stand_in_for(config(folder), None, 3.0, None)
+    assert str(found.cell) == "county:3"
+    frame = found.to_frame()
+    column = "0.9 interval, width at county:3"
+    shares = usual_splits(3)[0]
+    leaves = stand_in.hierarchy.leaves
+    kuo = Mechanism(Geometric(View.CUMULATIVE, 1, shares, "regions"), Matching())
+    low, high = band(kuo.release(stand_in, Seeded("plan", 0)).measurement).bounds.counts
+    assert frame[column][0] == np.median((high - low)[leaves, 3])
+    assert frame["interval by"][0] == "band"
+    place = next(p for p, c in enumerate(found.choices) if (c.terms.kind, c.shares) == (Kind.POSTERIOR, shares))
+    posterior = Mechanism(Geometric(View.CUMULATIVE, 1, shares, "regions"), Posterior())
+    known = posterior.release(stand_in, Seeded("plan", 0)).intervals(0.9, View.COUNTS)
+    assert frame[column][place] == np.median((known.upper - known.lower)[leaves, 3])
+    assert frame["interval by"][place] == "posterior"
+
+
+def test_a_cell_is_named_by_level_and_size(folder):
+    asked = config(folder, intervals='"99/100"', min_size="1", mechanism="posterior")
+    few = {"replicates": 2, "mechanisms": ["posterior"], "progress": False}
+    wide = forecast(asked, cell="state:1", **few).to_frame()["0.99 interval, width at state:1"]
+    narrow = forecast(asked, cell="state:20", **few).to_frame()["0.99 interval, width at state:20"]
+    assert (wide > narrow).all()  # a sixth of the groups are of size 1, hardly any of size 20
+    for cell, words in {
+        "block:2": "write one of nation, state, county",
+        "county": "write LEVEL:SIZE, such as county:2",
+        "county:21": "level county has the sizes 1 to 20",
+        "county:0": "level county has the sizes 1 to 20",
+    }.items():
+        with pytest.raises(ArgumentError, match=re.escape(words)):
+            forecast(asked, cell=cell, **few)
+
+
+def test_noisy_totals_publish_no_intervals(folder):
+    asked = config(folder, **PRIVATE)
+    frame = forecast(asked, groups=600, replicates=2, mechanisms=["kuo"], progress=False).to_frame()
+    assert frame["0.9 interval, width at county:3"].isna().all()
+    assert set(frame["interval by"]) == {""}
+
+
+def test_sizes_per_level_have_the_widths_of_their_tables(folder):
+    asked = config(folder, "posterior", max_size="{nation = 20, state = 10, county = 5}", level_names=None)
+    found = forecast(asked, replicates=2, mechanisms=["kuo"], progress=False, cell="state:10")
+    frame = found.to_frame()
+    own = frame["interval by"] == "posterior"
+    assert own.any()
+    assert (own == frame["0.9 interval, width at state:10"].notna()).all()
+    stand_in, _ = stand_in_for(asked, None, 3.0, None)
+    result = found.choices[0].terms.mechanism(3).release(stand_in, Seeded("plan", 0))
+    known = result.intervals(0.9, View.COUNTS)
+    assert frame["0.9 interval, width at state:10"][0] == np.median((known.upper[1] - known.lower[1])[:, 10])
+
+
+def test_an_unusual_split_has_its_reason(folder):
+    """Where the leaves alone are measured, a level's variance is that of a leaf times the mean number of leaves."""
+    tree = config(folder).tree()
+    terms = Terms("d", 5, "1", "kuo", shares=("0", "0", "1"))
+    deviations = ["2.83 (", "2 (", "1.41 ("]  # four leaves, two and one, each of variance 2 (1 / 1)^2
+    said = split_reasons(terms, tree, ("nation", "state", "county"))
+    assert said.startswith("Its split: nation gets no share, state gets no share, county gets 1, more than twice")
+    assert all(f"{name} {text}" in said for name, text in zip(("nation", "state", "county"), deviations, strict=True))
+    assert said.count("by the other levels alone") == 2
+    assert split_reasons(replace(terms, shares=("1/4", "1/4", "1/2")), tree, ("nation", "state", "county")) == ""
+    plan = replace(made([[2.0, 4.0], [3.0, 1.0]], 0.01), tree=tree)
+    assert "Its split" not in plan.recommendation()

@@ -1,7 +1,7 @@
 """Forecast the errors of a release before any budget is spent, on a public stand-in for the data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,10 @@ from pgsr.measurement import Totals
 from pgsr.planning import Plan, expected_errors, splits_of_all, stand_in_by_level, stand_in_of, usual_splits
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.errors import ConfigError
+from pgsr.release.interval_widths import USUAL_LEVEL, Cell, cell_of, median_width, publishing
 from pgsr.release.kinds import Kind, Measured
 from pgsr.release.running.preflight import bytes_needed
+from pgsr.release.split_reasons import split_reasons
 from pgsr.release.terms import Terms
 from pgsr.views_by_region import ByGroups
 
@@ -88,12 +90,20 @@ class Forecast(Plan):
         level_names: of the levels, root first.
         about: a phrase that says what the stand-in is.
         peak_bytes: an estimate of the most memory that a release of the configured choice holds.
+        tree: the regions, for the reasons of a split; None to give none.
+        cell: whose intervals `widths` are of, and `interval_level` the chance that they hold the truth.
+        widths: of the published interval of this cell, the median over the level's regions in the first replicate, in
+            the order of `labels`; NaN where none can be published.
     """
 
     choices: tuple[Choice, ...]
     level_names: tuple[str, ...]
     about: str
     peak_bytes: int
+    tree: Hierarchy | None = field(default=None, kw_only=True)
+    cell: Cell | None = field(default=None, kw_only=True)
+    interval_level: Fraction = field(default=USUAL_LEVEL, kw_only=True)
+    widths: tuple[float, ...] = field(default=(), kw_only=True)
 
     @property
     def effort(self) -> str:
@@ -130,6 +140,9 @@ class Forecast(Plan):
             f"Of {len(self.choices)} choices take {self.choices[best].keys}. On the stand-in the largest of its ratios "
             f"to the smallest error of any choice at the same level{weighted} is the least of all: {ratios}."
         )
+        if self.tree is not None:
+            reasons = split_reasons(self.choices[best].terms, self.tree, self.level_names)
+            found += f" {reasons}" if reasons else ""
         own = next((place for place, choice in enumerate(self.choices) if choice.configured), None)
         if own == best:
             found += " It is the configured one."
@@ -167,6 +180,12 @@ class Forecast(Plan):
         totals = [str(choice.terms.public) for choice in self.choices]
         if len(set(totals)) > 1:
             frame.insert(2, "public totals", totals)
+        if self.cell is not None:
+            made = [choice.terms.possible_construction for choice in self.choices]
+            frame[f"{float(self.interval_level):.4g} interval, width at {self.cell}"] = self.widths
+            frame["interval by"] = [
+                "" if how is None or np.isnan(width) else str(how) for how, width in zip(made, self.widths, strict=True)
+            ]
         return frame
 
     def _repr_html_(self) -> str:
@@ -198,6 +217,7 @@ def forecast(
     groups: int | None = None,
     mechanisms: Sequence[str] | None = None,
     weights: Mapping[str, float] | None = None,
+    cell: str | None = None,
 ) -> Forecast:
     """Estimate the errors of all mechanisms, by each of their views and some splits of epsilon over levels.
 
@@ -217,9 +237,12 @@ def forecast(
         mechanisms: the names of those to compare with the configured one; all if None.
         weights: that `Forecast.recommendation` will be asked with; by them it is decided which choices are dropped, and
             what is wrong with them is said before the simulations.
+        cell: the level and the size whose intervals are compared, "county:2"; the last level and the size nearest to
+            the mean size if None.
 
     Raises:
-        ArgumentError: of weights, as `Forecast.recommendation`; or a size law or a mean size is none.
+        ArgumentError: of weights, as `Forecast.recommendation`; a size law or a mean size is none; or there is no such
+            cell.
         ConfigError: the table of groups is private and `groups` is not given, or the other way round; or a name is of
             no mechanism, or of one that has no sizes per level where the configuration has.
 
@@ -248,15 +271,37 @@ def forecast(
     stand_in, about = stand_in_for(config, size_law, mean_size, groups)
     names = config.terms.names(stand_in.hierarchy.n_levels)
     importance = weights_of(names, weights or {})
+    mean = mean_size if size_law is None else float(np.average(np.arange(len(size_law)), weights=size_law))
+    about_cell = cell_of(cell, config.terms, len(names), mean)
+    interval_level = config.terms.intervals or USUAL_LEVEL
     choices = _choices(config.terms, others, stand_in)
     tell(SIMULATING)
     labelled = {str(choice): choice.terms.mechanism(stand_in.hierarchy.n_levels) for choice in choices}
+    with_intervals = {str(choice): publishing(choice.terms, interval_level, stand_in) for choice in choices}
+    first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
+    widths: dict[str, float] = {}
+
+    def look(label: str, result: object) -> None:
+        terms = with_intervals[label]
+        widths[label] = float("nan") if terms is None else median_width(terms, about_cell, result)
+
     kept = [str(choice) for choice in choices if choice.configured]
     dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}
-    plan = expected_errors(stand_in, labelled, replicates, progress=progress, **dropping)
+    plan = expected_errors(stand_in, labelled, replicates, progress=progress, first=first, look=look, **dropping)
     needed = bytes_needed(config.terms, stand_in.hierarchy, stand_in)
     found = plan.labels, plan.mean, plan.standard_error, plan.seconds
-    return Forecast(*found, tuple(choices), names, about, needed, made=plan.made)
+    return Forecast(
+        *found,
+        tuple(choices),
+        names,
+        about,
+        needed,
+        made=plan.made,
+        tree=stand_in.hierarchy,
+        cell=about_cell,
+        interval_level=interval_level,
+        widths=tuple(widths[label] for label in plan.labels),
+    )
 
 
 def stand_in_for(
