@@ -350,7 +350,7 @@ def plan(
     replicates: Annotated[
         int,
         typer.Option(
-            help="Replicates: independent draws of the noise; two of choices that are clearly worse after two.", min=2
+            help="Replicates: independent draws of the noise; fewer of choices that are clearly worse.", min=2
         ),
     ] = 5,
     groups: Annotated[

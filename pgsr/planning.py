@@ -37,7 +37,7 @@ class Plan:
         labels: of the mechanisms.
         mean: earth mover's distance per region, mean over a level's regions and replicates (the sum of |cumulative
             counts - true ones| where a mechanism changes totals); shape (mechanisms, levels).
-        standard_error: of `mean` over replicates; same shape.
+        standard_error: of `mean` over replicates, NaN of one replicate; same shape.
         seconds: that a release took, the median over replicates, compilation left out; shape (mechanisms,).
         made: how many replicates were made of each, where some were dropped; else empty.
     """
@@ -98,7 +98,7 @@ def expected_errors(
     importance: Sequence[float] | None = None,
     kept: Collection[str] = (),
     first: Mapping[str, AnyMechanism] | None = None,
-    look: Callable[[str, Any], None] | None = None,
+    look: Callable[[str, Any, Any], None] | None = None,
 ) -> Plan:
     """Estimate errors of mechanisms on a public stand-in for the data, by simulation with research noise.
 
@@ -113,12 +113,13 @@ def expected_errors(
         seed: of the research noise.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
         dropped_beyond: if given, mechanisms whose `Plan.worst_regret` after two replicates is more than this many times
-            the least of all get no more replicates. Their means and standard errors are those of these two.
+            the least of all get no more replicates, nor those where it is more than its square after one. Their means
+            and standard errors are those of the replicates that were made.
         importance: of levels, for this regret; as in `Plan.choice`.
         kept: labels of mechanisms that are never dropped.
         first: by label, mechanisms that make the first replicate in place of those of `mechanisms`: ones that give the
             same counts, and keep more about them.
-        look: is given every label with the result of its first replicate.
+        look: is given every label with the measurement and the result of its first replicate.
 
     Example:
         >>> from pgsr import Geometric, Mechanism, View
@@ -157,27 +158,30 @@ def expected_errors(
             mechanism = mechanisms[labels[place]]
             if replicate == 0:
                 mechanism = (first or {}).get(labels[place], mechanism)
-            result = mechanism.release(stand_in, Seeded(seed, replicate))
+            measurement = mechanism.measure(stand_in, Seeded(seed, replicate))
+            result = mechanism.post_process(measurement)
             seconds[place].append(_spent(start, result))
             errors[place].append(_errors(stand_in, result))
             if replicate == 0 and look is not None:
-                look(labels[place], result)
+                look(labels[place], measurement, result)
             bar.update()
-        if replicate == 1 and dropped_beyond is not None:
+        if replicate < 2 and dropped_beyond is not None:
             worst = _plan(labels, errors, seconds, tree.n_levels).worst_regret(importance)
-            near = worst <= dropped_beyond * worst.min()
+            near = worst <= dropped_beyond ** (2 - replicate) * worst.min()
             left = [place for place in left if near[place] or labels[place] in kept]
-            total = bar.total = 2 * len(labels) + (replicates - 2) * len(left)
+            total = bar.total = sum(map(len, errors)) + (replicates - 1 - replicate) * len(left)
     bar.close()
     return _plan(labels, errors, seconds, tree.n_levels)
 
 
 def _plan(labels: tuple[str, ...], errors: list[list[np.ndarray]], seconds: list[list[float]], n_levels: int) -> Plan:
-    """Make a plan of the replicates that were made of each mechanism, two at least."""
+    """Make a plan of the replicates that were made of each mechanism, one at least."""
     made = np.array([len(each) for each in errors])
-    mean, spread = np.empty((2, len(labels), n_levels))
+    mean, spread = np.full((2, len(labels), n_levels), np.nan)
     for place, each in enumerate(errors):
-        mean[place], spread[place] = np.mean(each, axis=0), np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
+        mean[place] = np.mean(each, axis=0)
+        if len(each) > 1:
+            spread[place] = np.std(each, axis=0, ddof=1) / np.sqrt(len(each))
     numbers = () if (made == made[0]).all() else tuple(map(int, made))
     return Plan(labels, mean, spread, np.array([np.median(each) for each in seconds]), made=numbers)
 

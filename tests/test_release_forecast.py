@@ -81,7 +81,8 @@ def test_the_table(found):
         *("0.9 interval, width at county:3", "interval by"),
     ]
     assert frame["replicates"][0] == 3  # the configured one is never dropped
-    assert set(frame["replicates"]) == {2, 3}
+    assert set(frame["replicates"]) == {1, 2, 3}
+    assert (frame["county s.e."].isna() == (frame["replicates"] == 1)).all()
     assert (frame["replicates"][frame["worst ratio to best"] == frame["worst ratio to best"].min()] == 3).all()
     assert frame["mechanism"][0] == "kuo (configured)"
     assert frame["split"][0] == "1/3, 1/3, 1/3"

@@ -59,9 +59,14 @@ class DoubleGeometric(Law):
         """The variance 2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
         return self.shape().variance
 
-    @cached_property
+    @property
     def variance_bound(self) -> Fraction:
         """The fraction 2 scale^2, the variance of the continuous law."""
+        return self._variance_bound
+
+    @cached_property
+    def _variance_bound(self) -> Fraction:
+        """The same, computed once: it is asked for region by region."""
         return 2 * self.scale**2
 
     @property

@@ -33,7 +33,10 @@ READING, SIMULATING = "reading the public tables", "drawing noise and post-proce
 """The stages of a forecast, as they are told."""
 
 DROPPED_BEYOND = 2.0
-"""Choices whose largest ratio after two replicates is more than this many times the least get no more replicates."""
+"""Choices whose largest ratio after two replicates is more than this many times the least get no more replicates.
+
+After one it is the square of this number.
+"""
 
 Progress = bool | Callable[[int, int], None]
 
@@ -158,8 +161,9 @@ class Forecast(Plan):
             found += f" Within two standard errors of it: {few}{more}."
         if self.made:
             found += (
-                f" {sum(each < max(self.made) for each in self.made)} choices with more than {DROPPED_BEYOND:g} times "
-                "the least of these largest ratios got two replicates alone."
+                f" {sum(each < max(self.made) for each in self.made)} choices got fewer replicates: one, those with "
+                f"more than {DROPPED_BEYOND**2:g} times the least of these largest ratios; two, those with more than "
+                f"{DROPPED_BEYOND:g} times."
             )
         return f"{found} All this is about the stand-in, {self.about}, and not about your data, whose sizes may differ."
 
@@ -230,7 +234,8 @@ def forecast(
             lies beyond K counted as K.
         mean_size: entities per group, before larger groups are counted as K.
         replicates: draws of the noise.
-            Choices that are clearly worse after two of them get no more (`DROPPED_BEYOND`), the configured one apart.
+            Choices that are clearly worse after one or two of them get no more (`DROPPED_BEYOND`), the configured one
+            apart.
         progress: whether to show a progress bar; or what is told how many of how many draws are done.
         say: is told in a few words what is going on.
         groups: a public guess of the number of groups, spread evenly; only where the table of groups is private.
@@ -281,9 +286,9 @@ def forecast(
     first = {label: terms.mechanism(len(names)) for label, terms in with_intervals.items() if terms is not None}
     widths: dict[str, float] = {}
 
-    def look(label: str, result: object) -> None:
+    def look(label: str, measurement: object, result: object) -> None:
         terms = with_intervals[label]
-        widths[label] = float("nan") if terms is None else median_width(terms, about_cell, result)
+        widths[label] = float("nan") if terms is None else median_width(terms, about_cell, measurement, result)
 
     kept = [str(choice) for choice in choices if choice.configured]
     dropping = {"dropped_beyond": DROPPED_BEYOND, "importance": importance, "kept": kept}

@@ -77,12 +77,13 @@ def publishing(terms: Terms, level: Fraction, stand_in: CountOfCounts | CountsBy
     return found
 
 
-def median_width(terms: Terms, cell: Cell, result: Any) -> float:
+def median_width(terms: Terms, cell: Cell, measurement: Any, result: Any) -> float:
     """Compute the median over a level's regions of upper - lower, as a release would publish them for a cell.
 
     Args:
         terms: with a level of `intervals`.
         cell: whose intervals.
+        measurement: of the simulated release.
         result: of a simulated release under these terms.
 
     Returns:
@@ -90,7 +91,7 @@ def median_width(terms: Terms, cell: Cell, result: Any) -> float:
     """
     counts = answer_of(result)
     try:
-        ends = CountIntervals.of(terms, getattr(result, "measurement", None), result, counts).ends
+        ends = CountIntervals.of(terms, measurement, result, counts).ends
     except (MemoryNeededError, TooLargeError):
         return float("nan")
     place, width = cell.size - terms.min_size, ends.upper - ends.lower
