@@ -493,7 +493,7 @@ def test_plan_finds_the_epsilon_of_a_target(place):
         (("--target-error", "level_2=5", "--target-error", "level_2=6"), "--target-error is given twice for level_2"),
         (("--weight", "foo=1"), "no level is called 'foo'; write one of level_0, level_1, level_2"),
         (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
-        (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight and --mechanism"),
+        (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight, --mechanism and --cell"),
         (("--target-error", "county=5"), "no level is called 'county'; write one of level_0, level_1, level_2"),
         (("--groups", "5"), "leave out --groups"),
     ],

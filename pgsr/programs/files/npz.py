@@ -126,8 +126,9 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     parent, paths = arrays["hierarchy_parent"], []
     for name, above in zip(json.loads(str(arrays["hierarchy_names"])), parent.tolist(), strict=True):
         paths.append((name,) if above < 0 else (*paths[above], name))
-    rest = {name: arrays[f"hierarchy_{name}"] for name in ("parent", "first_child", "level_start", "order", "padded")}
-    out: dict[str, Any] = {"hierarchy": Hierarchy(tuple(paths), **rest)}
+    names = ("first_child", "level_start", "order", "padded")
+    first_child, level_start, order, padded = (arrays[f"hierarchy_{name}"] for name in names)
+    out: dict[str, Any] = {"hierarchy": Hierarchy(tuple(paths), parent, first_child, level_start, order, padded)}
     for key, value in arrays.items():
         name = key.removeprefix("problem_")
         if name in (key, "values_lengths"):
