@@ -593,19 +593,33 @@ def _by_level(texts: list[str] | None, option: str, least: float | None = None) 
 
 
 def _show_plan(frame: "pd.DataFrame", title: str) -> None:
-    table = Table(title=title)
-    for column in frame.columns:
+    """Print a table of choices; a standard error stands behind its mean, so that a line is not too long."""
+    table, errors = Table(title=title), {column for column in frame.columns if str(column).endswith(STANDARD_ERROR)}
+    shown = [column for column in frame.columns if column not in errors]
+    for column in shown:
         left = column in ("mechanism", "split", "public totals", "epsilon", "interval by")
-        table.add_column(str(column), justify="left" if left else "right")
-    for row in frame.itertuples(index=False):
-        table.add_row(*map(_shown, row))
+        with_error = f"{column}{STANDARD_ERROR}" in errors
+        name = f"{column} ± s.e." if with_error else str(column)
+        table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=column == "split")
+    for _, row in frame.iterrows():
+        cells = []
+        for column in shown:
+            error = _shown(row[f"{column}{STANDARD_ERROR}"]) if f"{column}{STANDARD_ERROR}" in errors else ""
+            cells.append(f"{_shown(row[column])} ± {error}" if error else _shown(row[column]))
+        table.add_row(*cells)
     _console().print(table)
+
+
+STANDARD_ERROR = " s.e."
+"""The end of the name of a column of standard errors."""
 
 
 def _shown(value: object) -> str:
     """Write a cell of a table; one that holds no number stays empty."""
+    if isinstance(value, float) and isnan(value):
+        return ""
     if isinstance(value, int | float):
-        return "" if isnan(value) else f"{value:,.3f}"
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
     return _plain(str(value))
 
 

@@ -469,7 +469,7 @@ def test_plan_names_the_levels_and_weighs_them(place):
     path = write_config(place, level_names='["nation", "state", "county"]')
     asked = ("plan", path, "--replicates", "2", "--mechanism", "kuo", "--weight", "county=2", "--weight", "nation=0")
     shown = " ".join(invoke(*asked).stdout.split())
-    assert "county s.e." in shown
+    assert "county ±" in shown
     assert "level 0" not in shown
     assert "posterior" not in shown
     assert "(nation 0, state 1, county 2)" in shown
