@@ -52,7 +52,7 @@ BLOCK_CELLS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Where the intervals of one view lie: from low - z sd to high + z sd; shape (regions, K + 1) each.
+    """The reach of the intervals of one view, from low - z sd to high + z sd; shape (regions, K + 1) each.
 
     Attributes:
         low, high: real values, float64.
