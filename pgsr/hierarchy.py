@@ -204,7 +204,7 @@ class Hierarchy:
         except (KeyError, TypeError):
             shown = _show(tuple(path)) if isinstance(path, tuple | list) else repr(path)
             last = path[-1] if isinstance(path, tuple | list) and path else path
-            meant = next((known for known in self.paths if known[-1] == last), None)
+            meant = next((known for known in self.paths if isinstance(last, str) and known[-1] == last), None)
             hint = "" if meant is None else f", perhaps {_show(meant)}, {'/'.join(meant)!r} on the command line"
             raise HierarchyError(f"no region {shown}; regions are named by their path from the root{hint}") from None
 

@@ -267,7 +267,8 @@ def test_intervals_of_a_band_show_the_released_value():
     truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
     found = band(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a")), 0.9).intervals(Tail(0), truth)
     frame = found.to_frame()
-    assert list(frame.columns) == ["region_id", "level", "statistic", "lower", "estimate", "upper"]
+    columns = ["region_id", "level", "level_name", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
+    assert list(frame.columns) == columns
     assert frame["estimate"].tolist() == [9, 5, 4]
     assert found.method == "band"
 

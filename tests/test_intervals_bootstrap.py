@@ -134,7 +134,7 @@ def test_a_release_without_noise_worth_the_name_has_no_width():
 def test_frames_and_figures():
     made = mechanism()
     one, every = (intervals(made, TRUTH, statistic, replicates=20) for statistic in (Tail(1), Counts()))
-    columns = ["region_id", "level", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
+    columns = ["region_id", "level", "level_name", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
     assert list(one.to_frame().columns) == columns
     assert one.to_frame(level_names=("nation", "state"))["state"].tolist()[1:] == ["GA", "MI"]
     assert one.to_frame()["region_id"].tolist() == ["US", "US/GA", "US/MI"]
@@ -201,7 +201,8 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
         assert done.exit_code == 0
         frame = pd.read_csv(file)
         names = list(published.terms.names(3))
-        assert list(frame.columns) == ["region_id", "level", *names, "statistic", "lower", "estimate", "upper"]
+        columns = ["region_id", "level", "level_name", *names, "statistic", "lower", "estimate", "upper"]
+        assert list(frame.columns) == columns
         assert len(frame) == published.counts.hierarchy.n_regions * 5
         assert (frame["lower"] <= frame["upper"]).all()
         if form == "band":

@@ -37,6 +37,7 @@ from pgsr.release import (
 )
 from pgsr.release.folder import manifest
 from pgsr.release.forecast import geometric_law
+from pgsr.release.publication import MOST_ROWS
 from pgsr.release.running.preflight import level_peak_bytes, require_arithmetic
 from pgsr.synthesis.given_sizes import read_sizes
 
@@ -213,6 +214,7 @@ def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: boo
     totals = np.random.default_rng(0).poisson(60, n_blocks).tolist()
     truth = stand_in_by_level(tree, totals, geometric_law(2.6, sizes[0]), sizes)
     filled = sum(int(np.count_nonzero(table)) for table in truth.tables)
+    filled = truth.n_cells if truth.n_cells <= MOST_ROWS else filled  # rows of zeros stand in small tables
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         write_tables(Path(name))
         patch.setattr(ReleaseConfig, "count", lambda config, log=None: truth)

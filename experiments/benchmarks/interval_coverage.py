@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgsr import CountOfCounts, Hierarchy, Result, Seeded
+from pgsr.algorithms import Posterior
 from pgsr.budget import exact
 from pgsr.drawing import level_name
 from pgsr.intervals import (
@@ -86,7 +87,7 @@ class Coverage:
             for form in FORMS:
                 for row in _of_intervals(truth, released, drawn.intervals(LEVEL, form)):
                     yield (str(kind), form, *row)
-        if kind is Kind.POSTERIOR:
+        if isinstance(mechanism.post, Posterior):
             for drawn in posterior_draws(mechanism, released, STATISTICS, self.replicates, f"{seed} {place}"):
                 for row in _of_intervals(truth, released, drawn.intervals(LEVEL)):
                     yield (str(kind), str(drawn.origin), *row)
