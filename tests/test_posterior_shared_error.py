@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import nbinom
+from test_posterior_uncertainty import tree_of
 
 from pgsr import CountOfCounts, Geometric, Hierarchy, Measurement, Seeded, View
 from pgsr.accounting import starting_shares
@@ -12,17 +13,6 @@ from pgsr.algorithms.posterior.shared_error import Cells, CommonFactors
 from pgsr.algorithms.posterior.uncertainty import Reach, Uncertainty
 from pgsr.laws import GeometricNoise
 from pgsr.sensitivity import Sensitivity
-
-
-def tree_of(rng: np.random.Generator) -> Hierarchy:
-    return Hierarchy.from_paths(
-        [
-            ("r", f"a{i}", f"b{j}", f"c{k}")
-            for i in range(rng.integers(1, 4))
-            for j in range(rng.integers(1, 4))
-            for k in range(rng.integers(1, 4))
-        ]
-    )
 
 
 def test_common_errors_equal_those_carried_one_by_one() -> None:
