@@ -1,4 +1,4 @@
-# Every target sets up .venv first: Python >= 3.11, make and git are all that is needed.
+# Every target first sets up what it needs of .venv: Python >= 3.11, make and git are all that is needed.
 PYTHON ?= python3
 RUN := .venv/bin/python
 
@@ -9,87 +9,71 @@ SEED ?= compare
 PROFILE ?= quick
 ROWS ?= 100000000
 
-# The build without CUDA; its local version keeps pip from taking the other one.
-TORCH ?= torch==2.13.0+cpu
-
-LOCKED := solvers scip solvers-more cluster experiments notebooks synthesis docs dev
-
-.PHONY: compare reproduce test test-fast test-full assure lint bench bench-release bench-nation lock agreement notebook docs docs-serve wheel clean help
+.PHONY: compare reproduce test test-fast test-all assure lint bench bench-release bench-nation lock agreement notebook docs docs-serve wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-compare: .venv/ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
+compare: .venv/compare.ready  ## all methods side by side; SIZE=full, DATA=taxi|census2000|flights, EPSILON=0.1, SEED=text
 	$(RUN) -m pgsr.experiments compare --data $(DATA) --size $(SIZE) --epsilon $(EPSILON) --seed $(SEED)
 
 # An experiment with failed cells does not keep the others from running; the report names them. Ctrl-C ends all of it.
-reproduce: .venv/ready  ## all experiments and their report in results/report; PROFILE=smoke|reduced|paper, PGSR_DATA for real data
+reproduce: .venv/experiments.ready .venv/synthesis.ready  ## all experiments and their report in results/report; PROFILE=smoke|reduced|paper, PGSR_DATA for real data
 	@for id in $$($(RUN) -c "from pgsr.experiments.registry import EXPERIMENTS as all; print(*(e.id for e in all if '$(PROFILE)' in e.profiles))"); do \
 	    $(RUN) -m pgsr.experiments run $$id --profile $(PROFILE) || { code=$$?; [ $$code -ne 130 ] || exit $$code; \
 	    echo "$$id did not finish, see above and the report; the same command goes on from there"; }; \
 	done
 	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
-test: .venv/ready  ## the tests, at the counts that fit into continuous integration
+test: .venv/test.ready  ## the tests, at the counts that fit into continuous integration
 	$(RUN) -m pytest -n auto --dist loadfile
 
-test-fast: .venv/ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
+test-fast: .venv/test.ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
 	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
 
-test-full: .venv/ready  ## the tests at their full counts (about half an hour)
+test-full: .venv/test.ready  ## the tests at their full counts (about half an hour)
 	PGSR_FULL=1 $(RUN) -m pytest
 
-assure: .venv/ready  ## privacy and reliability at full counts, with a table of what was checked
+assure: .venv/test.ready  ## privacy and reliability at full counts, with a table of what was checked
 	PGSR_FULL=1 $(RUN) -m pytest -m assure -n auto --dist worksteal tests
 
-lint: .venv/ready  ## style, types and the layers
+lint: .venv/lint.ready  ## style, types and the layers
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m pyright
 	.venv/bin/lint-imports
 
-bench: .venv/ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
+bench: .venv/experiments.ready  ## speed and memory at full size, each beside its peer (about half an hour; --quick: four minutes)
 	$(RUN) -m pgsr.experiments bench
 
-bench-release: .venv/ready  ## release and check made tables of ROWS persons (default 100000000), end to end
+bench-release: .venv/compare.ready  ## release and check made tables of ROWS persons (default 100000000), end to end
 	$(RUN) -m pgsr.experiments bench-release --rows $(ROWS)
 
-bench-nation: .venv/ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, two-stage, matching (hours)
+bench-nation: .venv/compare.ready  ## generated nations of 60,000 to 6 million blocks, noise to M_H, M_c^dp, two-stage, matching (hours)
 	$(RUN) -m pgsr.experiments bench-nation
 
-agreement: .venv/ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
+agreement: .venv/experiments.ready  ## every method on every problem it supports, 200 random instances each (about ten minutes)
 	$(RUN) -m pgsr.experiments agreement
 
-wheel: .venv/ready  ## build the wheel into dist/, and run README's example from one outside the repository
+wheel: .venv/test.ready  ## build the wheel into dist/, and run README's example from one outside the repository
 	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
 	$(RUN) -m pytest tests/test_house_wheel.py
 
-docs: .venv/ready  ## build the documentation as a site in results/site; the first time runs the notebooks (minutes)
+docs: .venv/docs.ready  ## build the documentation as a site in results/site; the first time runs the notebooks (minutes)
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build
 	@echo "the documentation is in results/site/index.html; make docs-serve shows it with a search box"
 
-docs-serve: .venv/ready  ## show the documentation at http://127.0.0.1:8000, and build it anew when a page changes
+docs-serve: .venv/docs.ready  ## show the documentation at http://127.0.0.1:8000, and build it anew when a page changes
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs serve
 
-notebook: .venv/ready  ## open the first notebook
+notebook: .venv/notebooks.ready  ## open the first notebook
 	.venv/bin/jupyter lab notebooks/01_one_region.ipynb
 
-# Commercial solvers and other benchmarks stay out: who wants them installs their extras.
-lock:  ## resolve requirements.lock anew; needs uv. torch is left out: it is installed by itself, see TORCH
-	uv pip compile pyproject.toml $(addprefix --extra ,$(LOCKED)) --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-emit-find-links --no-header --no-annotate --quiet -o requirements.lock
-	@awk '/^[a-z]/ {skip = /^(torch|triton|cuda-|nvidia-)/} !skip' requirements.lock > requirements.new
-	@mv requirements.new requirements.lock
+lock: .venv/compare.ready  ## resolve the locks in requirements/ anew
+	$(RUN) requirements/lock.py
 
 clean:  ## remove the virtual environment, the results and the wheel
 	rm -rf .venv results dist
 
-.venv/ready: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("pgsr needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; call make PYTHON=python3.12, say" if sys.version_info < (3, 11) else 0)'
-	@echo "setting up .venv (a minute or two) ..."
-	@$(PYTHON) -m venv .venv
-	@.venv/bin/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
-	@.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@.venv/bin/python -m pip install --quiet --no-compile "$(TORCH)" 2>.venv/torch.log || \
-	    echo "no CPU build of torch is on offer here, so pgsr.synthesis runs without HPD; pip install torch brings it (with CUDA: gigabytes)"
-	@touch .venv/ready
+.venv/%.ready: requirements/%.lock pyproject.toml
+	@$(PYTHON) requirements/install.py $*
