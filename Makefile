@@ -25,14 +25,14 @@ reproduce: .venv/experiments.ready .venv/synthesis.ready  ## all experiments and
 	done
 	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
-test: .venv/test.ready  ## the tests, at the counts that fit into continuous integration
+test: .venv/test.ready  ## everything a change can break, tests that repeat a path drawn by lot (see tests/drawing_lots.py)
 	$(RUN) -m pytest -n auto --dist loadfile
 
 test-fast: .venv/test.ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
 	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
 
-test-full: .venv/test.ready  ## the tests at their full counts (about half an hour)
-	PGSR_FULL=1 $(RUN) -m pytest
+test-all: .venv/test.ready  ## all tests at full counts, and the table of what they show of privacy and reliability (an hour)
+	PGSR_FULL=1 $(RUN) -m pytest -n auto --dist loadfile
 
 assure: .venv/test.ready  ## privacy and reliability at full counts, with a table of what was checked
 	PGSR_FULL=1 $(RUN) -m pytest -m assure -n auto --dist worksteal tests

@@ -1,7 +1,9 @@
-"""Says how much of the counted tests runs, and prints what tests marked with a target of reliability have counted.
+"""Says how much of the tests runs, and prints what tests marked with a target of reliability have counted.
 
 `@pytest.mark.assure("R7")` marks a test that shows target R7. Such a test takes the fixture `counted` and calls
 `counted(n, "what")` for what it checked; `pytest -m assure` ends with a table of it all.
+
+`@pytest.mark.drawn(3)` lets three of many sets of parameters run in `make test`, see drawing_lots.py.
 
 `@pytest.mark.slow` keeps a test out of `make test-fast`: it starts processes, runs experiments or takes seconds.
 """
@@ -10,19 +12,30 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import drawing_lots
 import pytest
 from instances import FULL
 
 
+def pytest_configure() -> None:
+    drawing_lots.settle_lot()
+
+
 def pytest_report_header() -> str:
-    return "pgsr: full counts" if FULL else "pgsr: CI share of the counts; set PGSR_FULL=1 for the full ones"
+    if FULL:
+        return "pgsr: all tests, full counts"
+    lot = drawing_lots.settle_lot()
+    return f"pgsr: a share of the counts, and of tests that repeat a path those drawn by {drawing_lots.LOT}={lot}"
 
 
 SLOW_EXAMPLES = ("pgsr/comparison.py",)
 """Files whose examples in docstrings start processes."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not FULL:
+        items[:], left_out = drawing_lots.split(items, drawing_lots.settle_lot())
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         if item.nodeid.startswith(SLOW_EXAMPLES):
             item.add_marker(pytest.mark.slow)
@@ -60,8 +73,11 @@ def counted(request: pytest.FixtureRequest) -> Callable[[int, str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """The table: target, test, seconds, outcome, counts; tests with parameters in one line."""
-    if "assure" not in (config.option.markexpr or ""):
+    """What was drawn; and the table: target, test, seconds, outcome, counts; tests with parameters in one line."""
+    reports = [report for outcome in ("passed", "failed", "error") for report in terminalreporter.getreports(outcome)]
+    for line in drawing_lots.summary([entry for report in reports for entry in getattr(report, "user_properties", ())]):
+        terminalreporter.write_line(line)
+    if not FULL and "assure" not in (config.option.markexpr or ""):
         return
     counts: dict[tuple[str, str], Counter] = defaultdict(Counter)
     seconds: Counter = Counter()

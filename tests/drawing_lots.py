@@ -1,0 +1,65 @@
+"""Which of the tests that repeat one path run in `make test`: drawn by lot for each commit, all in `make test-all`.
+
+`@pytest.mark.drawn(3)` on a test: three of its sets of parameters run. `pytestmark = pytest.mark.drawn(3)` in a file:
+three of the file's items; a mark on a test goes before the file's. The lot is the environment variable PGSR_LOT if it
+is set, else the commit, else the date. `of="planted bugs"` prints at the end which ones ran.
+"""
+
+import datetime
+import hashlib
+import os
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+LOT = "PGSR_LOT"
+
+
+def settle_lot() -> str:
+    """Fix the lot for this run; processes that it starts, the workers among them, inherit it."""
+    if not os.environ.get(LOT):
+        here = Path(__file__).parent
+        asked = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=False
+        )
+        os.environ[LOT] = asked.stdout.strip() or datetime.date.today().isoformat()
+    return os.environ[LOT]
+
+
+def split(items: list[pytest.Item], lot: str) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Separate the items that run from those that were not drawn."""
+    groups: dict[str, list[pytest.Item]] = defaultdict(list)
+    sizes: dict[str, int] = {}
+    for item in items:
+        marked = next(item.iter_markers_with_node("drawn"), None)
+        if marked is not None:
+            node, mark = marked
+            group = item.nodeid.partition("[")[0] if node is item else node.nodeid
+            groups[group].append(item)
+            sizes[group] = mark.args[0]
+    left_out = set()
+    for group, members in groups.items():
+        members.sort(key=lambda item: hashlib.sha256(f"{lot} {item.nodeid}".encode()).digest())
+        left_out.update(members[sizes[group] :])
+        _note(members, sizes[group])
+    return [item for item in items if item not in left_out], [item for item in items if item in left_out]
+
+
+def _note(members: list[pytest.Item], size: int) -> None:
+    """Let the reports of drawn items say what they stand for."""
+    for item in members[:size]:
+        of = item.get_closest_marker("drawn").kwargs.get("of")
+        if of is not None:
+            item.user_properties.append(("drawn", (of, len(members), item.callspec.id)))
+
+
+def summary(properties: list[tuple[str, object]]) -> list[str]:
+    """Name the drawn items whose mark says what they are, a line for each kind."""
+    kinds: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for key, value in properties:
+        if key == "drawn":
+            of, number, name = value
+            kinds[of, number].add(name)
+    return [f"{len(names)} of {number} {of}: {', '.join(sorted(names))}" for (of, number), names in kinds.items()]
