@@ -1,8 +1,9 @@
 """Which of the tests that repeat one path run in `make test`: drawn by lot for each commit, all in `make test-all`.
 
 `@pytest.mark.drawn(3)` on a test: three of its sets of parameters run. `pytestmark = pytest.mark.drawn(3)` in a file:
-three of the file's items; a mark on a test goes before the file's. The lot is the environment variable PGSR_LOT if it
-is set, else the commit, else the date. `of="planted bugs"` prints at the end which ones ran.
+three of the file's items; a mark on a test goes before the file's. `drawn(3, pool="a nation in parts")`: three of all
+items with that pool. The lot is the environment variable PGSR_LOT if it is set, else the commit, else the date.
+`of="planted bugs"` prints at the end which ones ran.
 """
 
 import datetime
@@ -36,7 +37,7 @@ def split(items: list[pytest.Item], lot: str) -> tuple[list[pytest.Item], list[p
         marked = next(item.iter_markers_with_node("drawn"), None)
         if marked is not None:
             node, mark = marked
-            group = item.nodeid.partition("[")[0] if node is item else node.nodeid
+            group = mark.kwargs.get("pool") or (item.nodeid.partition("[")[0] if node is item else node.nodeid)
             groups[group].append(item)
             sizes[group] = mark.args[0]
     left_out = set()

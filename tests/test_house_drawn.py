@@ -47,6 +47,11 @@ def test_the_mark_of_a_file_counts_all_its_items_but_those_with_their_own():
     assert len(runs) == 2 + 3
 
 
+def test_tests_of_one_pool_are_drawn_together():
+    tests = [Node(f"f{k}.py::t", (None, drawn(2, pool="p"))) for k in range(6)]
+    assert len(split(tests, "lot")[0]) == 2
+
+
 def test_another_lot_draws_others_and_each_is_drawn_some_day():
     tests = marked_by_test("f.py::a", 10)
     lots = [frozenset(names(split(tests, f"lot {k}")[0])) for k in range(60)]
