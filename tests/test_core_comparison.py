@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.comparison import label_of
 from pgsr.comparison_row import Row
 from pgsr.entities import entity_totals
-from pgsr.isolation import run_isolated
+from pgsr.isolation import Template, run_isolated
 from pgsr.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import SolverModel
@@ -46,6 +47,14 @@ TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
 NOISY = Geometric(View.COUNTS, "1").measure(TRUTH, Seeded("demo"))
 PROBLEM = Problem.m_h(NOISY)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def imported_once():
+    """Lets all comparisons of this file start their arms from one process, which imports the solvers once."""
+    with Template() as template, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgsr.comparison.Template", lambda: nullcontext(template))
+        yield
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""The things that users rely on: light imports, README's snippet word for word, commands that answer."""
+"""The things that users rely on: light imports, commands that answer. test_house_wheel.py runs README's snippet."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,18 +38,6 @@ print(TreeProjection().solve(Problem.m_h(noisy)).status.name)
 
 
 @pytest.mark.slow
-def test_the_readme_snippet_runs_word_for_word(tmp_path):
-    snippet = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert snippet
-    script = tmp_path / "snippet.py"
-    script.write_text(snippet[1])
-    done = run(str(script), env={**os.environ, "MPLBACKEND": "agg"})
-    assert done.returncode == 0, done.stderr
-    assert "OPTIMAL" in done.stdout
-    assert "RELAXED" in done.stdout
-
-
-@pytest.mark.slow
 def test_compare_end_to_end(tmp_path):
     arguments = ["compare", "--problem", "mean_consistency", "--time-limit", "10", "--out", str(tmp_path)]
     done = run("-m", "pgsr.experiments", *arguments)
@@ -61,17 +48,21 @@ def test_compare_end_to_end(tmp_path):
 
 
 @pytest.mark.slow
-def test_errors_at_the_command_line_are_sentences(tmp_path):
-    for arguments, word in [
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
         (["--epsilon", "-1"], "greater than 0"),
         (["--data", "taxi"], "PGSR_DATA"),
         (["--out", "/proc/nowhere"], "choose another folder"),
-    ]:
-        environment = {name: value for name, value in os.environ.items() if name != "PGSR_DATA"}
-        done = run("-m", "pgsr.experiments", "compare", "--out", str(tmp_path), *arguments, env=environment)
-        assert done.returncode == 2
-        assert word in done.stderr
-        assert "Traceback" not in done.stderr
+    ],
+)
+def test_errors_at_the_command_line_are_sentences(arguments, word, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "PGSR_DATA"}
+    done = run("-m", "pgsr.experiments", "compare", "--out", str(tmp_path), *arguments, env=environment)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_no_files_import_each_other_in_a_circle():

@@ -18,6 +18,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
+QUICK = {"MPLBACKEND": "agg", "NUMBA_DISABLE_JIT": "1"}
+"""No screen, and loops that are interpreted: in a new place they would all be compiled anew."""
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
@@ -44,9 +47,7 @@ def python(wheel, tmp_path_factory) -> Path:
 
 def checked(command: list[str], **options) -> str:
     outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**outside, "MPLBACKEND": "agg"}, **options
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**outside, **QUICK}, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
