@@ -317,7 +317,7 @@ def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
     """Whatever the table, only pgsr's own errors leave, and what is accepted is what was given and adds up."""
     rng = np.random.default_rng(42)
     trees = [random_tree(rng, max_regions=6, n_levels=n) for n in (1, 2, 2, 3)]
-    n_cases, n_accepted = scale(10_000, 100_000), 0
+    n_cases, n_accepted = scale(2_000, 100_000), 0
     messages = set()
     for i in range(n_cases):
         tree = trees[i % len(trees)]
