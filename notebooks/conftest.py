@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 SECONDS_PER_CELL = 600
 
@@ -40,6 +41,9 @@ class NotShownError(AssertionError):
 
 class Notebook(pytest.Item):
     def runtest(self) -> None:
+        import nbformat  # here, because each process that only lists the tests would spend seconds on it
+        from nbclient import NotebookClient
+
         notebook = nbformat.read(self.path, as_version=4)
         cells = notebook.cells
         notebook.cells = [nbformat.v4.new_code_cell(COUNT_FIGURES)]
@@ -54,12 +58,14 @@ class Notebook(pytest.Item):
                 _require_pictures(cell, made=int(after.outputs[0].text))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        from nbclient.exceptions import CellExecutionError
+
         if isinstance(excinfo.value, CellExecutionError | NotShownError):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo))
 
 
-def _require_pictures(cell: nbformat.NotebookNode, made: int) -> None:
+def _require_pictures(cell: "NotebookNode", made: int) -> None:
     pictures = sum("image/png" in output.get("data", {}) for output in cell.outputs)
     if pictures < made:
         raise NotShownError(f"{made} figures were made and {pictures} are shown by the cell\n\n{cell.source}")
