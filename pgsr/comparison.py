@@ -1,7 +1,7 @@
 """Methods side by side on the same noisy hierarchy."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -35,7 +35,7 @@ def compare(
     methods: Iterable[Arm],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
-    progress: bool = True,
+    progress: bool | Callable[[int, int], None] = True,
 ) -> Comparison:
     """Run every arm in a process of its own and judge all answers alike.
 
@@ -45,7 +45,8 @@ def compare(
             the same truth.
         time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
         truth: for errors per level. Only this process sees it, never an arm.
-        progress: whether to show a progress bar.
+        progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
+            at the end.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -69,16 +70,19 @@ def compare(
         _check_truth(truth, arms)
     time_limit = checked_limit(time_limit)
     rows = []
-    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
+    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
+    tell = progress if callable(progress) else lambda done, total: None
     with Template() as template:
         for label, target, solver in bar:
             bar.set_postfix_str(label)
+            tell(len(rows), len(arms))
             result, outcome = _run(target, solver, time_limit, template)
             errors = errors_by_level(truth, result) if truth is not None else {}
             name = target.label if isinstance(target, Problem) else f"{target.label} view"
             if result.certificate is not None:
                 name = result.certificate.problem
             rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
+    tell(len(rows), len(arms))
     return Comparison(rows, _title(problem))
 
 

@@ -1,5 +1,8 @@
 """The comparison of all variants: every one is there, rows stay in their sections, pages hold what tables hold."""
 
+import io
+import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,13 +11,15 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy
+from pgsr import CountOfCounts, Hierarchy, Result, Status
+from pgsr.comparison_row import Row
 from pgsr.errors import ArgumentError
 from pgsr.experiments.__main__ import app
 from pgsr.experiments.benchmarks import compare as comparing
 from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Size
-from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family
+from pgsr.experiments.benchmarks.variant_figure import FAMILIES, family, figure
 from pgsr.experiments.benchmarks.variants import KEYS, VARIANTS, Noisy, chosen
+from pgsr.method import Seconds
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 5, 2]], "tiny")
@@ -60,6 +65,48 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert all(words in page for words in ("mean consistency: least squares", "Posterior()", "data:image/png;base64"))
     assert "Posterior()" in done.output
     assert "error" in done.output
+    title = "29 households in 3 regions, sizes 0 to 3, epsilon 1"
+    assert f"<title>{title}</title>" in page
+    assert f"<h1>{title}</h1>" in page
+    assert done.output.startswith(title)
+    methods = [len(variant.arms(Noisy(TRUTH, Fraction(1), "x"), False)) for variant in VARIANTS if variant.key in
+               ("mean_consistency", "releases")]  # fmt: skip
+    told = re.findall(r"^ (\d) of 2 +[\d.]+ s +(\d+) methods +(.+)$", done.output, re.MULTILINE)
+    words = [variant.words for variant in VARIANTS if variant.key in ("mean_consistency", "releases")]
+    assert told == [(str(place), str(n), said) for place, (n, said) in enumerate(zip(methods, words, strict=True), 1)]
+    assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
+
+
+def test_on_a_terminal_a_bar_shows_what_runs_and_how_much_is_left(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    lines: list[str] = []
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    CompareExperiment(problems=("mean_consistency",)).run(TRUTH, lines.append)
+    assert not lines, "a line beside the bar"
+    assert "mean consistency: MeanConsistency()" in terminal.getvalue()
+    assert "mean consistency: Gurobi()" in terminal.getvalue()
+    assert "0/5 [" in terminal.getvalue()
+    assert "5/5 [" in terminal.getvalue()
+
+
+def test_titles_are_words_with_the_noun_of_each_data_set() -> None:
+    said = {data: CompareExperiment(data, epsilon=Fraction(1, 10)).title(TRUTH) for data in Data}
+    assert said[Data.CENSUS] == "29 households in 3 regions, sizes 0 to 3, epsilon 1/10"
+    assert said[Data.TAXI].startswith("29 pairs of taxi and neighbourhood in 3 regions")
+    assert said[Data.FLIGHTS].startswith("29 pairs of aircraft and airport in 3 regions")
+
+
+def test_the_figure_says_how_many_methods_have_no_answer() -> None:
+    def row(status: Status) -> Row:
+        return Row("Cvxpy('HIGHS')", "M_H", Result(status, seconds=Seconds(solve=1.0)), 0)
+
+    rows = [row(Status.OPTIMAL), row(Status.TIMED_OUT), row(Status.TOO_LARGE)]
+    drawn = figure("29 households", [("M_H: counts", rows), ("M_c: cumulative", rows[1:])])
+    assert [words.get_text() for words in drawn.axes[0].texts] == ["2 without an answer", "no answer"]
+    assert drawn.get_suptitle() == "29 households"
 
 
 def test_arms_without_an_answer_are_explained_once(tiny: None) -> None:

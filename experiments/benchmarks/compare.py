@@ -1,8 +1,10 @@
 """The main job: every variant of post-processing, answered by every kind of method, on the same noisy hierarchy."""
 
+import contextlib
 import re
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -12,7 +14,8 @@ from pgsr import Comparison, CountOfCounts, Problem, compare
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
-from pgsr.experiments.benchmarks.variants import Noisy, chosen
+from pgsr.experiments.benchmarks.variants import Labelled, Noisy, Variant, chosen
+from pgsr.experiments.engine.progress import Progress
 from pgsr.models import Cvxpy
 
 
@@ -23,6 +26,12 @@ class Data(StrEnum):
     TAXI = "taxi"
     CENSUS2000 = "census2000"
     FLIGHTS = "flights"
+
+    @property
+    def groups(self) -> str:
+        """The name of its groups."""
+        pairs = {Data.TAXI: "pairs of taxi and neighbourhood", Data.FLIGHTS: "pairs of aircraft and airport"}
+        return pairs.get(self, "households")
 
 
 class Size(StrEnum):
@@ -75,8 +84,25 @@ class CompareExperiment:
     def truth(self) -> CountOfCounts:
         return _TRUTHS[self.data, self.size]()
 
-    def run(self, truth: CountOfCounts) -> VariantTable:
+    def title(self, truth: CountOfCounts) -> str:
+        """Say in words what is compared on.
+
+        Example:
+            >>> from pgsr import Hierarchy
+            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+            >>> CompareExperiment().title(CountOfCounts(tree, [[0, 700, 400], [0, 800, 500]]))
+            '2,400 households in 3 regions, sizes 0 to 2, epsilon 1'
+        """
+        regions = f"{truth.hierarchy.n_regions:,} regions"
+        groups = f"{truth.totals[0]:,} {self.data.groups}"
+        return f"{groups} in {regions}, sizes 0 to {truth.max_size:,}, epsilon {self.epsilon}"
+
+    def run(self, truth: CountOfCounts, say: Callable[[str], None] = lambda line: None) -> VariantTable:
         """Compare all arms of all variants on the same noise.
+
+        Args:
+            truth: the counts to compare on.
+            say: is told a line when a problem is done, where there is no terminal to show a bar on.
 
         Raises:
             ArgumentError: a problem is unknown.
@@ -88,12 +114,36 @@ class CompareExperiment:
                 arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.counts), Cvxpy("CLARABEL")))
             if arms:
                 parts.append((variant, arms))
-        table = compare(Problem.m_h(noisy.counts), [arm for _, arms in parts for arm in arms], self.limit, truth)
+        all_arms = [arm for _, arms in parts for arm in arms]
+        with contextlib.closing(Progress("compare", len(all_arms), say, "method")) as progress:
+            tell = _by_problem(parts, progress)
+            table = compare(Problem.m_h(noisy.counts), all_arms, self.limit, truth, tell)
         sections, rows = [], iter(table.rows)
         for variant, arms in parts:
             own = Comparison([next(rows) for _ in arms], variant.words)
             sections.append(Section(variant.key, variant.words, own))
-        return VariantTable(f"{truth!r}, epsilon {self.epsilon}", sections)
+        return VariantTable(self.title(truth), sections)
+
+
+def _by_problem(parts: Sequence[tuple[Variant, list[Labelled]]], progress: Progress) -> Callable[[int, int], None]:
+    """Make what `pgsr.compare` tells how many arms are done: it names what runs, and what every problem took."""
+    runs = [(place, label) for place, (_, arms) in enumerate(parts) for label, *_ in arms]
+    start = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal start
+        if done:
+            progress.advance()
+            place, _ = runs[done - 1]
+            if done == total or runs[done][0] != place:
+                (variant, arms), seconds, start = parts[place], time.monotonic() - start, time.monotonic()
+                methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
+                progress.tell(f"{place + 1:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
+        if done < total:
+            place, label = runs[done]
+            progress.begin(f"{parts[place][0].words.partition(':')[0]}: {label}")
+
+    return tell
 
 
 def writable(folder: Path) -> Path:

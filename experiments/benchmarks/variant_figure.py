@@ -90,7 +90,7 @@ def _times(axes: "Axes", sections: Sequence[tuple[str, Sequence[Row]]]) -> None:
     for place, (_, rows) in enumerate(sections):
         without = sum(row.status not in ANSWERED for row in rows)
         if without:
-            words = "no answer" if without == len(rows) else f"{without} without"
+            words = "no answer" if without == len(rows) else f"{without} without an answer"
             axes.annotate(words, (0.99, place), xycoords=("axes fraction", "data"), ha="right", va="center",
                           fontsize="small", style="italic", color="#555555")  # fmt: skip
     least, most = axes.get_xlim()

@@ -55,15 +55,16 @@ def compare(
     chosen(experiment.problems)
     truth = experiment.truth()
     levels = truth.hierarchy.n_levels
-    console.print(f"[bold]{truth!r}[/bold]", highlight=False)
+    console.print(f"[bold]{experiment.title(truth)}[/bold]", highlight=False)
     scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
     console.print(
-        f"epsilon {experiment.epsilon}, an equal share per level: noise scale {scales[0]} on counts, {scales[1]} on "
+        f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {seed!r}): no privacy claim.\n"
         f"Every arm has a process of its own and at most {experiment.limit:g} s.\n",
         highlight=False,
     )
-    table = experiment.run(truth)
+    table = experiment.run(truth, lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True))
+    console.print()
     table.print(console)
     parquet, png, page = write(table, out, experiment.name)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
