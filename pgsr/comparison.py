@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -36,6 +37,7 @@ def compare(
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
     progress: bool | Callable[[int, int], None] = True,
+    template: Template | None = None,
 ) -> Comparison:
     """Run every arm in a process of its own and judge all answers alike.
 
@@ -47,6 +49,8 @@ def compare(
         truth: for errors per level. Only this process sees it, never an arm.
         progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
             at the end.
+        template: where the processes come from, an open `pgsr.isolation.Template`. Several comparisons that share one
+            import every solver once. None for one of this comparison's own.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -72,11 +76,11 @@ def compare(
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
     tell = progress if callable(progress) else lambda done, total: None
-    with Template() as template:
+    with Template() if template is None else nullcontext(template) as started:
         for label, target, solver in bar:
             bar.set_postfix_str(label)
             tell(len(rows), len(arms))
-            result, outcome = _run(target, solver, time_limit, template)
+            result, outcome = _run(target, solver, time_limit, started)
             errors = errors_by_level(truth, result) if truth is not None else {}
             name = target.label if isinstance(target, Problem) else f"{target.label} view"
             if result.certificate is not None:

@@ -57,6 +57,16 @@ def imported_once():
         yield
 
 
+def test_comparisons_that_share_a_template_import_once():
+    with Template() as template:
+        first, second = (
+            compare(PROBLEM, [Doing("tell", lambda: None), Cvxpy("CLARABEL")], progress=False, template=template)
+            for _ in range(2)
+        )
+        assert "cvxpy" in template._imports
+    assert [row.status.name for row in first.rows] == [row.status.name for row in second.rows] == ["OPTIMAL", "RELAXED"]
+
+
 @dataclass(frozen=True)
 class Doing:
     """A method that does something foolish."""

@@ -1,6 +1,6 @@
 """The time of every solver against the size of the same problems; timeouts are points, too."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
 from pgsr.comparison import ANSWERED
 from pgsr.datasets import census_like
 from pgsr.drawing import new_figure
+from pgsr.isolation import Template
 from pgsr.method import Method, Status
 
 if TYPE_CHECKING:
@@ -50,11 +51,10 @@ class SolverTimes:
         """Time all methods: unknowns, status, seconds (the limit where it was reached) and reason, a row per size."""
         methods, records = list(methods), []
         given_up: set[str] = set()
-        for max_size in self.max_sizes:
-            truth = census_like(regions="divisions", max_size=max_size, groups=1_000_000)
-            problem = self.state(Geometric(self.view, self.epsilon).measure(truth, Seeded("solver times")))
+        for problem, template in self._problems():
             left = [method for method in methods if repr(method) not in given_up]
-            for row in compare(problem, left, self.time_limit, progress=progress).rows if left else ():
+            table = compare(problem, left, self.time_limit, progress=progress, template=template) if left else None
+            for row in table.rows if table else ():
                 # SCIP and its like answer at the limit without a proof; that is a timeout of the question asked here.
                 late = row.status in (Status.TIMED_OUT, Status.FEASIBLE)
                 records.append(
@@ -70,6 +70,13 @@ class SolverTimes:
                 if late:
                     given_up.add(row.method)  # larger ones would take longer
         return pd.DataFrame(records)
+
+    def _problems(self) -> Iterator[tuple[Problem, Template]]:
+        """State the problems, from small to large, each with the process that starts all methods."""
+        with Template() as template:
+            for max_size in self.max_sizes:
+                truth = census_like(regions="divisions", max_size=max_size, groups=1_000_000)
+                yield self.state(Geometric(self.view, self.epsilon).measure(truth, Seeded("solver times"))), template
 
     def plot(self, frame: pd.DataFrame) -> "Figure":
         """Draw seconds against unknowns, both on log scales; open marks at the limit are timeouts."""
