@@ -1,6 +1,7 @@
 """The checks of arguments, whose errors are sentences."""
 
 import math
+import sys
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -39,6 +40,18 @@ def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrErro
     except ValueError:
         *others, last = (repr(str(member)) for member in kind)
         raise error(f"{name}={value!r} is unknown; use {', '.join(others)} or {last}") from None
+
+
+def is_sparse(table: object) -> bool:
+    """Say whether a table is one of SciPy's sparse ones. SciPy, a third of a second to import, stays unimported.
+
+    Example:
+        >>> from scipy import sparse
+        >>> is_sparse(sparse.csr_array([[0, 1]])), is_sparse(np.array([[0, 1]]))
+        (True, False)
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(table)
 
 
 def require_source(source: object) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from tqdm import tqdm
 
 from pgsr import compilation, metrics
 from pgsr.certificates import certify, is_decided
@@ -64,6 +63,8 @@ def compare(
         >>> table.rows[0].status.name
         'OPTIMAL'
     """
+    from tqdm import tqdm
+
     require_kind(problem, Problem, "the problem", "state one, for example Problem.m_h(measurement)")
     if isinstance(methods, Method | PostProcess) or not isinstance(methods, Iterable):
         raise ArgumentError(f"methods is {methods!r}; give a list, for example [TreeProjection()]")

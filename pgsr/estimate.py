@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from pgsr.checks import require_kind
+from pgsr.checks import is_sparse, require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 from pgsr.histogram import CountOfCounts
@@ -66,7 +65,7 @@ class Estimate:
     def row(self, region: int) -> np.ndarray:
         """The counts of one region, dense; shape (K + 1,)."""
         values = self.values[[region]]
-        row = values.toarray()[0] if sparse.issparse(values) else values[0]
+        row = values.toarray()[0] if is_sparse(values) else values[0]
         return row if self.view is View.COUNTS else counts_of_cumulative(row)
 
     def to_frame(self, *, zeros: bool = False, level_names: Sequence[str] | None = None) -> "pd.DataFrame":

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+import scipy  # which imports its submodules when they are used
 
 from pgsr.errors import HierarchyError
 from pgsr.html import facts_table
@@ -16,6 +16,7 @@ from pgsr.region_ids import region_id
 
 if TYPE_CHECKING:
     import pandas as pd
+    import scipy.sparse
 
 Path = tuple[str, ...]
 
@@ -288,16 +289,16 @@ class Hierarchy:
             values[self.level(level)] = self.sum_children(values, level)
         return values
 
-    def sum_up_sparse(self, leaf_values: sparse.csr_array) -> sparse.csr_array:
+    def sum_up_sparse(self, leaf_values: "scipy.sparse.csr_array") -> "scipy.sparse.csr_array":
         """Do the same as `sum_up` for sparse rows."""
-        levels: list[Any] = [sparse.csr_array(leaf_values)]
+        levels: list[Any] = [scipy.sparse.csr_array(leaf_values)]
         for level in range(self.n_levels - 2, -1, -1):
             here = self.level(level)
             bounds = self.first_child[here.start : here.stop + 1] - here.stop
             n_children = int(bounds[-1])
-            parents = sparse.csr_array((np.ones(n_children, np.int64), np.arange(n_children), bounds))
-            levels.insert(0, sparse.csr_array(parents @ levels[0]))
-        return sparse.csr_array(sparse.vstack(levels))
+            parents = scipy.sparse.csr_array((np.ones(n_children, np.int64), np.arange(n_children), bounds))
+            levels.insert(0, scipy.sparse.csr_array(parents @ levels[0]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(levels))
 
     @cached_property
     def _index(self) -> dict[Path, int]:

@@ -5,10 +5,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+import scipy  # which imports its submodules when they are used
 
 from pgsr import memory
-from pgsr.checks import require_kind
+from pgsr.checks import is_sparse, require_kind
 from pgsr.errors import CountError
 from pgsr.hierarchy import Hierarchy
 from pgsr.html import facts_table
@@ -17,6 +17,7 @@ from pgsr.region_figure import COUNTED, Curve, sizes_figure
 
 if TYPE_CHECKING:
     import pandas as pd
+    import scipy.sparse
     from matplotlib.figure import Figure
 
 LARGEST_TOTAL = 2**62
@@ -68,12 +69,12 @@ class CountOfCounts:
         if isinstance(max_quantity, bool) or not isinstance(max_quantity, int) or max_quantity < 1:
             raise CountError(f"max_quantity={max_quantity!r}; give a public whole number from 1 up")
         require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
-        check = _checked_sparse if sparse.issparse(counts) else _checked_dense
+        check = _checked_sparse if is_sparse(counts) else _checked_dense
         table: Any = check(hierarchy, counts)
         n_missing = hierarchy.n_regions - table.shape[0]
         _check_total(table[hierarchy.n_inner - n_missing :])
         if n_missing:
-            table = hierarchy.sum_up_sparse(table) if sparse.issparse(table) else hierarchy.sum_up(table)
+            table = hierarchy.sum_up_sparse(table) if is_sparse(table) else hierarchy.sum_up(table)
         else:
             _check_adds_up(hierarchy, table)
         if isinstance(table, np.ndarray):
@@ -112,7 +113,7 @@ class CountOfCounts:
 
     @property
     def is_sparse(self) -> bool:
-        return sparse.issparse(self._table)
+        return is_sparse(self._table)
 
     @property
     def counts(self) -> np.ndarray:
@@ -184,13 +185,13 @@ def _checked_dense(hierarchy: Hierarchy, counts: object) -> np.ndarray:
     ).reshape(array.shape)
 
 
-def _checked_sparse(hierarchy: Hierarchy, counts: Any) -> sparse.csr_array:
+def _checked_sparse(hierarchy: Hierarchy, counts: Any) -> "scipy.sparse.csr_array":
     _check_kind(counts.dtype)
     if counts.ndim == 2:
         memory.require(32 * counts.shape[1], f"a row of {counts.shape[1]:,} sizes")
     # Wide integers first: entries of one cell are added up below, and 300 groups in uint8 would wrap.
     narrow = counts.dtype.kind in "iu" and counts.dtype.itemsize < 8
-    table: Any = sparse.csr_array(counts.astype(np.int64) if narrow else counts, copy=True)
+    table: Any = scipy.sparse.csr_array(counts.astype(np.int64) if narrow else counts, copy=True)
     _check_shape(hierarchy, table.shape)
     table.sum_duplicates()
     first = hierarchy.n_regions - table.shape[0]

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pgsr.budget import Number, exact
-from pgsr.checks import require_kind
+from pgsr.checks import is_sparse, require_kind
 from pgsr.errors import CountError
 from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
@@ -210,6 +209,6 @@ def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterato
 
 def _reader(table: Any) -> Callable[[int, int], np.ndarray]:
     """Read dense blocks of rows of a table that may be sparse."""
-    if sparse.issparse(table):
+    if is_sparse(table):
         return lambda start, stop: table[start:stop].toarray()
     return lambda start, stop: table[start:stop]

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
 from pgsr import metrics
 from pgsr.budget import Number, exact
@@ -134,6 +133,8 @@ def expected_errors(
         >>> plan.choice() in mechanisms
         True
     """
+    from tqdm import tqdm
+
     require_kind(
         stand_in, (CountOfCounts, CountsByLevel), "the stand-in", "give public counts of the shape of the data"
     )

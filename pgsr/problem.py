@@ -15,7 +15,6 @@ from pgsr.hierarchy import Hierarchy
 from pgsr.laws.per_level import GeometricNoise, LevelNoise
 from pgsr.measurement import Measurement, Totals
 from pgsr.problem_fields import LARGEST_WEIGHT, ProblemFields
-from pgsr.programs.files import read_fields, write_problem
 from pgsr.views import View
 
 
@@ -248,6 +247,8 @@ class Problem(ProblemFields):
              - 6 x(US,1)
              - 2 x(US~GA,0)
         """
+        from pgsr.programs.files import write_problem
+
         write_problem(self, path, names)
 
     @classmethod
@@ -266,6 +267,8 @@ class Problem(ProblemFields):
             ...     print(Problem.read(f"{folder}/small.npz"))
             Problem(problem, totals='root', 4 unknowns)
         """
+        from pgsr.programs.files import read_fields
+
         return cls(**read_fields(path))
 
     def where(self, *conditions: Condition) -> "Problem":

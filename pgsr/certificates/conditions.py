@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pgsr.blocks import row_blocks
+from pgsr.checks import is_sparse
 from pgsr.estimate import Estimate
 from pgsr.measurement import Measurement, Totals
 from pgsr.tolerances import CONDITION
@@ -26,7 +26,7 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
     for rows in _blocks(values, slice(0, tree.n_regions)):
         counts = _counts(estimate, rows)
         have[rows] = np.asarray(counts.sum(axis=1)).ravel()
-        cells = counts.data if sparse.issparse(counts) else counts
+        cells = counts.data if is_sparse(counts) else counts
         if values.dtype.kind == "f":
             broken["integrality"] += int((np.abs(cells - np.rint(cells)) > CONDITION).sum())
         broken["sign"] += int((cells < -CONDITION).sum())
@@ -44,7 +44,7 @@ def broken_conditions(measurement: Measurement, estimate: Estimate) -> dict[str,
 
 def _blocks(values: Any, rows: slice) -> Iterable[slice]:
     """Divide rows into blocks whose counts fit into memory once more; sparse ones do at once."""
-    return [rows] if sparse.issparse(values) else row_blocks(rows, values.shape[1])
+    return [rows] if is_sparse(values) else row_blocks(rows, values.shape[1])
 
 
 def _counts(estimate: Estimate, rows: slice) -> Any:

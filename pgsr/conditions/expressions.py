@@ -4,10 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from scipy import sparse
+import scipy  # which imports its submodules when they are used
 
 from pgsr.conditions.arguments import (
     checked_factor,
@@ -22,6 +22,9 @@ from pgsr.errors import ProblemError
 from pgsr.hierarchy import Path
 from pgsr.region_ids import region_id
 from pgsr.views import View
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 
 class Expression(ABC):
@@ -224,7 +227,7 @@ class _Selection(Expression):
             if self.kind == "groups" and place.view is View.CUMULATIVE:
                 before = np.where(here % n_sizes > 0, here - 1, here)  # size 0 has nothing before it
                 signs = np.where(here % n_sizes > 0, 1, 0)
-                matrix = sparse.csr_array(matrix - rows_of(before, signs, place))
+                matrix = scipy.sparse.csr_array(matrix - rows_of(before, signs, place))
 
         written = cache(lambda r: region_id(paths[r]))  # rows may be millions, regions are thousands
 
@@ -274,7 +277,7 @@ class _Number(Expression):
 
     def resolve(self, place: Cells) -> Resolved:
         n, n_cells = len(self.values), place.shape[0] * place.shape[1]
-        nothing = sparse.csr_array((n, n_cells), dtype=np.int64)
+        nothing = scipy.sparse.csr_array((n, n_cells), dtype=np.int64)
         written = lambda entries: [f"{value:,}" for value in self.values[entries].tolist()]  # noqa: E731
         return Resolved(nothing, self.values, written, self.shape, self.shape is not None)
 
@@ -309,7 +312,7 @@ class _Plus(Expression):
 
         shape = left.shape if right.shape in (None, left.shape) else right.shape if left.shape is None else None
         is_array = left.is_array or right.is_array
-        return Resolved(without_zeros(sparse.csr_array(matrix)), left.constant + added, names, shape, is_array)
+        return Resolved(without_zeros(scipy.sparse.csr_array(matrix)), left.constant + added, names, shape, is_array)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -326,7 +329,7 @@ class _Times(Expression):
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
         require_products(inner, self.factor)
-        matrix = without_zeros(sparse.csr_array(inner.matrix * self.factor))
+        matrix = without_zeros(scipy.sparse.csr_array(inner.matrix * self.factor))
 
         def names(entries: np.ndarray) -> list[str]:
             brackets = isinstance(self.inner, _Plus)
@@ -348,8 +351,8 @@ class _Sum(Expression):
     def resolve(self, place: Cells) -> Resolved:
         inner = self.inner.resolve(place)
         require_products(inner, len(inner.constant))
-        ones = sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
-        matrix = without_zeros(sparse.csr_array(ones @ inner.matrix))
+        ones = scipy.sparse.csr_array(np.ones((1, len(inner.constant)), np.int64))
+        matrix = without_zeros(scipy.sparse.csr_array(ones @ inner.matrix))
         return Resolved(matrix, inner.constant.sum(keepdims=True), lambda entries: [self.name] * len(entries))
 
 

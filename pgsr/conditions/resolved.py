@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
+import scipy  # which imports its submodules when they are used
 
 from pgsr.errors import ProblemError
 from pgsr.hierarchy import Hierarchy
 from pgsr.views import View
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 LARGEST_NUMBER = 2**50
 """Largest coefficient or constant, so that sums over cells stay within 64 bits."""
@@ -48,7 +52,7 @@ class Resolved:
         is_array: whether an array of this shape takes part, which stands against a table of the same shape only.
     """
 
-    matrix: sparse.csr_array
+    matrix: "scipy.sparse.csr_array"
     constant: np.ndarray
     names: Callable[[np.ndarray], list[str]]
     shape: tuple[int, int] | None = None
@@ -82,19 +86,19 @@ def matched(left: Resolved, right: Resolved, name: str) -> tuple[Resolved, Resol
 
 
 def _repeated(one: Resolved, n: int) -> Resolved:
-    ones = sparse.csr_array(np.ones((n, 1), np.int64))
+    ones = scipy.sparse.csr_array(np.ones((n, 1), np.int64))
     return Resolved(
-        sparse.csr_array(ones @ one.matrix),
+        scipy.sparse.csr_array(ones @ one.matrix),
         np.repeat(one.constant, n),
         lambda entries: one.names(np.zeros(1, int)) * len(entries),
     )
 
 
-def rows_of(columns: np.ndarray, data: np.ndarray, place: Cells) -> sparse.csr_array:
+def rows_of(columns: np.ndarray, data: np.ndarray, place: Cells) -> "scipy.sparse.csr_array":
     """Make the matrix with data[i, j] in row i and column columns[i, j]."""
     n, width = columns.shape
     shape = n, place.shape[0] * place.shape[1]
-    return sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
+    return scipy.sparse.csr_array((data.ravel(), columns.ravel(), np.arange(n + 1) * width), shape=shape)
 
 
 def require_products(one: Resolved, factor: int) -> None:
@@ -110,7 +114,7 @@ def require_products(one: Resolved, factor: int) -> None:
         )
 
 
-def without_zeros(matrix: sparse.csr_array) -> sparse.csr_array:
+def without_zeros(matrix: "scipy.sparse.csr_array") -> "scipy.sparse.csr_array":
     """Add entries of one place up and drop zeros, in place; refuse coefficients beyond `LARGEST_NUMBER`."""
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
+import scipy  # which imports its submodules when they are used
 
 from pgsr.conditions.expressions import Condition
 from pgsr.conditions.resolved import Cells, matched
 from pgsr.errors import ProblemError
 from pgsr.region_ids import region_id
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 UNBOUNDED = 2**62
 """The bound that stands for none."""
@@ -32,7 +36,7 @@ class Conditions:
 
     lower: np.ndarray
     upper: np.ndarray
-    rows: sparse.csr_array
+    rows: "scipy.sparse.csr_array"
     row_lower: np.ndarray
     row_upper: np.ndarray
     names: tuple[str, ...]
@@ -47,7 +51,7 @@ class Conditions:
         return cls(
             np.full(shape, -UNBOUNDED),
             np.full(shape, UNBOUNDED),
-            sparse.csr_array((0, n_regions * n_sizes), dtype=np.int64),
+            scipy.sparse.csr_array((0, n_regions * n_sizes), dtype=np.int64),
             nothing,
             nothing,
             (),
@@ -124,7 +128,7 @@ class Conditions:
         return Conditions(
             np.maximum(self.lower, other.lower),
             np.minimum(self.upper, other.upper),
-            sparse.csr_array(sparse.vstack([self.rows, other.rows])),
+            scipy.sparse.csr_array(scipy.sparse.vstack([self.rows, other.rows])),
             np.concatenate([self.row_lower, other.row_lower]),
             np.concatenate([self.row_upper, other.row_upper]),
             self.names + other.names,
@@ -153,7 +157,7 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
     blocks, lows, highs, names = [], [], [], []
     for number, condition in enumerate(conditions):
         left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
-        matrix = sparse.csr_array(left.matrix - right.matrix)
+        matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         width = np.diff(matrix.indptr)
@@ -168,14 +172,14 @@ def state(conditions: Sequence[Condition], place: Cells) -> Conditions:
         _tighten(lower, sources[0], cell, np.where(turned, -high[single], low[single]), number, 1)
         _tighten(upper, sources[1], cell, np.where(turned, -low[single], high[single]), number, -1)
         kept = np.flatnonzero(~single)
-        blocks.append(sparse.csr_array(matrix[kept]))
+        blocks.append(scipy.sparse.csr_array(matrix[kept]))
         lows.append(low[kept])
         highs.append(high[kept])
         names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
     return Conditions(
         lower.reshape(place.shape),
         upper.reshape(place.shape),
-        sparse.csr_array(sparse.vstack([every.rows, *blocks])),
+        scipy.sparse.csr_array(scipy.sparse.vstack([every.rows, *blocks])),
         np.concatenate([every.row_lower, *lows]),
         np.concatenate([every.row_upper, *highs]),
         tuple(names),

@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from math import ceil, comb, factorial, floor, isqrt
 
 import numpy as np
-from scipy.special import erfc
+import scipy  # which imports its submodules when they are used
 
 from pgsr.enclosure import divided_up, exp_minus, shifted_up
 
@@ -64,7 +64,7 @@ def probability_beyond(rate: float, m: np.ndarray) -> np.ndarray:
     h4 = -2 * rate * (a * h3 + 3 * h2)
     h5 = -2 * rate * (a * h4 + 4 * h3)
     corrections = np.exp(-rate * a * a) * (-h1 / 24 + 7 * h3 / 5760 - 31 * h5 / 967680)
-    return np.where(a < 0, 1.0, erfc(np.sqrt(rate) * a) - 2 * np.sqrt(rate / np.pi) * corrections)
+    return np.where(a < 0, 1.0, scipy.special.erfc(np.sqrt(rate) * a) - 2 * np.sqrt(rate / np.pi) * corrections)
 
 
 def _series(x: Fraction, working: int) -> tuple[int, int]:
