@@ -15,12 +15,11 @@ from rich.table import Table
 
 from pgsr import __version__
 from pgsr.budget import exact
+from pgsr.commands import keys, ledger
+from pgsr.commands.synthesize import EPILOG, synthesize
 from pgsr.errors import PgsrError
 from pgsr.help import examples
 from pgsr.intervals import SPELLINGS
-from pgsr.ledger.command import app as ledger_app
-from pgsr.release.key_command import app as keys
-from pgsr.synthesis.command import EPILOG, synthesize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -429,8 +428,8 @@ def warmup() -> None:
 
 
 app.command(epilog=EPILOG)(synthesize)
-app.add_typer(keys, name="key")
-app.add_typer(ledger_app, name="ledger")
+app.add_typer(keys.app, name="key")
+app.add_typer(ledger.app, name="ledger")
 
 
 def main() -> None:

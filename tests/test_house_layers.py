@@ -14,10 +14,52 @@ def run(*command: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False, **options)
 
 
+BROUGHT = """
+import sys
+before = set(sys.modules)
+{code}
+new = set(sys.modules) - before
+others = {{name.partition(".")[0] for name in new}} - set(sys.stdlib_module_names)
+others = {{name for name in others if not name.startswith("_")}} - {{"pgsr", "cython_runtime"}}
+rooms = {{name for name in new if name.startswith("pgsr.") and hasattr(sys.modules[name], "__path__")}}
+print(*sorted(others | rooms))
+"""
+"""Prints which packages, and which rooms of pgsr, some code imports: names with an underscore are parts of packages."""
+
+LIGHT = {"cloudpickle", "cryptography", "numpy", "psutil", "scipy"} | {
+    f"pgsr.{room}" for room in ("accounting", "certificates", "conditions", "laws", "nearest_tree", "noise")
+}
+"""What `import pgsr` brings: half a second. A name more here is time that every command and every process pays."""
+
+
 @pytest.mark.slow
-def test_import_is_light():
+def test_import_brings_these_packages_and_no_part_of_scipy():
+    done = run("-c", BROUGHT.format(code="import pgsr"))
+    assert set(done.stdout.split()) == LIGHT, done.stderr
+    done = run("-c", "import sys, pgsr; print([name for name in sys.modules if name.startswith('scipy.sparse')])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.slow
+def test_help_brings_these_packages_besides():
+    code = """
+import contextlib, io
+from pgsr.cli import app
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as said:
+    app(["--help"])
+assert "synthesize" in said.getvalue()
+"""
+    done = run("-c", BROUGHT.format(code=code))
+    shown = {"annotated_doc", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer"}
+    rooms = {"filelock", "pgsr.commands", "pgsr.intervals", "pgsr.ledger"}
+    # rich looks for attrs, and does without it.
+    assert set(done.stdout.split()) - {"attr", "attrs"} == LIGHT | shown | rooms, done.stderr
+
+
+@pytest.mark.slow
+def test_models_bring_no_solver():
     heavy = ("numba", "cvxpy", "gurobipy", "ortools", "highspy", "pandas", "matplotlib", "pyarrow")
-    done = run("-c", f"import sys, pgsr, pgsr.models; print([name for name in {heavy} if name in sys.modules])")
+    done = run("-c", f"import sys, pgsr.models; print([name for name in {heavy} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Secure, cli
 from pgsr.accounting import Approximate, PureEpsilon, Rho
+from pgsr.commands.synthesize import METHODS
 from pgsr.ledger import Charge, LedgerError, LedgerFile, Relation, Unit
 from pgsr.release import ReleaseConfig, digest_of, publish
 from pgsr.release.errors import ConfigError, ReleaseError
@@ -514,3 +515,9 @@ def test_sizes_of_a_release_stand_in_the_transcript(place, released):
         assert (told["epsilon"], told["data_set"]) == ("1", "made")
     done = invoke(configured(place, "hpd-fixed"), "--sizes", released / "release-rehearsal", "--rehearse")
     assert done.exit_code == 0, "a rehearsal may be tied to a rehearsal"
+
+
+def test_methods_on_the_command_line_are_those_of_a_configuration(place) -> None:
+    assert METHODS == tuple(SynthesisMethod)
+    with pytest.raises(ConfigError, match="method.*whole-marginals"):
+        invoke(configured(place), "--method", "nonsense")

@@ -16,7 +16,7 @@
 | `noise_residuals`                                |                                                                |
 | `reading`, with `intervals_by_level`             | `read_release`, a published folder as values; its intervals    |
 | `outline`, `forecast`, `epsilon_for`             | what would be released, its errors, the epsilon for given ones |
-| `selftest`, `key_command`                        | whether the sampler is right, and the publisher's keys         |
+| `selftest`                                       | whether the sampler is right                                   |
 | `errors`                                         | what is raised                                                 |
 
 The first three know nothing of each other. The layers in `pyproject.toml` say which file may import which.

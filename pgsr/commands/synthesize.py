@@ -9,12 +9,9 @@ import typer
 from rich.console import Console
 
 from pgsr.help import examples
-from pgsr.release.errors import ConfigError
-from pgsr.synthesis.config import REHEARSAL, SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisMethod
-from pgsr.synthesis.publish import digest_of
-from pgsr.synthesis.publish import finish as complete
-from pgsr.synthesis.publish import synthesize as make
-from pgsr.synthesis.sampling import resample
+
+METHODS = ("whole-marginals", "hpd-fixed", "hpd-gen", "mwem")
+"""Names to complete; `pgsr.synthesis.config.SynthesisMethod` is what decides, and a test holds them equal."""
 
 EPILOG = examples(
     ("pgsr synthesize --example > synthesis.toml", "a configuration to start from"),
@@ -42,8 +39,12 @@ def synthesize(
     rounds: Annotated[int | None, typer.Option(help="Rounds of the method, instead of the file's.", min=1)] = None,
     k: Annotated[int | None, typer.Option("--k", help="Attributes per query, instead of the file's.", min=1)] = None,
     method: Annotated[
-        SynthesisMethod | None,
-        typer.Option(metavar="METHOD", help=f"Instead of the file's: {', '.join(SynthesisMethod)}."),
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help=f"Instead of the file's: {', '.join(METHODS)}.",
+            autocompletion=lambda: list(METHODS),
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of the method and of the sample, not of the noise.", min=0)
@@ -70,6 +71,12 @@ def synthesize(
     Beside the tables lie the model, the transcript of all that was measured, a report of expected errors and a data
     dictionary.
     """
+    from pgsr.release.errors import ConfigError
+    from pgsr.synthesis.config import REHEARSAL, SYNTHESIS_EXAMPLE, SynthesisConfig
+    from pgsr.synthesis.publish import finish as complete
+    from pgsr.synthesis.publish import synthesize as make
+    from pgsr.synthesis.sampling import resample
+
     if example:
         print(SYNTHESIS_EXAMPLE, end="")
         return
@@ -98,7 +105,7 @@ def synthesize(
     if rename:
         raise ConfigError("--rename is for --model; name the attributes in the configuration")
     overrides = {
-        "epsilon": epsilon, "delta": delta, "rounds": rounds, "k": k, "method": method and str(method),
+        "epsilon": epsilon, "delta": delta, "rounds": rounds, "k": k, "method": method,
         "groups": groups, "seed": seed, "output": output, "ledger": ledger,
         "sign": sign,
     }  # fmt: skip
@@ -115,6 +122,8 @@ def synthesize(
 
 
 def _show(console: Console, folder: Path) -> None:
+    from pgsr.synthesis.publish import digest_of
+
     console.print(
         f"synthetic population  {folder}\ndigest                {digest_of(folder)}", highlight=False, soft_wrap=True
     )
@@ -122,6 +131,8 @@ def _show(console: Console, folder: Path) -> None:
 
 def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
     """Raise `ConfigError` if an option is given that would change nothing."""
+    from pgsr.release.errors import ConfigError
+
     unused = [name for name in given if name not in allowed]
     if unused:
         raise ConfigError(f"{unused[0]} has no meaning with {where}; leave it out")
@@ -129,6 +140,8 @@ def _require_only(given: Mapping[str, object], allowed: tuple[str, ...], where: 
 
 def _names(pairs: list[str]) -> dict[str, str]:
     """Read OLD=NEW, repeated."""
+    from pgsr.release.errors import ConfigError
+
     found = dict(pair.split("=", 1) for pair in pairs if all(pair.partition("=")))
     if len(found) < len(pairs):
         raise ConfigError("--rename takes OLD=NEW, as in --rename role=role_of_person, once per attribute")
