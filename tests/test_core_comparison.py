@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import MINUTES
 
 from pgsr import (
     Certificate,
@@ -92,13 +93,13 @@ def test_a_table_of_good_and_bad_arms():
         Gurobi(),
         Doing("raise", lambda: 1 / 0),
         Doing("die", lambda: os._exit(3)),
-        Doing("sleep", lambda: time.sleep(100)),
+        Doing("sleep", lambda: time.sleep(2 * MINUTES)),
         ("M_c^dp", steps, IsotonicTreeProjection()),
         ("M_c", Problem.m_c(steps), TreeProjection()),
     ]
     start = time.perf_counter()
     table = compare(PROBLEM, arms, time_limit=3, truth=TRUTH, progress=False)
-    assert time.perf_counter() - start < 200  # the sleeper was killed
+    assert time.perf_counter() - start < MINUTES  # the sleeper was killed
     by_method = {row.method: row for row in table.rows}
     assert [row.method for row in table.rows] == [arm[0] if isinstance(arm, tuple) else repr(arm) for arm in arms]
     assert by_method["TreeProjection()"].result.certificate == by_method["Flow()"].result.certificate
@@ -181,19 +182,16 @@ class Unreadable:
 
 
 def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
-    start = time.perf_counter()
-    outcome = run_isolated(Unreadable, time_limit=30)
+    outcome = run_isolated(Unreadable, time_limit=MINUTES)
     assert not outcome.timed_out
     assert outcome.error == "what it returned cannot be read: TypeError: not here"
-    assert time.perf_counter() - start < 25
 
 
 def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     monkeypatch.setattr("pgsr.isolation.START_LIMIT", 2.0)
-    start = time.perf_counter()
-    outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(100), time_limit=50)
+    outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
     assert outcome.timed_out
-    assert time.perf_counter() - start < 30
+    assert not outcome.started
 
 
 @dataclass(frozen=True)

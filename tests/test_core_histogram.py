@@ -237,7 +237,7 @@ def test_too_large_a_table_is_refused_at_once() -> None:
     assert truth.totals[:4].tolist() == [5, 0, 5, 0]
     many = CountOfCounts(TREE, [[0, 2**40], [0, 0]])
     ledger = Ledger(1)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(
         MemoryNeededError, match=r"100,001 regions x 10,000,001 sizes needs .* GiB.*lower the largest size K"
     ):
@@ -246,7 +246,7 @@ def test_too_large_a_table_is_refused_at_once() -> None:
         Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("key"), ledger)
     with pytest.raises(MemoryNeededError, match="a measurement of 2,199,023,255,552 values"):
         Geometric(View.RANKED, epsilon=1).measure(many, Seeded("key"), ledger)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert ledger.spent == []
 
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from instances import random_tree, random_truth
+from waiting import MINUTES, until
 
 from pgsr import Geometric, Problem, Seeded, View, parallel
 from pgsr.algorithms import (
@@ -36,7 +37,7 @@ def test_every_row_is_done_once(monkeypatch, threads, rows):
 
 def test_rows_run_on_several_threads(monkeypatch):
     on_threads(monkeypatch, 2)
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=MINUTES)
     met = []
 
     def wait(start, stop):
@@ -97,14 +98,12 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
     if child == 0:
         parallel.share(fill, range(8), 1)
         os._exit(0)
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return
-        time.sleep(0.01)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    pytest.fail("the child waits for threads that it does not have")
+    try:
+        until(lambda: os.waitpid(child, os.WNOHANG)[0])
+    except AssertionError:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it does not have")
 
 
 @pytest.mark.slow

@@ -63,6 +63,7 @@ def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
     return bool((np.abs(found.mean(axis=0) - expected) <= 0.03 * np.array(expected) + 3 * spread).all())
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", IDS)
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     experiment, store = find(name), Store(tmp_path)

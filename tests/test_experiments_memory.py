@@ -30,10 +30,10 @@ def quiet(text: str) -> None:
 def test_what_cannot_fit_is_refused_at_once(tmp_path):
     """The refusal comes before anything is started."""
     huge = replace(sweeps.SMALL, name="huge", max_size=2**44)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(MemoryNeededError, match=r"cell T1 \| huge .* needs about .* GiB .*smaller --profile"):
         run(sweeps.experiment(data=(sweeps.SMALL, huge)), SMOKE, Store(tmp_path), say=quiet)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert list(tmp_path.rglob("*.json")) == []
 
 
@@ -64,6 +64,7 @@ SHAPES = [(31, 100_001), (3_195, 2_001), (101, 20_001), (1_001, 5_001), (2, 1_00
           (301, 10_001), (61, 40_001), (501, 12_001), (61, 201), (1_501, 10_001), (551, 100_001)]  # fmt: skip
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("shape", SHAPES[: scale(2, len(SHAPES))])
 def test_the_memory_estimate(shape, tmp_path):
     """Within 25 % of the true peak of the hungriest of Kuo's methods."""

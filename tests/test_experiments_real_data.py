@@ -86,6 +86,7 @@ def test_root_errors_as_published():
     assert emd_per_level(root, HG, NoConsistency(FIT), 1, replicates=runs)[0] == pytest.approx(11_227.6, rel=0.03)
 
 
+@pytest.mark.drawn(2)
 # Earth mover's distance per region and level: five-run prototypes with independent noise (bottom-up: ten runs).
 @needs_taxi
 @pytest.mark.parametrize(
@@ -126,6 +127,7 @@ TWO_LEVELS = {
 }  # fmt: skip
 
 
+@pytest.mark.drawn(3)
 @needs_taxi
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
 @pytest.mark.parametrize("views", TWO_LEVELS, ids=lambda views: " x ".join(view.value for view in views))

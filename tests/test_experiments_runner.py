@@ -15,6 +15,7 @@ import psutil
 import pytest
 import sweeps
 from instances import scale
+from waiting import MINUTES, until
 
 from pgsr import CountOfCounts
 from pgsr.errors import DataError
@@ -144,6 +145,7 @@ def test_all_arms_see_the_same_noise():
     assert found[0, "one"] != found[1, "one"]
 
 
+@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     """A sweep killed at random times, again and again, ends as if nothing had happened."""
     kills, cells = scale(3, 60), scale(300, 6_000)
@@ -154,9 +156,9 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
         command = [sys.executable, "tests/sweeps.py", store.root, str(cells)]
         with log.open("wb") as out:
             sweep = subprocess.Popen(command, cwd=ROOT, stdout=out, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        _until(lambda: log.read_bytes().startswith(b"ready\n"))
+        until(lambda: log.read_bytes().startswith(b"ready\n"))
         if kill % 2:  # on a busy machine nothing may be finished within seconds
-            _until(lambda sweep=sweep: log.read_bytes().count(b"\n") > 1 or sweep.poll() is not None)
+            until(lambda sweep=sweep: log.read_bytes().count(b"\n") > 1 or sweep.poll() is not None)
         time.sleep(rng.uniform(0.0, 1.5))
         while_running += sweep.poll() is None
         sweep.kill()
@@ -179,6 +181,7 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
         assert replace(stored, record=task.compute()).content() == stored.content()
 
 
+@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_cells_end_with_a_killed_sweep(tmp_path):
     code = "import sys, time, sweeps; from pgsr.experiments.engine.experiment import Profile\n"
     code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
@@ -192,11 +195,11 @@ def test_cells_end_with_a_killed_sweep(tmp_path):
         sweep = subprocess.Popen(
             [sys.executable, "-c", code, tmp_path, mark], env=environment, stderr=subprocess.DEVNULL
         )
-        _until(lambda mark=mark: mark.exists() and mark.read_text())
+        until(lambda mark=mark: mark.exists() and mark.read_text())
         cell = psutil.Process(int(mark.read_text()))
         sweep.send_signal(end)
-        assert sweep.wait(20) != 0
-        _until(lambda cell=cell: not cell.is_running() or cell.status() == psutil.STATUS_ZOMBIE)
+        assert sweep.wait(MINUTES) != 0
+        until(lambda cell=cell: not cell.is_running() or cell.status() == psutil.STATUS_ZOMBIE)
         assert list(tmp_path.rglob("*.json")) == []
 
 
@@ -291,13 +294,13 @@ def test_memory_of_a_cell_is_its_own(tmp_path):
 
 def test_time_limits_are_hard_and_their_answers_final(tmp_path):
     def measure(trial):
-        time.sleep(0 if "toy" in trial.truth.name else 30)
+        time.sleep(0 if "toy" in trial.truth.name else MINUTES)
         return {}
 
     store, arms = Store(tmp_path), (Arm("slow"),)
     start = time.perf_counter()
     assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {State.TIMED_OUT: 1}
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < MINUTES
     assert store.frame("T1", SMOKE).loc[0, "reason"] == "stopped after 0.5 s without an answer"
     assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {}
     more = run(sweeps.experiment(measure, arms=arms, scale_time_limit=1.0), SMOKE, store)
@@ -358,6 +361,7 @@ def test_free_parameters_and_preparation(tmp_path):
     assert frame["half"].tolist() == ["1/2"] * 2
 
 
+@pytest.mark.drawn(2, pool="Dask")
 def test_dask_workers_give_the_same_records(tmp_path):
     distributed = pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
     experiment = sweeps.experiment(arms=sweeps.RELEASES)
@@ -378,14 +382,6 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
     pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
     with pytest.raises(ExperimentError, match="no-such-scheme"):
         run(sweeps.experiment(), SMOKE, Store(tmp_path), scheduler="no-such-scheme://host:1", say=quiet)
-
-
-def _until(condition) -> None:
-    for _ in range(400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen within 20 s")
 
 
 def _refuse_to_be_read() -> None:

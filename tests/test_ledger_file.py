@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from instances import scale
 from ledger_checks import files, left, new, small, spend
+from waiting import MINUTES
 
 from pgsr.accounting import PureEpsilon
 from pgsr.ledger import BrokenLedgerError, Charge, LedgerError, LedgerFile
@@ -194,7 +195,7 @@ def test_two_processes_cannot_both_spend_the_last(tmp_path):
         assert sorted(process.stdout.readline() for process in both) == ["charged\n", "refused\n"]
         assert left(folder) == Fraction(1, 3)
     for process in both:
-        process.communicate(timeout=60)
+        process.communicate(timeout=MINUTES)
 
 
 def test_two_names_of_one_ledger_share_one_lock(tmp_path):
@@ -223,14 +224,14 @@ import time
 from pgsr.ledger import LedgerFile
 with LedgerFile({str(ledger.path)!r})._locked():
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(1000)
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     process.send_signal(signal.SIGKILL)
     process.wait()
-    spend(LedgerFile(ledger.path, wait=5), "1/2")
+    spend(LedgerFile(ledger.path, wait=MINUTES), "1/2")
     assert left(tmp_path) == Fraction(1, 2)
 
 

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from model_problems import noisy_steps, random_problem, states_problem
+from waiting import MINUTES
 
 from pgsr import Geometric, Hierarchy, PgsrError, Problem, Seeded, Status, View, compare
 from pgsr.algorithms import TreeProjection
@@ -41,7 +42,7 @@ def test_time_limits_end_in_an_honest_status():
         start = time.perf_counter()
         result = method.solve(problem, time_limit=1)
         assert result.status in (Status.TIMED_OUT, Status.FEASIBLE, Status.OPTIMAL), method
-        assert time.perf_counter() - start < 15, method
+        assert time.perf_counter() - start < MINUTES / 5, method
 
 
 def test_an_infeasible_problem_is_infeasible():

@@ -60,10 +60,10 @@ def test_an_oversized_request_is_refused_at_once(tmp_path):
     write_tables(tmp_path)
     (tmp_path / "entities.parquet").unlink()
     config = ReleaseConfig.read(write_config(tmp_path, max_size="100000000"))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(MemoryNeededError, match="a release of 7 regions x 100,000,001 sizes needs"):
         release(config)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert not make_ledger(tmp_path).entries
 
 
