@@ -94,7 +94,7 @@ def _times(axes: "Axes", sections: Sequence[tuple[str, Sequence[Row]]]) -> None:
             axes.annotate(words, (0.99, place), xycoords=("axes fraction", "data"), ha="right", va="center",
                           fontsize="small", style="italic", color="#555555")  # fmt: skip
     least, most = axes.get_xlim()
-    axes.set_xlim(least, most * 30)  # room for the words
+    axes.set_xlim(least, most * 40)  # room for the words
     log_labels(axes.xaxis)
     finish(axes, "time to formulate, solve and round (s), log", "", "time of every method")
     axes.grid(axis="x", color="#e5e5e5")
