@@ -518,6 +518,6 @@ def test_sizes_of_a_release_stand_in_the_transcript(place, released):
 
 
 def test_methods_on_the_command_line_are_those_of_a_configuration(place) -> None:
-    assert METHODS == tuple(SynthesisMethod)
-    with pytest.raises(ConfigError, match="method.*whole-marginals"):
+    assert tuple(SynthesisMethod) == METHODS
+    with pytest.raises(ConfigError, match=r"method.*whole-marginals"):
         invoke(configured(place), "--method", "nonsense")
