@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 
-from pgsr import compilation, metrics
+from pgsr import compilation, metrics, toys
 from pgsr.certificates import certify, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison_row import Row
 from pgsr.comparison_view import Comparison
 from pgsr.errors import ArgumentError, ProblemError
+from pgsr.estimate import Estimate
 from pgsr.histogram import CountOfCounts
 from pgsr.isolation import Outcome, Template, run_isolated
 from pgsr.laws.per_level import spent_text
@@ -23,6 +25,7 @@ from pgsr.problem import Problem
 from pgsr.solving import Deadline
 from pgsr.tolerances import ACCEPTED_GAP
 from pgsr.toys import toy_of
+from pgsr.views import View
 
 Arm = Method | tuple[str, Measurement | Problem, Method | PostProcess]
 
@@ -48,8 +51,8 @@ def compare(
         truth: for errors per level. Only this process sees it, never an arm.
         progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
             at the end.
-        template: where the processes come from, an open `pgsr.isolation.Template`. Several comparisons that share one
-            import every solver once. None for one of this comparison's own.
+        template: where the processes come from, `template_of_arms()`. Several comparisons that share one import every
+            solver once. None for one of this comparison's own.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -77,7 +80,7 @@ def compare(
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
     tell = progress if callable(progress) else lambda done, total: None
-    with Template() if template is None else nullcontext(template) as started:
+    with template_of_arms() if template is None else nullcontext(template) as started:
         for label, target, solver in bar:
             bar.set_postfix_str(label)
             tell(len(rows), len(arms))
@@ -89,6 +92,27 @@ def compare(
             rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
     tell(len(rows), len(arms))
     return Comparison(rows, _title(problem))
+
+
+def template_of_arms(*modules: str) -> Template:
+    """Make the process that arms are copies of, to be opened by `with`; it imports `modules` while its caller goes on.
+
+    Example:
+        >>> with template_of_arms() as template:  # doctest: +SKIP
+        ...     tables = [compare(problem, methods, template=template) for problem in problems]
+    """
+    return Template(partial(_prepare, modules))
+
+
+def _prepare(modules: tuple[str, ...]) -> None:
+    """Import modules, and load the compiled loops of certificates, which are no arm's own."""
+    for module in modules:
+        with suppress(ImportError):  # the arm that needs it says so
+            import_module(module)
+    for problem in toys.problems():
+        if problem.view is not View.RANKED:
+            certify(problem, Estimate(problem.hierarchy, problem.view, problem.values))
+    compilation.forget()
 
 
 def _title(problem: Problem) -> str:

@@ -41,6 +41,11 @@ def seconds() -> float:
     return _CLOCK.read()
 
 
+def forget() -> None:
+    """Count from 0 again, in a process of which others will be copies."""
+    _CLOCK.forget()
+
+
 class Spent:
     """The seconds that a block spent compiling, once it has ended."""
 
@@ -90,6 +95,10 @@ class _Clock:
             self._busy -= 1
             if not self._busy:
                 self._spent += time.perf_counter() - self._since
+
+    def forget(self) -> None:
+        with self._lock:
+            self._spent, self._since = 0.0, time.perf_counter()
 
     def read(self) -> float:
         with self._lock:

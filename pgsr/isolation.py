@@ -100,6 +100,10 @@ class Template:
     CVXPY waits for no import. The template passes on what a task has said in full, so a task that is killed while it
     speaks does no harm. Elsewhere every task has a new interpreter.
 
+    Args:
+        prepare: runs in the template when it starts, while its caller goes on: imports, and what loads compiled code.
+            It may start no thread. A failure is met again by the tasks.
+
     Example:
         >>> with Template() as template:
         ...     first, second = (run_isolated(lambda: 6 * 7, template=template) for _ in range(2))
@@ -107,7 +111,8 @@ class Template:
         (42, 42)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Callable[[], Any] | None = None) -> None:
+        self._prepare = prepare
         self._process: subprocess.Popen | None = None
         self._messages: queue.Queue = queue.Queue()
         self._log: IO[bytes] | None = None
@@ -126,8 +131,7 @@ class Template:
         self._said = log.seek(0, os.SEEK_END)
         data = cloudpickle.dumps((list(self._imports), cloudpickle.dumps((warm_up, task))))
         with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
-            process.stdin.write(struct.pack(">Q", len(data)) + data)
-            process.stdin.flush()
+            _pass_on(process.stdin, data)
         return self._messages
 
     def last_words(self) -> str:
@@ -181,6 +185,9 @@ class Template:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
         )
         threading.Thread(target=self._listen, args=(self._process.stdout, self._messages), daemon=True).start()
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            _send(self._process.stdin, self._prepare if _FORKS else None)
 
     def _listen(self, pipe: IO[bytes], messages: queue.Queue) -> None:
         """Put every message of the process on the queue, and None when it ends; learn what tasks import."""
@@ -196,6 +203,8 @@ class Template:
             return
 
     def __enter__(self) -> "Template":
+        if self._prepare is not None and _FORKS:
+            self._spawn()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -268,6 +277,10 @@ def _serve() -> None:
     # Solvers print to standard output; keep that away from the messages.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    with contextlib.suppress(Exception):  # the tasks meet it again, and report it
+        prepare = cloudpickle.loads(_read(sys.stdin.buffer) or b"")
+        if prepare is not None:
+            prepare()
     while True:
         data = _read(sys.stdin.buffer)
         if data is None:

@@ -33,10 +33,10 @@ from pgsr import (
     compare,
 )
 from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
-from pgsr.comparison import label_of
+from pgsr.comparison import label_of, template_of_arms
 from pgsr.comparison_row import Row
 from pgsr.entities import entity_totals
-from pgsr.isolation import Template, run_isolated
+from pgsr.isolation import run_isolated
 from pgsr.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import SolverModel
@@ -53,13 +53,13 @@ PROBLEM = Problem.m_h(NOISY)
 @pytest.fixture(autouse=True, scope="module")
 def imported_once():
     """Lets all comparisons of this file start their arms from one process, which imports the solvers once."""
-    with Template() as template, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.comparison.Template", lambda: nullcontext(template))
+    with template_of_arms() as template, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgsr.comparison.template_of_arms", lambda: nullcontext(template))
         yield
 
 
 def test_comparisons_that_share_a_template_import_once():
-    with Template() as template:
+    with template_of_arms() as template:
         first, second = (
             compare(PROBLEM, [Doing("tell", lambda: None), Cvxpy("CLARABEL")], progress=False, template=template)
             for _ in range(2)

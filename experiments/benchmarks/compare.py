@@ -1,20 +1,21 @@
 """The main job: every variant of post-processing, answered by every kind of method, on the same noisy hierarchy."""
 
-import contextlib
 import re
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from pgsr import Comparison, CountOfCounts, Problem, compare
+from pgsr.comparison import template_of_arms
 from pgsr.datasets import census2000, census_like, flights, kuo_taxi
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.variant_table import Section, VariantTable
-from pgsr.experiments.benchmarks.variants import Labelled, Noisy, Variant, chosen
+from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, Noisy, Variant, chosen
 from pgsr.experiments.engine.progress import Progress
 from pgsr.models import Cvxpy
 
@@ -51,7 +52,8 @@ class CompareExperiment:
             the others have one size. At full size only the methods of pgsr run, and CLARABEL on M_H beside them.
         epsilon: total, split equally over levels.
         seed: of the research noise.
-        time_limit: seconds per arm; 3, or 600 at full size, if None.
+        time_limit: seconds per arm of a stated problem, and a tenth of those of a release; 1, or 600 at full size, if
+            None.
         problems: keys of `VARIANTS`; all if empty.
     """
 
@@ -68,7 +70,7 @@ class CompareExperiment:
 
     @property
     def limit(self) -> float:
-        return self.time_limit or (600.0 if self.is_national else 3.0)
+        return self.time_limit or (600.0 if self.is_national else 1.0)
 
     @property
     def is_national(self) -> bool:
@@ -107,43 +109,37 @@ class CompareExperiment:
         Raises:
             ArgumentError: a problem is unknown.
         """
-        noisy, parts = Noisy(truth, self.epsilon, self.seed), []
-        for variant in chosen(self.problems):
-            arms = variant.arms(noisy, self.is_national)
-            if self.is_national and variant.words.startswith("M_H: "):
-                arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.counts), Cvxpy("CLARABEL")))
-            if arms:
-                parts.append((variant, arms))
-        all_arms = [arm for _, arms in parts for arm in arms]
-        with contextlib.closing(Progress("compare", len(all_arms), say, "method")) as progress:
-            tell = _by_problem(parts, progress)
-            table = compare(Problem.m_h(noisy.counts), all_arms, self.limit, truth, tell)
-        sections, rows = [], iter(table.rows)
-        for variant, arms in parts:
-            own = Comparison([next(rows) for _ in arms], variant.words)
-            sections.append(Section(variant.key, variant.words, own))
+        with template_of_arms(*IMPORTS) as template:
+            noisy, parts = Noisy(truth, self.epsilon, self.seed), []
+            for variant in chosen(self.problems):
+                arms = variant.arms(noisy, self.is_national)
+                if self.is_national and variant.words.startswith("M_H: "):
+                    arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.counts), Cvxpy("CLARABEL")))
+                if arms:
+                    parts.append((variant, arms))
+            sections = []
+            progress = Progress("compare", sum(len(arms) for _, arms in parts), say, "method")
+            for place, (variant, arms) in enumerate(parts, start=1):
+                start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
+                table = compare(Problem.m_h(noisy.counts), arms, self._limit(arms), truth, tell, template)
+                sections.append(Section(variant.key, variant.words, Comparison(table.rows, variant.words)))
+                methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
+                seconds = time.monotonic() - start
+                progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
+            progress.close()
         return VariantTable(self.title(truth), sections)
 
+    def _limit(self, arms: list[Labelled]) -> float:
+        """Give releases, which no solver decides and nothing proves, ten times as long."""
+        return self.limit * (1 if any(isinstance(target, Problem) for _, target, _ in arms) else 10)
 
-def _by_problem(parts: Sequence[tuple[Variant, list[Labelled]]], progress: Progress) -> Callable[[int, int], None]:
-    """Make what `pgsr.compare` tells how many arms are done: it names what runs, and what every problem took."""
-    runs = [(place, label) for place, (_, arms) in enumerate(parts) for label, *_ in arms]
-    start = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
-        nonlocal start
-        if done:
-            progress.advance()
-            place, _ = runs[done - 1]
-            if done == total or runs[done][0] != place:
-                (variant, arms), seconds, start = parts[place], time.monotonic() - start, time.monotonic()
-                methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
-                progress.tell(f"{place + 1:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
-        if done < total:
-            place, label = runs[done]
-            progress.begin(f"{parts[place][0].words.partition(':')[0]}: {label}")
-
-    return tell
+def _tell(progress: Progress, variant: Variant, arms: list[Labelled], done: int, total: int) -> None:
+    """Be told by `pgsr.compare` how many arms are done, and name the one that runs."""
+    if done:
+        progress.advance()
+    if done < total:
+        progress.begin(f"{variant.words.partition(':')[0]}: {arms[done][0]}")
 
 
 def writable(folder: Path) -> Path:

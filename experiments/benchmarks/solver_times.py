@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pgsr import Geometric, Measurement, Problem, Seeded, View, compare
-from pgsr.comparison import ANSWERED
+from pgsr.comparison import ANSWERED, template_of_arms
 from pgsr.datasets import census_like
 from pgsr.drawing import new_figure
 from pgsr.isolation import Template
@@ -73,7 +73,7 @@ class SolverTimes:
 
     def _problems(self) -> Iterator[tuple[Problem, Template]]:
         """State the problems, from small to large, each with the process that starts all methods."""
-        with Template() as template:
+        with template_of_arms() as template:
             for max_size in self.max_sizes:
                 truth = census_like(regions="divisions", max_size=max_size, groups=1_000_000)
                 yield self.state(Geometric(self.view, self.epsilon).measure(truth, Seeded("solver times"))), template

@@ -44,6 +44,9 @@ from pgsr.models import (
 Labelled = tuple[str, Measurement | Problem, Method | PostProcess]
 """An arm: its label, what it works on, and the method or the mechanism."""
 
+IMPORTS = ("cvxpy", "gurobipy", "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model", "scipy.optimize")
+"""The modules of the solvers, which take seconds to import."""
+
 SOLVERS: tuple[Method, ...] = (
     Cvxpy("CLARABEL"),
     Cvxpy("HIGHS"),

@@ -43,7 +43,10 @@ def compare(
     problem: Annotated[
         list[str] | None, typer.Option(help=f"Only this problem (repeat it): {', '.join(KEYS)}.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds per arm; 3, or 600 at full size.", min=1)] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds per method, a tenth of a release's; 1, or 600 at full size.", min=1),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for table (Parquet), page (HTML) and figure (PNG).")] = Path(
         "results/compare"
     ),
@@ -60,7 +63,8 @@ def compare(
     console.print(
         f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {seed!r}): no privacy claim.\n"
-        f"Every arm has a process of its own and at most {experiment.limit:g} s.\n",
+        f"Every method has a process of its own and at most {experiment.limit:g} s, "
+        f"releases {10 * experiment.limit:g} s.\n",
         highlight=False,
     )
     table = experiment.run(truth, lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True))
