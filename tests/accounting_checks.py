@@ -45,23 +45,22 @@ def likelihoods_keep_every_budget() -> int:
     Returns how many pairs of neighbours (told apart by their change) and outputs that are.
     """
     n_pairs = 0
-    stated: dict[tuple[Sensitivity, Loss], LevelNoise] = {}
+    stated: dict[tuple[Sensitivity, Loss], tuple[LevelNoise, Fraction, Approximate]] = {}
     for case, view in product(small.CASES, View):
         sensitivity = small.of(view, case)
         for budget in BUDGETS:
             if (sensitivity, budget) not in stated:
                 noise = best_noise(budget, [sensitivity] * 3)[0]
                 assert noise is not None
-                stated[sensitivity, budget] = noise
-            noise = stated[sensitivity, budget]
-            total = composed([noise], [sensitivity])
-            known = total.approximate("1/100")
+                known = composed([noise], [sensitivity]).approximate("1/100")
+                stated[sensitivity, budget] = noise, rho_of_noise(noise, sensitivity), known
+            noise, rho, known = stated[sensitivity, budget]
             for change in small.changes(view, case):
                 moved = tuple(k for k in change if k)
                 if 1 <= len(moved) <= 3:
                     log_p, loss = slow.grid(noise.law(sensitivity), moved, 2_000)
                     n_pairs += len(loss)
-                    _assert_within(log_p, loss, noise, rho_of_noise(noise, sensitivity), known)
+                    _assert_within(log_p, loss, noise, rho, known)
     return n_pairs
 
 

@@ -1,8 +1,10 @@
 """Random instances, and how many of them to test."""
 
 import os
+from collections.abc import Iterable
 
 import numpy as np
+import pytest
 
 from pgsr import CountOfCounts, Hierarchy
 
@@ -13,6 +15,11 @@ FULL = os.environ.get("PGSR_FULL", "") not in ("", "0")
 def scale(ci: int, full: int) -> int:
     """Choose how many instances to test in this run."""
     return full if FULL else ci
+
+
+def drawn_of_each(n: int, what: str, values: Iterable) -> list:
+    """Mark each value of a parameter so that `make test` runs n of the items that have it, whatever else they have."""
+    return [pytest.param(value, marks=pytest.mark.drawn(n, pool=f"{what}, {value!r}")) for value in values]
 
 
 def random_tree(rng: np.random.Generator, max_regions: int = 12, n_levels: int | None = None) -> Hierarchy:

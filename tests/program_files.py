@@ -60,7 +60,7 @@ def by_scip(path):
     model.hideOutput()
     model.readProblem(str(path))
     model.setParam("limits/gap", 1e-7)
-    model.setParam("limits/time", 20)
+    model.setParam("limits/time", 200)
     model.optimize()
     assert model.getStatus() in ("optimal", "gaplimit")
     return model.getObjVal(), None

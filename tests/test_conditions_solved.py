@@ -64,6 +64,7 @@ def test_integer_solvers_find_the_best_of_all_points(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.drawn(8)
 def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
     rng = np.random.default_rng(2)
     for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
@@ -118,6 +119,7 @@ def test_rows_of_every_relation_are_priced(view, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.drawn(8)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
@@ -145,6 +147,7 @@ def test_wild_prices_give_a_bound(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.drawn(8)
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
     rng = np.random.default_rng(4)
     found = 0
@@ -397,6 +400,7 @@ class Careless(SolverModel):
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(1, pool="compare runs models")
 def test_compare_judges_conditions():
     stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
     assert Careless().solve(stated).status is Status.FAILED

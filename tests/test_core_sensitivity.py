@@ -313,7 +313,8 @@ def changes(view: View | None, case: Case) -> set[tuple[int, ...]]:
     all_worlds, found = pairs(case)
     result: set[tuple[int, ...]] = set()
     for level in ("leaves", "root"):
-        vectors = np.array([vector(world, view, case, level) for world in all_worlds])
+        vectors = np.array([vector(world, view, case, level) for world in all_worlds], np.int16)
+        vectors = vectors[:, np.ptp(vectors, axis=0) > 0]  # what is alike in all worlds, as padding is, never changes
         change = np.abs(vectors[found[:, 0]] - vectors[found[:, 1]])
         for row in np.unique(-np.sort(-change, axis=1), axis=0):
             result.add(tuple(int(x) for x in row if x))

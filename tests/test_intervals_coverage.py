@@ -1,5 +1,6 @@
 """The measurement of coverage itself, in small."""
 
+import pandas as pd
 import pytest
 
 from pgsr.errors import ProblemError
@@ -9,10 +10,16 @@ from pgsr.intervals import FORMS, EmptyBandError, band
 from pgsr.release.kinds import Kind
 
 
-def test_every_mechanism_form_and_statistic_is_measured():
+@pytest.fixture(scope="module")
+def measured() -> tuple[pd.DataFrame, list[tuple[int, int]]]:
+    """What was measured in small, and what was told of progress."""
     told: list[tuple[int, int]] = []
-    found = Coverage((1,), releases=2, replicates=20).measure(lambda *part: told.append(part))
-    n_cells = 2 * len(Kind)
+    return Coverage((1,), releases=3, replicates=20).measure(lambda *part: told.append(part)), told
+
+
+def test_every_mechanism_form_and_statistic_is_measured(measured: tuple[pd.DataFrame, list[tuple[int, int]]]):
+    found, told = measured
+    n_cells = 3 * len(Kind)
     assert told[-1] == (n_cells - 1, n_cells)
     assert set(found["method"]) == {"band", *FORMS, "posterior"}
     assert set(found[found["method"] == "posterior"]["mechanism"]) == {"posterior"}
@@ -21,11 +28,11 @@ def test_every_mechanism_form_and_statistic_is_measured():
     assert found["held"].between(0, 1).all()
     truth = population(1)
     of_counts = found[(found["statistic"] == "count") & (found["mechanism"] == "kuo") & (found["method"] == "basic")]
-    assert of_counts["n"].sum() == 2 * truth.counts.size
+    assert of_counts["n"].sum() == 3 * truth.counts.size
 
 
-def test_a_band_holds_all_or_nothing():
-    found = Coverage((2,), releases=3, replicates=20).measure()
+def test_a_band_holds_all_or_nothing(measured: tuple[pd.DataFrame, list[tuple[int, int]]]):
+    found, _ = measured
     bands = found[found["method"] == "band"]
     assert (bands.groupby("mechanism")["held"].nunique() == 1).all()
     assert bands["held"].min() >= 1 / 3

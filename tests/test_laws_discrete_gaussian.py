@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import mpmath
 import numpy as np
@@ -48,6 +48,10 @@ def strips_of(law: DiscreteGaussian) -> Strips:
     drawn = law.drawn_from
     assert isinstance(drawn, Strips)
     return drawn
+
+
+tabulated = cache(thresholds)
+"""Thresholds of laws that many draws are held against."""
 
 
 def weight(rate: Fraction, m: int) -> mpf:
@@ -189,7 +193,7 @@ def split(value: int, n_chunks: int) -> tuple[int, list[int]]:
 
 def forced(rng: np.random.Generator, sizes: GaussianSizes, n: int) -> Iterator[tuple[int, list[int]]]:
     """First bits and further bits: random ties, ties one unit around the step, overflows, and ordinary words."""
-    table, truth = thresholds(sizes), cumulative(sizes.rate, sizes.sides, 200)
+    table, truth = tabulated(sizes), cumulative(sizes.rate, sizes.sides, 200)
     for i in range(n):
         m = int(rng.integers(len(table)))
         chunks = [int(c) for c in rng.integers(0, 2**64, 3, dtype=np.uint64)]
@@ -215,7 +219,7 @@ def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str, count
     for first_bits, chunks in forced(rng, sizes, scale(400, 2_000)):
         size = exact_size(sizes, first_bits, chunks)
         assert decide(sizes, first_bits, Script([], chunks)) == size
-        n_beyond += size >= len(thresholds(sizes))
+        n_beyond += size >= len(tabulated(sizes))
         for sign in (0, 1):
             values = np.array([10_000], np.int64)
             law.add_to(values, Script([sign << WORD_BITS | first_bits], chunks))
@@ -227,7 +231,7 @@ def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str, count
 def exact_draw(law: DiscreteGaussian, words: list[int], chunks: list[int]) -> tuple[int, int]:
     """The draw of a wide law that these words and bits make, by the definition, and how many words it took."""
     drawn, numbers, n_words, left = strips_of(law), sizes_of(str(law.sigma_squared)), 0, list(chunks)
-    table = thresholds(numbers)
+    table = tabulated(numbers)
     while True:
         first, second = words[n_words : n_words + 2]
         n_words += 2
@@ -261,6 +265,7 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 
 @pytest.mark.parametrize("sigma_squared", WIDE)
 @pytest.mark.assure("R2")
+@pytest.mark.drawn(2)
 def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
     rng, law, n, n_refused = np.random.default_rng(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
@@ -277,7 +282,7 @@ def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, count
 
 def forced_words(rng: np.random.Generator, drawn: Strips, n: int) -> Iterator[list[int]]:
     """Forty words each, of which the first two are near a step between strips, or near that to being refused."""
-    table, b = thresholds(drawn.numbers), drawn.strip_bits
+    table, b = tabulated(drawn.numbers), drawn.strip_bits
     for i in range(n):
         words = [int(word) for word in rng.integers(0, 2**32, 40)]
         j = int(rng.integers(len(table)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import drawn_of_each, scale
 from law_fits import chi_square_p, draws_in_parts, histogram, kolmogorov_smirnov_p
 from pytest import MonkeyPatch  # noqa: PT013
 from rejection_noise import Coins, discrete_gaussian
@@ -17,13 +17,23 @@ from pgsr import Seeded
 from pgsr.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
 from pgsr.random import ByteStream, StreamId
 
-LAWS = [DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600", "25000001/2")]
+IN_STRIPS = DiscreteGaussian(Fraction("25000001/2"))
+LAWS = [*(DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600")), IN_STRIPS]
 LAWS += [DoubleGeometric(Fraction(v)) for v in ("1", "20/3", "1000")]
 
 
 @pytest.mark.slow
 @pytest.mark.assure("R3")
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize(
+    "law",
+    [IN_STRIPS]
+    + [
+        pytest.param(law, marks=pytest.mark.drawn(1, pool=f"fit of {type(law).__name__}"))
+        for law in LAWS
+        if law is not IN_STRIPS
+    ],
+    ids=str,
+)
 def test_fit(law: Law, counted: Callable[[int, str], None]) -> None:
     """The same draws are tested in cells (chi-square) and as a whole (Kolmogorov-Smirnov)."""
     n = scale(50_000_000, 1_000_000_000)
@@ -127,7 +137,7 @@ def broken_add_to(monkeypatch: MonkeyPatch, name: str, sigma_squared: str) -> No
 
 
 @pytest.mark.assure("R3")
-@pytest.mark.parametrize("sigma_squared", ["5/2", "3600", "25000001/2"])
+@pytest.mark.parametrize("sigma_squared", drawn_of_each(1, "wrong laws", ["5/2", "3600", "25000001/2"]))
 @pytest.mark.parametrize("name", ["sigma 1 % too large", "double geometric", "all signs positive"])
 def test_gaussian_fit_rejects_wrong_laws(
     monkeypatch: MonkeyPatch, name: str, sigma_squared: str, counted: Callable[[int, str], None]

@@ -29,7 +29,7 @@ def test_both_steps_equal_brute_force(name, monkeypatch):
     sums = np.stack([points[:, region_of_cell == region].sum(axis=1) for region in range(tree.n_regions)], axis=1)
     squares, small = (points**2).sum(axis=1), np.flatnonzero(sums[:, 0] <= largest)  # no leaf's cell can be larger
     assert len(small) > 10
-    for trial in range(scale(500, 2400)):
+    for trial in range(scale(100, 2400)):
         values = shape.split(generator.integers(-3, 9, shape.n_cells))
         held, root_alone = sums[generator.choice(small)], trial % 2 == 0
         totals = None if root_alone else held[tree.leaves]

@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import cloudpickle
@@ -31,6 +32,7 @@ from pgsr.parallel import DaskMap
 from pgsr.partitions import Engine, ParquetFolder
 
 HERE = Engine(map, attempts=1)
+BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, by Dask")
 SIZES = {"one drop": (40,) * 7 + (7,), "drops above and below": (60, 60, 40, 40, 20, 9, 9, 3)}
 
 
@@ -72,6 +74,7 @@ def assert_same(data, folder, streamed, result):
         assert np.array_equal(ours, expected)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("name", SIZES)
 def test_equals_the_whole(tmp_path, name, view):
@@ -104,13 +107,20 @@ def joined(data: CensusBlocks, folder: ParquetFolder, kind: str) -> CountsByLeve
     """All parts as one hierarchy in memory."""
     first = data.upper.n_levels - 1
     tables = [folder.read("above", f"{kind}-{level}") for level in range(first)]
+    for level in range(first, len(data.max_sizes)):
+        tables.append(np.concatenate([folder.read(key, f"{kind}-{level}") for key in data.keys]))
+    return CountsByLevel(whole_tree(data.blocks), tuple(tables))
+
+
+@cache
+def whole_tree(blocks: int) -> Hierarchy:
+    """The hierarchies of all parts as one, which takes seconds; sizes and groups make no difference to it."""
+    data = CensusBlocks(blocks)
+    first = data.upper.n_levels - 1
     names, parents, last = [str(r) for r in range(data.upper.n_regions)], data.upper.parent.tolist(), {}
     for number, key in enumerate(data.keys):
         last[key] = {0: data.upper.leaves.start + number}
-    for level in range(first, len(data.max_sizes)):
-        tables.append(np.concatenate([folder.read(key, f"{kind}-{level}") for key in data.keys]))
-        if level == first:
-            continue
+    for level in range(first + 1, len(data.max_sizes)):
         for key in data.keys:
             tree = data.tree(key)
             here = tree.level(level - first)
@@ -118,7 +128,7 @@ def joined(data: CensusBlocks, folder: ParquetFolder, kind: str) -> CountsByLeve
                 last[key][region] = len(names)
                 parents.append(last[key][int(tree.parent[region])])
                 names.append(f"{key} {region}")
-    return CountsByLevel(Hierarchy.from_parents(names, parents), tuple(tables))
+    return Hierarchy.from_parents(names, parents)
 
 
 @dataclass
@@ -271,30 +281,31 @@ class Broken:
             raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("view", KINDS if FULL else [View.COUNTS])
-def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view):
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("view", KINDS)
+@pytest.mark.parametrize("failing", ["noise of level 5", "counts-6"])
+def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, failing):
     """Where a table cannot be read or written the part is asked again, in the same run or in another."""
     data, folder = measured(tmp_path, SIZES["one drop"], view=view, totals_of=7)
     calm = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
     before = joined(data, folder, "counts")
-    for failing in (f"{KINDS[view]}-5", "counts-6"):
-        broken = Broken(folder, {("Ohio", failing): 3})
-        with pytest.raises(OSError, match="disk is gone"):
-            StreamedLevelTreeProjection(HERE, view).solve(data, broken)
-        for key in data.keys:  # whatever it wrote until then is written anew
-            for level in range(3, 8):
-                folder.write(key, f"counts-{level}", folder.read(key, f"counts-{level}") - 1)
-        found = StreamedLevelTreeProjection(Engine(map, attempts=3, wait=0), view).solve(data, broken)
-        assert not any(broken.failures.values())
-        assert (found.optimal, found.objective, found.passes) == (True, calm.objective, calm.passes)
-        for ours, expected in zip(joined(data, folder, "counts").tables, before.tables, strict=True):
-            assert np.array_equal(ours, expected)
+    table = failing if failing == "counts-6" else f"{KINDS[view]}-5"
+    broken = Broken(folder, {("Ohio", table): 3})
+    with pytest.raises(OSError, match="disk is gone"):
+        StreamedLevelTreeProjection(HERE, view).solve(data, broken)
+    for key in data.keys:  # whatever it wrote until then is written anew
+        for level in range(3, 8):
+            folder.write(key, f"counts-{level}", folder.read(key, f"counts-{level}") - 1)
+    found = StreamedLevelTreeProjection(Engine(map, attempts=3, wait=0), view).solve(data, broken)
+    assert not any(broken.failures.values())
+    assert (found.optimal, found.objective, found.passes) == (True, calm.objective, calm.passes)
+    for ours, expected in zip(joined(data, folder, "counts").tables, before.tables, strict=True):
+        assert np.array_equal(ours, expected)
 
 
+@BY_DASK
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("view", "totals_of"), [(View.COUNTS, None)] + [(View.CUMULATIVE, None), (View.CUMULATIVE, 7)] * FULL
-)
+@pytest.mark.parametrize(("view", "totals_of"), [(View.COUNTS, None), (View.CUMULATIVE, None), (View.CUMULATIVE, 7)])
 def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of):
     distributed = pytest.importorskip("distributed")
     data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, totals_of)
@@ -335,33 +346,27 @@ class Dying:
             os._exit(1)
 
 
+@BY_DASK
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_replaced_and_its_part_has_the_same_noise(tmp_path):
+@pytest.mark.parametrize("view", KINDS)
+def test_a_worker_that_is_killed_is_replaced_and_noise_and_integers_are_the_same(tmp_path, view):
+    """Killed once while it measures Ohio, and once while it solves it."""
     distributed = pytest.importorskip("distributed")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
-    data, calm = measured(tmp_path / "calm", SIZES["one drop"])
-    folder, dying = ParquetFolder(str(tmp_path / "killed")), Dying(data, str(tmp_path / "mark"))
+    data, calm = measured(tmp_path / "calm", SIZES["one drop"], HERE, view, 7)
+    expected = StreamedLevelTreeProjection(HERE, view).solve(data, calm)
+    folder = ParquetFolder(str(tmp_path / "killed"))
+    measuring, solving = Dying(data, str(tmp_path / "measuring")), Dying(folder, str(tmp_path / "solving"))
     with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        measure(dying, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(DaskMap(client)))
-    assert Path(dying.mark).exists()
+        engine = Engine(DaskMap(client))
+        measure(measuring, folder, Geometric(view, 4), Seeded("s"), engine, totals_of=7)
+        found = StreamedLevelTreeProjection(engine, view).solve(data, solving)
+    assert Path(measuring.mark).exists()
+    assert Path(solving.mark).exists()
     for key in data.keys:
-        assert np.array_equal(folder.read(key, "noisy-7"), calm.read(key, "noisy-7"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("view", KINDS if FULL else [View.CUMULATIVE])
-def test_a_worker_that_is_killed_is_replaced_and_the_integers_are_the_same(tmp_path, view):
-    distributed = pytest.importorskip("distributed")
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
-    data, folder = measured(tmp_path, SIZES["one drop"], HERE, view, 7)
-    expected = StreamedLevelTreeProjection(HERE, view).solve(data, folder)
-    before = folder.read("Ohio", "counts-7")
-    dying = Dying(folder, str(tmp_path / "mark"))
-    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        found = StreamedLevelTreeProjection(Engine(DaskMap(client)), view).solve(data, dying)
-    assert Path(dying.mark).exists()
+        assert np.array_equal(folder.read(key, f"{KINDS[view]}-7"), calm.read(key, f"{KINDS[view]}-7"))
     assert (found.optimal, found.objective) == (True, expected.objective)
-    assert np.array_equal(folder.read("Ohio", "counts-7"), before)
+    assert np.array_equal(folder.read("Ohio", "counts-7"), calm.read("Ohio", "counts-7"))
 
 
 def test_what_cannot_be_done_is_told(tmp_path):

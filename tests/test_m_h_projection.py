@@ -13,7 +13,7 @@ from pgsr.algorithms import TreeProjection
 
 def test_equals_brute_force():
     rng = np.random.default_rng(1)
-    for _ in range(scale(4_000, 50_000)):
+    for _ in range(scale(1_000, 50_000)):
         problem, points = small_instance(rng)
         result = TreeProjection().solve(problem)
         assert result.status is Status.OPTIMAL

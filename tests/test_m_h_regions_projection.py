@@ -160,7 +160,7 @@ def test_integers_equal_brute_force():
 
     rng = np.random.default_rng(50)
     checked = 0
-    while checked < scale(1_000, 50_000):
+    while checked < scale(250, 50_000):
         tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
         totals = tree.sum_up(rng.integers(0, 3, (tree.n_regions - tree.n_inner, 1)))[:, 0]
         if totals[0] > 4:
@@ -182,7 +182,7 @@ def test_integers_with_some_totals_equal_brute_force(around):
 
     rng = np.random.default_rng(62)
     checked = 0
-    while checked < scale(500, 10_000):
+    while checked < scale(120, 10_000):
         tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
         totals = tree.sum_up(rng.integers(0, 3, (tree.n_regions - tree.n_inner, 1)))[:, 0]
         if totals[0] > 4:

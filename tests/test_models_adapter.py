@@ -80,6 +80,7 @@ class DenseLeastSquares(SolverModel):
         return Run(Answer(Claim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
 
 
+@pytest.mark.drawn(1, pool="compare runs models")
 def test_a_new_solver_is_one_subclass():
     """Nothing is registered; statuses, limits, rounding and honesty come with the base class."""
     truth = census_like(regions="divisions", max_size=4, groups=1_000)

@@ -102,6 +102,7 @@ print("ok")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
+@pytest.mark.drawn(1)
 def test_solvers_share_one_process(order):
     """Newer HiGHS builds and OR-tools cannot be loaded together; the pinned versions can, in both orders."""
     first, second, third = (name if name != "ortools" else "ortools.linear_solver.pywraplp" for name in order)

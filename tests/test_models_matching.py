@@ -155,6 +155,7 @@ def test_ties_change_pairs_but_not_the_cost():
     assert {model.match(parent, children).cost for model in [SortedMatching(), *MODELS]} == {1}
 
 
+@pytest.mark.drawn(1, pool="compare runs models")
 def test_one_row_per_matcher_in_a_comparison():
     tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
     truth = CountOfCounts(tree, [[0, 3, 4, 1, 0], [0, 6, 2, 0, 5]])

@@ -34,7 +34,11 @@ Changes = tuple[tuple[View, int, tuple[int, ...]], ...]
 
 
 @pytest.mark.assure("R6")
-@pytest.mark.parametrize(("unit", "relation", "quantity"), UNITS, ids=str)
+@pytest.mark.parametrize(
+    ("unit", "relation", "quantity"),
+    [pytest.param(*case, marks=pytest.mark.drawn(2, pool=f"spending of {case[0]}")) for case in UNITS],
+    ids=str,
+)
 def test_all_levels_together_spend_at_most_the_budget(
     unit: Unit, relation: Relation, quantity: int, counted: Callable[[int, str], None]
 ) -> None:

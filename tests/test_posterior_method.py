@@ -144,6 +144,7 @@ def test_time_limits_and_refusals() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(1, pool="counties of the nation")
 def test_closer_than_the_papers_releases_at_every_level() -> None:
     """Equal total epsilon: below top-down matching at equal shares, and below bottom-up with all at the leaves."""
     truth = census_like(regions="counties", max_size=150, groups=20_000_000)
@@ -162,6 +163,7 @@ LEAN = Posterior(intervals=False)
 
 @pytest.mark.parametrize("totals", ["regions", "root", "noisy"])
 @pytest.mark.parametrize("shares", [None, ("1/20", "0", "19/20")])
+@pytest.mark.drawn(2)
 def test_without_intervals_the_release_is_the_same(
     totals: str, shares: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +194,7 @@ def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyP
         assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
 
 
+@pytest.mark.drawn(1, pool="counties of the nation")
 def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less than half of what intervals take, blocks apart: `test_few_blocks_take_little_memory` is about those."""
     monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 20_000)

@@ -83,6 +83,7 @@ def households(sizes: int = 12) -> CountOfCounts:
 @pytest.mark.parametrize(
     ("epsilon", "split"), [("1", "recommended"), ("1", "1/20"), ("1", "equal"), ("1/10", "recommended")]
 )
+@pytest.mark.drawn(1)
 def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
     """Sizes that do not occur among them: small posterior means of many leaves add up, and 0 lies in the interval.
 

@@ -156,6 +156,7 @@ def test_groups_given_at_once_are_those_given_one_by_one() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(1, pool="counties of the nation")
 def test_about_as_near_as_minimum_cost_flows() -> None:
     """The sum of squares is within 5 % of that of the exact flows, level by level."""
     truth = census_like(regions="counties", max_size=200, groups=2_000_000)
