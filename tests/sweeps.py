@@ -1,4 +1,7 @@
-"""Small experiments for the tests of the store and the runner, and a sweep that tells what it stored."""
+"""Small experiments for the tests of the store and the runner, and a sweep that tells what it stored.
+
+Every worker of these tests imports this module; what takes long to import is imported by the functions that need it.
+"""
 
 import os
 import sys
@@ -7,10 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 from pgsr import CountOfCounts, Geometric, Hierarchy, View
-from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.store import Store
 from pgsr.problem import Problem
@@ -22,6 +22,8 @@ SMALL = DataSet(
 
 
 def plot(frame):
+    import pytest
+
     pytest.fail("no test draws the figure of this experiment; give it a plot")
 
 
@@ -58,10 +60,11 @@ def steps(epsilon, levels):
     return Geometric(View.CUMULATIVE, epsilon)
 
 
-RELEASES = (
-    Arm("M_H", noise, TreeProjection(), Problem.m_h),
-    Arm("M_c^dp", steps, IsotonicTreeProjection()),
-)
+def releases() -> tuple[Arm, Arm]:
+    """Make the arms of two releases."""
+    from pgsr.algorithms import IsotonicTreeProjection, TreeProjection
+
+    return Arm("M_H", noise, TreeProjection(), Problem.m_h), Arm("M_c^dp", steps, IsotonicTreeProjection())
 
 
 def noisy_counts(trial: Trial) -> dict:
@@ -85,7 +88,7 @@ def failing_where(marker: str):
     def measure(trial):
         if os.path.exists(marker):
             raise ValueError("the marker is there")
-        return noisy_counts(trial)
+        return {}
 
     return measure
 

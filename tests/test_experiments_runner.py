@@ -54,7 +54,7 @@ def quiet(text: str) -> None:
 
 def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
-    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES, replicates=2)
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     answered, asked = late(2)
     monkeypatch.setattr(worker.Worker, "_answer", answered)
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
@@ -69,7 +69,7 @@ def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
 
 
 def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatch):
-    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES)
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases())
     monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
     summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
     assert summary.ran == {State.FAILED: 2}
@@ -79,31 +79,27 @@ def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatc
     }
 
 
-def rest(trial) -> dict:
-    del trial
-    time.sleep(0.2)
-    return {}
-
-
-def burn(trial) -> dict:
-    """Work for 0.3 s here, and for 0.4 s in another process."""
-    del trial
-    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.4: pass"], check=True)
-    end = time.process_time() + 0.3
-    while time.process_time() < end:
-        pass
-    return {}
-
-
-def burn_on(trial) -> dict:
-    while trial.truth.hierarchy.paths[0][0] == "US":  # not while it warms up
-        pass
-    return {}
-
-
 def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
-    store, arms = Store(tmp_path), sweeps.RELEASES[:1]
+
+    def rest(trial) -> dict:
+        time.sleep(0.2)
+        return {}
+
+    def burn(trial) -> dict:
+        """Work for 0.3 s here, and for 0.4 s in another process."""
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.4: pass"], check=True)
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        return {}
+
+    def burn_on(trial) -> dict:
+        while trial.truth.hierarchy.paths[0][0] == "US":  # not while it warms up
+            pass
+        return {}
+
+    store, arms = Store(tmp_path), (Arm("one"),)
     for measure, identity, seconds in ((rest, "R", 60), (burn, "B", 60), (burn_on, "O", 1)):
         asked = sweeps.experiment(measure, replicates=3, arms=arms, scale_time_limit=seconds)
         run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
@@ -117,7 +113,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
 
 
 def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
-    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.RELEASES, replicates=2)
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     summary = run(experiment, SMOKE, store, say=quiet)
     assert summary.ran == {State.DONE: 4}
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
@@ -183,12 +179,12 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
 
 @pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = "import sys, time, sweeps; from pgsr.experiments.engine.experiment import Profile\n"
+    code = "import sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
     code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
     code += (
         "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
     )
-    code += "run(sweeps.experiment(forever, arms=sweeps.RELEASES[:1]), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)"
+    code += "run(sweeps.experiment(forever, arms=(Arm('one'),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
     for end in (signal.SIGKILL, signal.SIGINT):
         mark = tmp_path / f"pid {end}"
@@ -364,7 +360,7 @@ def test_free_parameters_and_preparation(tmp_path):
 @pytest.mark.drawn(2, pool="Dask")
 def test_dask_workers_give_the_same_records(tmp_path):
     distributed = pytest.importorskip("distributed", reason="pip install 'pgsr[cluster]'")
-    experiment = sweeps.experiment(arms=sweeps.RELEASES)
+    experiment = sweeps.experiment(arms=sweeps.releases())
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     run(experiment, SMOKE, here, say=quiet)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
