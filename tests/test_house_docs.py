@@ -3,9 +3,11 @@
 import importlib
 import os
 import re
+import runpy
+import shlex
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from itertools import zip_longest
@@ -75,24 +77,69 @@ def printed(block: Block, namespace: ModuleType, page: Path) -> str:
         with redirect_stdout(out):
             exec(code, namespace.__dict__)
         return out.getvalue()
+    if not NEEDS_A_SHELL.search(block.source):
+        return "".join(told(shlex.split(line), f"{page.name}, line {block.line}") for line in block.source.splitlines())
+    return shelled(block.source, f"{page.name}, line {block.line}")
+
+
+def shelled(source: str, where: str) -> str:
+    """Run commands in a shell, each a process of its own."""
     commands = "".join(f'{name}() {{ "{sys.executable}" {how} "$@"; }}\n' for name, how in COMMANDS.items())
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
     done = subprocess.run(
-        ["bash", "-euc", commands + block.source],
-        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "100"},
+        ["bash", "-euc", commands + source],
+        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": WIDTH},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"{page.name}, line {block.line}: {done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{where}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def told(command: list[str], where: str) -> str:
+    """Run a command in this process, as its own would, without the seconds in which that imports everything."""
+    match command:
+        case ["pgsr", *arguments]:
+            module = "pgsr"
+        case ["python", "-m", module, *arguments]:
+            pass
+        case _:
+            raise AssertionError(f"{where} runs {command}, which is no command of this project")
+    out, errors, code = StringIO(), StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", [module, *arguments])
+        patch.setenv("COLUMNS", WIDTH)
+        try:
+            runpy.run_module(module, run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+    assert not code, f"{where}: {out.getvalue()}{errors.getvalue()}"
+    return out.getvalue()
 
 
 COMMANDS = {"pgsr": "-m pgsr", "python": ""}
 """What the commands of shell blocks call: this interpreter on this checkout."""
 
+WIDTH = "100"
+"""Columns of the terminal in which they run."""
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
+"""What only a shell understands; a block without it runs in the process of the test."""
+
+
+LONG = ("add_an_experiment", "compare", "nation", "open_models", "synthesis")
+"""Pages that take more than three seconds."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.drawn(2, pool="pages that take seconds") if page.stem in LONG else ())
+        for page in PAGES
+    ],
+    ids=lambda page: page.stem,
+)
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
     """All blocks of Python share one namespace, and all blocks one empty folder."""
     monkeypatch.chdir(tmp_path)
@@ -102,6 +149,15 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkey
         found = printed(block, namespace, page)
         if block.shown is not None:
             assert found.split() == block.shown.split(), f"{page.name}, line {block.line} prints\n{found}"
+
+
+def test_commands_are_told_as_a_shell_would():
+    """The process of the test prints what a shell prints, and sees a command that fails."""
+    source = "pgsr release --example\n"
+    assert told(shlex.split(source), "a page") == shelled(source, "a page") != ""
+    for command, said in ("pgsr check absent", "absent"), ("pgsr nothing", "nothing"), ("ls", "no command"):
+        with pytest.raises(AssertionError, match=said):
+            told(shlex.split(command), "a page")
 
 
 def test_pages_have_blocks():
