@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pgsr.synthesis.adam import Adam
 from pgsr.synthesis.filled_households import AT_ONCE, FilledHouseholds, logit_shapes
 from pgsr.synthesis.filling import Filling
 from pgsr.synthesis.impossible import Impossible, blocks_of
@@ -98,13 +99,13 @@ class FillingFit:
             weights = module.cat([_constant(len(m.noisy), n_groups**2 / (float(m.variance) * total)) for m in measured])
             for logits in self._logits:
                 logits.requires_grad_()
-            adam = module.optim.Adam(self._logits, lr=rate, betas=(0.9, 0.99))
+            adam = Adam(self._logits, rate, betas=(0.9, 0.99))
             loss, progress, pace = 0.0, 0.0, 1 / steps
             while progress < 1 - pace / 2:
-                adam.param_groups[0]["lr"] = rate * (1 + cos(pi * progress)) / 2
+                adam.rate = rate * (1 + cos(pi * progress)) / 2
                 off = module.cat(answers()) - values
                 value = (weights * off * off).sum()
-                adam.zero_grad()
+                adam.clear()
                 value.backward()
                 adam.step()
                 loss = float(value.detach())

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.synthesis.adam import Adam
 from pgsr.synthesis.batch_answers import Batch, answers_of, batches
 from pgsr.synthesis.checks import chosen, require_whole
 from pgsr.synthesis.domain import SynthesisError
@@ -151,11 +152,9 @@ class HPDEstimator:
     """The state of one fit: the parameters, the moments of Adam, and the running threshold."""
 
     def __init__(self, settings: Descent, workload: Workload, model: Model, device: str, *, redraw: bool) -> None:
-        import torch
-
         self._settings, self._workload, self._model = settings, workload, model
         self._device, self._redraw = device, redraw
-        self._adam = torch.optim.Adam(model.parameters, lr=settings.learning_rate, fused=True)
+        self._adam = Adam(model.parameters, settings.learning_rate, fused=True)
         self._error_scale: float | None = None
         self._averaged: list[Any] | None = None
 
@@ -184,7 +183,7 @@ class HPDEstimator:
                 active = _active(errors, threshold, settings.batch)
                 if not active.any():
                     break
-                self._adam.zero_grad()
+                self._adam.clear()
                 self._loss(tables, listed, values, active).backward()
                 self._adam.step()
                 if self._redraw:

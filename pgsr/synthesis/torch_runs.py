@@ -36,16 +36,21 @@ def chosen_device(device: Device) -> str:
 
 @contextmanager
 def quiet_torch(device: str, threads: int) -> Iterator[Any]:
-    """Run torch with a given number of threads and, on a GPU, deterministic kernels; then restore the settings."""
+    """Run torch with a given number of threads and, on a GPU, deterministic kernels; then restore the settings.
+
+    On a CPU its kernels are deterministic, and to ask for them would import the compiler of torch, which takes seconds.
+    """
     module = torch()
     threads_before = module.get_num_threads()
     strict_before = module.are_deterministic_algorithms_enabled()
     warn_before = module.is_deterministic_algorithms_warn_only_enabled()
+    on_gpu = device != "cpu"
     module.set_num_threads(threads)
-    if device != "cpu":
+    if on_gpu:
         module.use_deterministic_algorithms(True)
     try:
         yield module
     finally:
         module.set_num_threads(threads_before)
-        module.use_deterministic_algorithms(strict_before, warn_only=warn_before)
+        if on_gpu:
+            module.use_deterministic_algorithms(strict_before, warn_only=warn_before)
