@@ -1,7 +1,7 @@
 """The small population, budget and method of the tests of fits and of the curator."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,15 @@ from pgsr.synthesis import (
     Attribute,
     Domain,
     Fitted,
+    HPDFixed,
+    HPDGen,
     Measured,
     Population,
+    WholeMarginals,
     Workload,
     fit,
 )
+from pgsr.synthesis.config import SynthesisConfig
 
 DOMAIN = Domain.plain(
     [Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))], 3
@@ -94,3 +98,14 @@ class Untouchable:
 def fitted(truth: Population | None = None, **options: Any) -> Fitted:
     given = {"source": Seeded("fit"), "budget": BUDGET, "family": Memory(), **options}
     return fit(truth or population(), WORKLOAD, given.pop("family"), given.pop("budget"), **given)
+
+
+FAMILY = SynthesisConfig.family
+
+
+def of_few_steps(config: SynthesisConfig) -> object:
+    """Make the method of a configuration, with so few steps that a fit takes a moment."""
+    method = FAMILY(config)
+    if isinstance(method, WholeMarginals):
+        return replace(method, steps=2, final_steps=2, rounds=2)
+    return replace(method, steps=2) if isinstance(method, HPDFixed | HPDGen) else method

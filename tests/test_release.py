@@ -51,6 +51,7 @@ def test_every_mechanism_end_to_end(place, mechanism):
 @pytest.mark.parametrize("mechanism", ["posterior", "two_stage"])
 @pytest.mark.parametrize("shares", ['["0", "1/4", "3/4"]', '["0", "0", "1"]', '["1/1000", "1/1000", "499/500"]'])
 @pytest.mark.parametrize("totals", ["root", "regions"])
+@pytest.mark.drawn(4)
 def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, totals):
     asked = config(place, mechanism, shares=shares, totals=f'"{totals}"')
     folder = release(asked)
@@ -129,6 +130,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
 
 
 @pytest.mark.parametrize("mechanism", Kind)
+@pytest.mark.drawn(2)
 def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
     """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
     monkeypatch.setattr("pgsr.release.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))

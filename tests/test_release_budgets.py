@@ -64,6 +64,7 @@ def made(request, tmp_path_factory) -> tuple[str, ReleaseConfig]:
     return request.param, config
 
 
+@pytest.mark.drawn(4)
 def test_a_release_states_and_keeps_its_budget(made) -> None:
     case, config = made
     terms, total = config.terms, CASES[case][2]
@@ -161,6 +162,7 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     ],
     ids=str,
 )
+@pytest.mark.drawn(5)
 def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) -> None:
     config = configured(tmp_path, "rho")
     publish(config)

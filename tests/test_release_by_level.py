@@ -191,6 +191,7 @@ def test_branches_of_different_depth_are_refused_before_the_charge(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])
+@pytest.mark.drawn(2, pool="files follow from noisy values")
 def test_files_follow_from_noisy_values(kind: str) -> None:
     """Nothing that is published depends on the data but through the noisy values."""
     assert_files_follow_from_noisy_values(kind, max_size=SIZES)
@@ -198,6 +199,7 @@ def test_files_follow_from_noisy_values(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_blocks", "sizes", "intervals"), PEAKS, ids=str)
+@pytest.mark.drawn(2, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: bool) -> None:
     """The estimate is within 25 % of the peak, in a process of its own."""
     outcome = run_isolated(partial(made_counts, kind, n_blocks, sizes, intervals))
@@ -316,6 +318,7 @@ def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])
+@pytest.mark.drawn(2)
 def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -147,6 +147,7 @@ def test_the_outline_says_so(tmp_path):
     assert said.startswith("columns lower and upper, 90 %, at no cost")
 
 
+@pytest.mark.drawn(2, pool="files follow from noisy values")
 def test_they_follow_from_the_noisy_values_alone():
     assert_files_follow_from_noisy_values("posterior", intervals='"9/10"')
 

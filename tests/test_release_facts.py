@@ -70,6 +70,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.drawn(5)
 def test_released_counts_keep_the_facts(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report

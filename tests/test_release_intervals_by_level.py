@@ -101,6 +101,7 @@ def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(2, pool="files follow from noisy values")
 def test_they_follow_from_the_noisy_values_alone() -> None:
     assert_files_follow_from_noisy_values("posterior", **KEYS)
 
@@ -174,6 +175,7 @@ def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.parametrize(("statistic", "view"), [("count", View.COUNTS), ("cumulative", View.CUMULATIVE)])
+@pytest.mark.drawn(3)
 def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Path, statistic: str, view: View) -> None:
     """The posterior's own intervals, else the bootstrap's; from the folder alone, in the columns of other releases."""
     read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"

@@ -36,6 +36,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
+@pytest.mark.drawn(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
     target = "pgsr.noise.NoiseStep.measure" if moment == "measure" else f"pgsr.release.making.{moment}"

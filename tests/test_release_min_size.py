@@ -66,6 +66,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.drawn(7)
 def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report
@@ -116,6 +117,7 @@ def test_the_values_are_those_of_groups_without_their_first_members(tmp_path, ca
 @pytest.mark.parametrize("view", ["counts", "cumulative", "from above", "ranked"])
 @pytest.mark.parametrize("quantity", [1, 2])
 @pytest.mark.parametrize("tree", [PAIR, CHAIN], ids=["pair", "chain"])
+@pytest.mark.drawn(5)
 def test_every_neighbour(view, quantity, tree):
     """No pair of neighbours, whether it obeys the public fact or not, loses more than epsilon, and some lose it all."""
     kinds = {

@@ -119,6 +119,7 @@ def test_what_lies_below_a_region():
 
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
+@pytest.mark.drawn(2)
 def test_false_alarms_are_as_rare_as_stated(view, totals):
     """The evidence has mean 1 at most, so it is above 10^9 with chance 10^-9."""
     tree = Hierarchy.from_paths([("US", f"s{i}") for i in range(5)])
@@ -135,6 +136,7 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
 @pytest.mark.parametrize("true", ["1/10", "1", "10", "1000000"])
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
+@pytest.mark.drawn(12)
 def test_a_false_epsilon_is_found(view, totals, true, claimed):
     """Also noise that is none at all (epsilon a million)."""
     noisy = Geometric(view, true, totals=totals).measure(TRUTH, Seeded("k"))
@@ -212,6 +214,7 @@ def test_too_little_is_known_twice():
 
 
 @pytest.mark.parametrize("sigma_squared", ["1/4", "5/2", "400"])
+@pytest.mark.drawn(1)
 def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
     """Also from wider double geometric noise and from none at all; its own law is not refuted."""
     measured = Geometric(View.CUMULATIVE, 3, totals="root").measure(TRUTH, Seeded("k"))

@@ -42,6 +42,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
 
 @pytest.mark.assure("R17")
 @pytest.mark.parametrize(("shape", "kind"), CASES if FULL else CASES[:3], ids=str)
+@pytest.mark.drawn(2, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
     """The estimate is within 25 % of the peak."""
     outcome = run_isolated(partial(made_release, shape, kind))

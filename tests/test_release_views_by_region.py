@@ -333,6 +333,7 @@ def test_a_rehearsal_said_to_be_private_is_found(tmp_path):
     assert check(copy).passed
 
 
+@pytest.mark.drawn(2, pool="files follow from noisy values")
 def test_files_follow_from_noisy_values():
     """The same noisy values of data that differ by a row are published byte for byte alike; leaves are ranked."""
     assert_files_follow_from_noisy_values("kuo", view='"by_groups"', max_size="60")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from instances import scale
+from synthesis_fits import of_few_steps
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.accounting import Approximate
 from pgsr.ledger import LedgerFile, Relation, Unit
 from pgsr.release.configuration.toml import shown
-from pgsr.synthesis import HPDFixed, HPDGen, WholeMarginals
 from pgsr.synthesis.check import check_synthesis
 from pgsr.synthesis.config import SynthesisConfig
 from pgsr.synthesis.outline import outline
@@ -166,20 +165,9 @@ WHOLE = USUAL | {
 }  # fmt: skip
 
 
-FAMILY = SynthesisConfig.family
-
-
-def quick(config: SynthesisConfig) -> object:
-    """Make the method with fewer steps, so that a fit takes a moment."""
-    method = FAMILY(config)
-    if isinstance(method, WholeMarginals):
-        return replace(method, steps=2, final_steps=2, rounds=2)
-    return replace(method, steps=2) if isinstance(method, HPDFixed | HPDGen) else method
-
-
 @pytest.fixture(autouse=True)
 def _fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SynthesisConfig, "family", quick)
+    monkeypatch.setattr(SynthesisConfig, "family", of_few_steps)
 
 
 HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much)

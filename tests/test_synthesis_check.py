@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_synthesis_command import configured, invoke, place  # noqa: F401
+from test_synthesis_command import configured, invoke, place
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Seeded, cli
@@ -29,11 +29,21 @@ class Fixed(Seeded):
     secure = True
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A synthesis that no test changes."""
+    folder = tmp_path_factory.mktemp("once")
+    place.__wrapped__(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("check"))
+        assert invoke(configured(folder)).exit_code == 0
+    return folder / "synthetic"
+
+
 @pytest.fixture
-def made(place: Path, monkeypatch) -> Path:  # noqa: F811
-    monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("check"))
-    assert invoke(configured(place)).exit_code == 0
-    return place / "synthetic"
+def made(once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(once, tmp_path / "synthetic"))
 
 
 def signed(folder: Path) -> Path:
@@ -52,7 +62,7 @@ def told(folder: Path, **changed: object) -> None:
     signed(folder)
 
 
-def test_a_synthesis_passes(place):  # noqa: F811
+def test_a_synthesis_passes(place):
     assert invoke(configured(place)).exit_code == 0
     made = place / "synthetic"
     report = check_synthesis(made)
@@ -62,7 +72,7 @@ def test_a_synthesis_passes(place):  # noqa: F811
     assert "nobody can tell without the data whether the noise was secure" in repr(report)
 
 
-def test_a_rehearsal_passes_and_is_told(place):  # noqa: F811
+def test_a_rehearsal_passes_and_is_told(place):
     assert invoke(configured(place), "--rehearse").exit_code == 0
     report = check_synthesis(place / "synthetic-rehearsal")
     assert report.passed, report
@@ -70,7 +80,7 @@ def test_a_rehearsal_passes_and_is_told(place):  # noqa: F811
     assert "nothing was charged" in repr(report)
 
 
-def test_a_mixture_is_fitted_again(place):  # noqa: F811
+def test_a_mixture_is_fitted_again(place):
     pytest.importorskip("torch")
     assert invoke(configured(place, "hpd-fixed")).exit_code == 0
     folder = place / "synthetic"
@@ -83,7 +93,7 @@ def test_a_mixture_is_fitted_again(place):  # noqa: F811
     assert set(failed(signed(folder))) == {"replay", "sample"}
 
 
-def test_given_sizes(place):  # noqa: F811
+def test_given_sizes(place):
     pytest.importorskip("torch")
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     write_long(CountOfCounts(tree, [[2, 10, 5, 1], [0, 3, 8, 4]]), place / "counts.parquet")
@@ -328,7 +338,7 @@ def test_columns_are_those_of_a_synthesis(made):
     assert "income" in failed(signed(made))["tables"]
 
 
-def test_a_model_of_other_answers_is_found(made, place, monkeypatch):  # noqa: F811
+def test_a_model_of_other_answers_is_found(made, place, monkeypatch):
     monkeypatch.setattr("pgsr.synthesis.publish.Secure", lambda: Fixed("other"))
     assert invoke(configured(place), "--output", place / "again").exit_code == 0
     shutil.copy(place / "again" / "model.npz", made / "model.npz")
@@ -337,7 +347,7 @@ def test_a_model_of_other_answers_is_found(made, place, monkeypatch):  # noqa: F
     assert "holds no model" in failed(signed(made))["model"]
 
 
-def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monkeypatch):  # noqa: F811
+def test_without_torch_a_mixture_is_not_looked_at_and_does_not_pass(place, monkeypatch):
     pytest.importorskip("torch")
     assert invoke(configured(place, "hpd-fixed")).exit_code == 0
     from pgsr.synthesis.optional import TorchMissingError

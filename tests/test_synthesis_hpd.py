@@ -77,6 +77,7 @@ def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tupl
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
+@pytest.mark.drawn(2)
 def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
     pytest.importorskip("torch", reason="HPD is fitted with torch")
     means, estimator = worst_first(family, domain, 25)

@@ -49,6 +49,7 @@ def fitted(truth: Population = TRUTH, method: WholeMarginals = SMALL, **options:
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.drawn(1)
 def test_rho_is_spent_exactly(neighbours: Neighbours) -> None:
     for epsilon in (Fraction(1, 20), 1, 8):
         budget = AdaptiveBudget(epsilon, "1e-6", rounds=1)

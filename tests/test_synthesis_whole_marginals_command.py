@@ -1,10 +1,13 @@
 """`pgsr synthesize` by whole marginals, its default: public facts, impossible combinations, check, sizes, refusals."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from synthesis_fits import FAMILY, of_few_steps
 from test_synthesis_command import CONFIG, invoke, place, tables
 
 from pgsr import CountOfCounts, Hierarchy
@@ -44,7 +47,16 @@ def configured(place: Path, text: str = REPLACED) -> Path:
     return place / "c.toml"
 
 
-def test_public_facts_come_out_exactly(place):
+@pytest.fixture(scope="module", autouse=True)
+def _fewer_steps() -> Iterator[None]:
+    """Makes every fit short but that of the first test, which has the method's own steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SynthesisConfig, "family", of_few_steps)
+        yield
+
+
+def test_public_facts_come_out_exactly(place, monkeypatch):
+    monkeypatch.setattr(SynthesisConfig, "family", FAMILY)
     done = invoke(configured(place, REPLACED + RULES))
     assert done.exit_code == 0, done.output
     homes, people = tables(place / "synthetic")
@@ -148,8 +160,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
-    import shutil
-
     folder = tmp_path / "changed"
     shutil.copytree(made, folder)
     assert check_synthesis(folder).passed or what != next(iter(CHANGES))

@@ -1,4 +1,4 @@
-"""The steps of Adam, by torch's function: its class imports the compiler of torch, which takes seconds and is not used."""
+"""The steps of Adam by a function of torch. Its class imports torch's compiler, which takes seconds and is not used."""
 
 from collections.abc import Sequence
 from typing import Any
