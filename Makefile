@@ -1,6 +1,7 @@
 # Every target first sets up what it needs of .venv: Python >= 3.11, make and git are all that is needed.
 PYTHON ?= python3
 RUN := .venv/bin/python
+unexport PYTHONDONTWRITEBYTECODE  # where it is set, every process would compile anew whatever it imports
 
 DATA ?= census
 SIZE ?= states
