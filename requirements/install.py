@@ -86,7 +86,7 @@ def install(stage: str, program: Path | None) -> None:
     locked = ["--no-deps", "--require-hashes", "-r", lock(stage)]
     if not installed_by(program, locked):
         print("  uv did not install them, so pip does, which takes a minute longer", flush=True)
-        run([*PIP, "install", "-qq", *locked])
+        run([*PIP, "install", "-qq", "--no-compile", *locked])
     if not STAGES[stage].get("after"):
         run([*PIP, "install", "-qq", "--no-deps", "--no-build-isolation", "--editable", ROOT])
     if STAGES[stage].get("torch"):
@@ -107,7 +107,7 @@ def installed_by(program: Path | None, options: list) -> bool:
     if program is None:
         return False
     quiet = [] if sys.stderr.isatty() else ["--quiet"]
-    command = [program, "pip", "install", "--python", BIN / "python", "--compile-bytecode", *quiet, *options]
+    command = [program, "pip", "install", "--python", BIN / "python", *quiet, *options]
     return subprocess.run(command, env=os.environ | indexes_of_pip(), check=False).returncode == 0
 
 
@@ -142,7 +142,7 @@ def indexes_of_pip() -> dict[str, str]:
 
 def install_torch() -> None:
     print(f"  {TORCH} ...", flush=True)
-    tried = subprocess.run([*PIP, "install", "-qq", TORCH], capture_output=True, text=True, check=False)
+    tried = subprocess.run([*PIP, "install", "-qq", "--no-compile", TORCH], capture_output=True, text=True, check=False)
     if tried.returncode:
         print(
             f"no {TORCH} is on offer here, so pgsr.synthesis runs without HPD; "
