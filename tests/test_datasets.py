@@ -14,6 +14,7 @@ import pytest
 from pgsr.datasets import acs2019, census2000, flights, kuo_taxi, tlc_trips
 from pgsr.datasets import census2010_race as census2010
 from pgsr.datasets.census_figures import states
+from pgsr.datasets.raw.kuo2018 import HAWAIIAN
 from pgsr.errors import DataError
 
 NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]
@@ -193,79 +194,27 @@ def test_flights_without_the_package(monkeypatch):
         flights()
 
 
-# Summary File 1 of 2010
-
-
-def header_line(record: int, county: str, level: str = "101", component: str = "00") -> str:
-    """A line of a geographic header, with what `convert` reads where the documentation puts it."""
-    head = f"SF1ST AL{level}{component}00000{record:07}36{county}"
-    assert len(head) == 34 - 2
-    return head.ljust(500)
-
-
-def segment_line(record: int, races: list[int], mixed: int = 0) -> str:
-    return ",".join(["SF1ST", "AL", "000", "03", f"{record:07}", *map(str, [sum(races) + mixed, *races, mixed]), "9"])
-
-
-def summary_file(folder: Path, state: str, blocks: dict[int, tuple[str, list[int]]], end: str = "\n") -> None:
-    """Write the two files of a state: its blocks, a county's own line, and a part of a block, which do not count."""
-    records = [header_line(1, "01000", "050"), header_line(2, "01001", component="01")]
-    records += [header_line(record, county) for record, (county, _) in blocks.items()]
-    (folder / f"{state}geo2010.sf1").write_bytes((end.join(records) + end).encode("latin-1"))
-    rows = [segment_line(1, [900] * 6, 9), segment_line(2, [90] * 6)]
-    rows += [segment_line(record, races, 1) for record, (_, races) in reversed(blocks.items())]
-    (folder / f"{state}000032010.sf1").write_text("\n".join(rows) + "\n", "latin-1")
-
-
-def test_summary_file_of_2010(tmp_path):
-    """Two made-up states: blocks by county, race and size; other summary levels and parts of blocks do not count."""
-    summary_file(tmp_path, "al", {7: ("01001", [5, 0, 0, 0, 2, 0]), 8: ("01001", [0] * 6), 9: ("01003", [5] * 6)})
-    summary_file(tmp_path, "pr", {3: ("72001", [30, 1, 1, 1, 0, 1])}, end="\r\n")
-    assert census2010.convert(tmp_path, tmp_path) == tmp_path / census2010.FILE
-    white = census2010.census2010_race("white", "counties", tmp_path, max_size=6)
-    assert white.hierarchy.paths[-1] == ("United States", "72", "72001")
-    sizes = {path[-1]: row.tolist() for path, row in zip(white.hierarchy.paths, white.counts, strict=True)}
-    assert sizes == {
-        "United States": [1, 0, 0, 0, 0, 2, 1],
-        "01": [1, 0, 0, 0, 0, 2, 0],
-        "72": [0, 0, 0, 0, 0, 0, 1],
-        "01001": [1, 0, 0, 0, 0, 1, 0],
-        "01003": [0, 0, 0, 0, 0, 1, 0],
-        "72001": [0, 0, 0, 0, 0, 0, 1],
-    }
-    hawaiian = census2010.census2010_race("nhpi", "states", tmp_path, max_size=6)
-    assert hawaiian.counts.tolist() == [[2, 0, 1, 0, 0, 1, 0], [1, 0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0, 0]]
-    assert hawaiian.name == "census2010-race/nhpi/states/K=6"
-
-
-def test_summary_files_that_are_something_else(tmp_path):
-    with pytest.raises(DataError, match="has no header file such as algeo2010"):
-        census2010.convert(tmp_path, tmp_path)
-    blocks = {7: ("01001", [5, 0, 0, 0, 2, 0])}
-    for change, says in (
-        (lambda f: (f / "al000032010.sf1").unlink(), "cannot be read as segment 3"),
-        (lambda f: (f / "al000032010.sf1").write_text(segment_line(8, [1] * 6) + "\n"), "lacks records of al"),
-        (lambda f: (f / "al000032010.sf1").write_text("SF1ST,AL,000,03,0000007,9,1,1,1,1,1,1,1,9\n"), "do not add up"),
-        (lambda f: (f / "al000032010.sf1").write_text("SF1ST,AL,000,03\n"), "cannot be read as segment 3"),
-        (lambda f: (f / "algeo2010.sf1").write_text("short\nlonger line\n"), "not equally long"),
-        (lambda f: (f / "algeo2010.sf1").write_text(header_line(7, "0100x") + "\n"), "is no number"),
-    ):
-        summary_file(tmp_path, "al", blocks)
-        change(tmp_path)
-        with pytest.raises(DataError, match=says):
-            census2010.convert(tmp_path, tmp_path)
-    assert not (tmp_path / census2010.FILE).exists()
+# Blocks of 2010
 
 
 @pytest.mark.slow
 def test_the_papers_blocks_of_2010():
     """Statistics of White and Hawaiian as Kuo et al. 2018 print them."""
-    folder = real(census2010.FILE)
+    folder = real(census2010.FILE.file)
     for race, people, sizes in (("white", 226_378_365, 1_916), ("nhpi", 540_383, 224)):
         truth = census2010.census2010_race(race, "states", folder, max_size=100_000)
         row = truth.rows(0, 1)[0]
         assert (int(row.sum()), int(row @ np.arange(100_001))) == (11_155_486, people)
         assert np.count_nonzero(row) == sizes
+
+
+@pytest.mark.slow
+def test_blocks_of_2010_are_those_that_the_authors_published():
+    folder = real(HAWAIIAN.file)
+    published = HAWAIIAN.read(folder)
+    row = census2010.census2010_race("nhpi", "states", real(census2010.FILE.file)).rows(0, 1)[0]
+    assert np.array_equal(np.flatnonzero(row), published["size"])
+    assert np.array_equal(row[published["size"]], published["n_groups"])
 
 
 # Trips of 2014
@@ -277,8 +226,8 @@ LOOKUP = (
 
 
 def trips(folder: Path, rows: list[tuple[str | None, int | None]], lookup: str = LOOKUP) -> None:
-    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE)
-    (folder / tlc_trips.ZONES).write_text(lookup)
+    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE.file)
+    (folder / tlc_trips.ZONES.file).write_text(lookup)
 
 
 def test_trips_are_counted_by_taxi_and_zone(tmp_path):
@@ -296,7 +245,7 @@ def test_the_lookup_may_name_unknown_zones_otherwise_and_trips_may_have_a_column
     """Newer lookups of the Commission call 265 the borough N/A, and files joined with one have its column Zone."""
     lookup = LOOKUP.replace("264,Unknown,NV,\n", '264,"Unknown","N/A","N/A"\n265,"N/A","Outside of NYC","N/A"\n')
     trips(tmp_path, [("A", 2), ("A", 2), ("A", 265), ("B", 1)], lookup)
-    path = tmp_path / tlc_trips.FILE
+    path = tmp_path / tlc_trips.FILE.file
     pd.read_parquet(path).assign(Zone=["a", "other name", "outside", "b"]).to_parquet(path)
     truth = tlc_trips.tlc_trips(tmp_path, max_size=3)
     assert [path for path in truth.hierarchy.paths if len(path) == 2] == [("New York", "EWR"), ("New York", "Queens")]
@@ -313,13 +262,13 @@ def test_trips_that_are_something_else(tmp_path):
     trips(tmp_path, [("A", 1), (None, 1)])
     with pytest.raises(DataError, match="trips without a medallion"):
         tlc_trips.tlc_trips(tmp_path)
-    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE)
+    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE.file)
     with pytest.raises(DataError, match="no trips by medallion and PULocationID"):
         tlc_trips.tlc_trips(tmp_path)
 
 
 def test_real_trips():
-    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE))
+    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE.file))
     assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
 
 
@@ -335,7 +284,7 @@ def extract(folder: Path, **changes: object) -> None:
         "SEX": [1, 2, 2, 1, 1, 2, 1], "RACE": [1, 2, 9, 1, 1, 3, 8], "MARST": [1, 1, 6, 5, 6, 6, 6],
         "EDUC": [11, 10, 0, 6, 7, 7, 8], "EMPSTAT": [1, 2, 0, 3, 1, 1, 1],
     }  # fmt: skip
-    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE, index=False)
+    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE.file, index=False)
 
 
 def test_an_extract_of_ipums(tmp_path):
@@ -365,4 +314,4 @@ def test_an_extract_that_is_something_else(tmp_path):
 
 @pytest.mark.slow
 def test_the_real_extract():
-    assert acs2019.acs2019("related", real(acs2019.FILE)).population.n_groups > 10_000
+    assert acs2019.acs2019("related", real(acs2019.FILE.file)).population.n_groups > 10_000

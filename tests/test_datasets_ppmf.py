@@ -188,7 +188,7 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path, monkeypatch, place, valu
     with pytest.raises(DataError, match=says) as told:
         convert(file, tmp_path)
     assert "line 1,203 of" in str(told.value)
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / FILE.file).exists()
 
 
 def test_what_is_no_file_of_units_is_told(tmp_path):
@@ -212,10 +212,10 @@ def test_what_is_no_file_of_units_is_told(tmp_path):
 def test_what_cannot_be_read_is_told(tmp_path):
     with pytest.raises(DataError, match=r"does not exist; put ppmf_block_units.parquet there"):
         PpmfBlocks(tmp_path)
-    (tmp_path / FILE).write_bytes(b"PAR1")
+    (tmp_path / FILE.file).write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"cannot be read .* write it again with convert"):
         PpmfBlocks(tmp_path)
-    pd.DataFrame({"state": ["01"]}).to_parquet(tmp_path / FILE)
+    pd.DataFrame({"state": ["01"]}).to_parquet(tmp_path / FILE.file)
     with pytest.raises(DataError, match=r"is not what .*convert writes"):
         PpmfBlocks(tmp_path)
     path = convert(write(tmp_path / "units.csv", [GOOD, (*GOOD[:4], "1001", "2", 1)]), tmp_path)

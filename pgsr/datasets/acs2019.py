@@ -3,14 +3,17 @@
 import os
 from enum import StrEnum
 
-from pgsr.datasets.files import locate
+from pgsr.datasets.files import DataFile
 from pgsr.datasets.parameters import one_of
 from pgsr.errors import DataError
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import Attribute, Domain, SynthesisError
 from pgsr.synthesis.ipums import Extract, read_ipums
 
-FILE = "ipums_acs2019_ny.csv"
+FILE = DataFile(
+    "ipums_acs2019_ny.csv",
+    whole=("SERIAL", "PERNUM", "RELATE", "OWNERSHP", "HHINCOME", "AGE", "SEX", "RACE", "MARST", "EDUC", "EMPSTAT"),
+)
 
 
 class Kind(StrEnum):
@@ -50,7 +53,7 @@ def acs2019(kind: Kind | str = Kind.FULL, folder: str | os.PathLike[str] | None 
     Source: IPUMS USA, University of Minnesota, its codes of these variables; the sample ACS 2019 is to be asked for
     there, and may not be passed on.
     """
-    kind, path = one_of("kind", kind, tuple(Kind)), locate(FILE, folder)
+    kind, path = one_of("kind", kind, tuple(Kind)), FILE.path(folder)
     reduced = kind is Kind.REDUCED
     income = Binning("HHINCOME", _LOW_INCOMES if reduced else _INCOMES)
     age = Binning("AGE", _FEW_AGES if reduced else _AGES, last=_OLDEST)

@@ -4,15 +4,37 @@ import os
 
 import numpy as np
 
-from pgsr.datasets.files import locate, read
+from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import Regions, one_of
 from pgsr.datasets.table import count_of_counts
 from pgsr.histogram import CountOfCounts
 
-COUNTY_FILE = "census2000_county_hhsize.csv.gz"
-TRACT_FILE = "census2000_tract_hhsize.parquet"
 SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")
 """The columns of households by size. The last holds those of 7 or more people."""
+
+NATION = (27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844)
+"""Households of the nation by size."""
+
+_TOTALS = (
+    Total("states", 51, distinct="state"),
+    Total("counties", 3_141, distinct="county"),
+    *(Total(size, n, of=(size,)) for size, n in zip(SIZES, NATION, strict=True)),
+)
+
+COUNTIES = DataFile(
+    "census2000_county_hhsize.csv.gz",
+    text=("state", "county"),
+    whole=SIZES,
+    totals=(Total("rows", 3_141), *_TOTALS),
+    content="ef06c7abc15e1a26e29fbd6e73124f6300ef0de6ea0ef20bdc34d43ff3f646a3",
+)
+TRACTS = DataFile(
+    "census2000_tract_hhsize.parquet",
+    text=("state", "county", "tract"),
+    whole=SIZES,
+    totals=(Total("tracts", 65_322), *_TOTALS),
+    content="172408ff512ae73b4df1bd567886bb30c1fac8a266c619abfbbf05fa2b1a7016",
+)
 
 
 def census2000(
@@ -42,11 +64,11 @@ def census2000(
     """
     regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES, Regions.TRACTS))
     if regions is Regions.TRACTS:
-        columns = read(locate(TRACT_FILE, folder), text=["state", "county", "tract"], whole=SIZES)
+        columns = TRACTS.read(folder)
         # The published tract code repeats from county to county; the full code of 11 digits does not.
         codes = zip(columns["state"], columns["county"], np.char.add(columns["county"], columns["tract"]), strict=True)
     else:
-        columns = read(locate(COUNTY_FILE, folder), text=["state", "county"], whole=SIZES)
+        columns = COUNTIES.read(folder)
         codes = zip(columns["state"], columns["county"], strict=True)
     paths = [("United States", *map(str, path)) for path in codes]
     if regions is Regions.STATES:

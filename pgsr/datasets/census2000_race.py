@@ -5,12 +5,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from pgsr.datasets.files import locate, read
+from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import Regions, one_of, whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.histogram import CountOfCounts
-
-FILE = "census2000_blockgroup_race_hhsize.parquet"
 
 
 class Race(StrEnum):
@@ -25,6 +23,24 @@ class Race(StrEnum):
     ASIAN = "asian"
     NHPI = "nhpi"
     OTHER = "other"
+
+
+FILE = DataFile(
+    "census2000_blockgroup_race_hhsize.parquet",
+    text=("county", "tract", "blkgrp"),
+    whole=tuple(map(str, Race)),
+    totals=(
+        Total("block groups, in California tracts", 193_585),
+        Total("counties", 3_141, distinct="county"),
+        Total("white", 211_460_626, of=("white",)),
+        Total("black", 34_658_190, of=("black",)),
+        Total("aian", 2_475_956, of=("aian",)),
+        Total("asian", 10_242_998, of=("asian",)),
+        Total("nhpi", 398_835, of=("nhpi",)),
+        Total("other", 15_359_073, of=("other",)),
+    ),
+    content="6d187bf36d97038b41c6699e0b29b15f3ab2b7b8b4706310fa49cf5783118345",
+)
 
 
 def census2000_race(
@@ -59,7 +75,7 @@ def census2000_race(
     race = one_of("race", race, tuple(Race))
     regions = one_of("regions", regions, (Regions.STATES, Regions.COUNTIES))
     max_size = whole_number("max_size", max_size, least=1)
-    columns = read(locate(FILE, folder), text=["county"], whole=[race])
+    columns = FILE.read(folder, ["county", race])
     leaves, leaf = leaves_of(columns["county"], regions)
     one_each = np.ones(len(leaf), np.int64)
     name = f"census2000-race/{race}/{regions}/K={max_size}"

@@ -4,12 +4,24 @@ import os
 
 import numpy as np
 
-from pgsr.datasets.files import locate, read
+from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.histogram import CountOfCounts
 
-FILE = "kuo2018_taxi_nyc2013.parquet"
+FILE = DataFile(
+    "kuo2018_taxi_nyc2013.parquet",
+    text=("half",),
+    whole=("nta_index", "size", "n_groups"),
+    totals=(
+        Total("rows", 23_068),
+        Total("groups", 360_872, of=("n_groups",)),
+        Total("groups in the lower half", 241_535, of=("n_groups",), where=("half", "lower")),
+        Total("groups in the upper half", 119_337, of=("n_groups",), where=("half", "upper")),
+        Total("pickups", 130_962_398, of=("size", "n_groups")),
+    ),
+    content="fcbe7ee3c62c9baaac7f59ea6eba99749a18d09b380e145f191560478d3a8d50",
+)
 
 
 def kuo_taxi(folder: str | os.PathLike[str] | None = None, max_size: int = 4_919) -> CountOfCounts:
@@ -35,7 +47,7 @@ def kuo_taxi(folder: str | os.PathLike[str] | None = None, max_size: int = 4_919
         without a licence, so the project reads it and does not ship it.
     """
     max_size = whole_number("max_size", max_size, least=1)
-    cells = read(locate(FILE, folder), text=["half"], whole=["nta_index", "size", "n_groups"])
+    cells = FILE.read(folder)
     paths = [
         ("Manhattan", str(half), f"NTA {area}") for half, area in zip(cells["half"], cells["nta_index"], strict=True)
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.datasets.files import locate
+from pgsr.datasets.files import DataFile, Total
 from pgsr.errors import DataError
 from pgsr.synthesis.binning import Binning
 from pgsr.synthesis.domain import COUNT, Attribute, Domain, SynthesisError
@@ -17,8 +17,24 @@ from pgsr.synthesis.population import Population
 if TYPE_CHECKING:
     import pandas as pd
 
-HOUSEHOLDS, PERSONS = "nhts2001_households.parquet", "nhts2001_persons.parquet"
 KEY, SIZE = "Houseid", "n_person_records"
+
+HOUSEHOLDS = DataFile(
+    "nhts2001_households.parquet",
+    text=(KEY, "Census_d", "IncGrp", "Hometype"),
+    whole=(SIZE, "Msasize", "Urban", "Urbrur", "Lif_cyc", "Hhvehcnt"),
+    may_miss=("IncGrp", "Hometype", "Lif_cyc"),
+    totals=(Total("households", 60_521), Total("persons", 144_884, of=(SIZE,))),
+    content="b207b2f902247410188c562563c729167ac893077dbe88d8eff6279a0b9eb489",
+)
+PERSONS = DataFile(
+    "nhts2001_persons.parquet",
+    text=(KEY, "Personid"),
+    whole=("R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"),
+    may_miss=("R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"),
+    totals=(Total("persons", 144_884), Total("households", 60_521, distinct=KEY)),
+    content="c7093983bb12f4e47b6d2fe670ec1820440204d34bfbb006106e4662e1de52ee",
+)
 MISSING = "missing"
 """The value of what a household or person did not report, or was not asked."""
 
@@ -47,10 +63,10 @@ def nhts2001(folder: str | os.PathLike[str] | None = None, *, reduced: bool = Fa
 
     Source: U.S. Department of Transportation, 2001 National Household Travel Survey (public domain).
     """
-    paths = locate(HOUSEHOLDS, folder), locate(PERSONS, folder)
+    paths = HOUSEHOLDS.path(folder), PERSONS.path(folder)
     try:
-        homes = load(paths[0], "households", [KEY, SIZE, *_COLUMNS_OF_HOMES])
-        people = load(paths[1], "persons", [KEY, *_COLUMNS_OF_PERSONS])
+        homes = load(paths[0], "households", HOUSEHOLDS.columns)
+        people = load(paths[1], "persons", PERSONS.columns)
         if reduced:
             small = homes[SIZE].to_numpy() <= REDUCED_MAX_SIZE
             homes = homes.take(np.flatnonzero(small))
@@ -65,11 +81,9 @@ def nhts2001(folder: str | os.PathLike[str] | None = None, *, reduced: bool = Fa
         raise DataError(f"{paths[0].name} or {paths[1].name} is not the file expected: {fault}") from fault
 
 
-_COLUMNS_OF_HOMES = ("Census_d", "Msasize", "Urban", "Urbrur", "IncGrp", "Hometype", "Lif_cyc", "Hhvehcnt")
-_COLUMNS_OF_PERSONS = ("R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp")
 _SEX = {1: "male", 2: "female"}
 _YES_OR_NO = {1: "yes", 0: "no"}
-_DIVISIONS = (
+DIVISIONS = (
     "New England",
     "Middle Atlantic",
     "East North Central",
@@ -80,8 +94,8 @@ _DIVISIONS = (
     "Mountain",
     "Pacific",
 )
-_INCOMES = ("0to20K", "20Kto40K", "40Kto60K", "60Kto80K", "80Kto100K", "100KPlus")
-_HOMES = ("Single Family", "Attached", "Duplex", "Multi-family", "Mobile Home", "Dorm", "Other")
+INCOMES = ("0to20K", "20Kto40K", "40Kto60K", "60Kto80K", "80Kto100K", "100KPlus")
+HOMES = ("Single Family", "Attached", "Duplex", "Multi-family", "Mobile Home", "Dorm", "Other")
 
 Columns = dict[str, np.ndarray]
 
@@ -98,11 +112,11 @@ def _full_households(homes: "pd.DataFrame") -> tuple[Columns, list[Attribute]]:
         "vehicles": vehicles.labels(homes["Hhvehcnt"].to_numpy(object)),
     }
     return columns, [
-        Attribute("division", _DIVISIONS),
+        Attribute("division", DIVISIONS),
         Attribute("msa size", tuple(range(1, 7))),
         Attribute("urban", tuple(range(1, 5))),
-        Attribute("income", (*_INCOMES, MISSING)),
-        Attribute("home", (*_HOMES, MISSING)),
+        Attribute("income", (*INCOMES, MISSING)),
+        Attribute("home", (*HOMES, MISSING)),
         Attribute("life cycle", (*range(1, 11), MISSING)),
         vehicles.attribute,
     ]

@@ -11,7 +11,6 @@ import numpy as np
 from pgsr import memory
 from pgsr.counts_by_level import CountsByLevel, folded, require_falling
 from pgsr.datasets.counted_tree import counted_tree
-from pgsr.datasets.files import locate
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.ppmf_units import CLASSES, CODES, FILE, GROUP_QUARTERS, LARGEST_SIZE, VACANT
 from pgsr.errors import DataError
@@ -146,7 +145,7 @@ class PpmfBlocks:
 
     @property
     def _path(self) -> Path:
-        return locate(FILE, self.folder)
+        return FILE.path(self.folder)
 
     def _require_columns(self) -> None:
         import pyarrow as pa

@@ -5,7 +5,7 @@ columns. So `convert` counts its rows by block once, and `PpmfBlocks` reads the 
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.checks import require_kind
+from pgsr.datasets.files import DataFile
 from pgsr.errors import DataError, TableError
 from pgsr.replacing import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-FILE = "ppmf_block_units.parquet"
 
 LARGEST_SIZE = 7
 """The last size in the file, which means 7 persons or more."""
@@ -33,6 +32,8 @@ CLASSES = ("vacant", *(f"size_{size}" for size in range(1, LARGEST_SIZE + 1)), "
 
 CODES = {"state": 2, "county": 3, "tract": 6, "block_group": 1, "block": 4}
 """The columns that name a block, and how many digits each has. Read in a row they are its code, of 16 digits."""
+
+FILE = DataFile("ppmf_block_units.parquet", text=tuple(CODES), whole=CLASSES)
 
 HOUSING_UNIT, QUARTERS = "2", "4"
 """Types of records: a housing unit, occupied or vacant, and group quarters."""
@@ -63,7 +64,7 @@ class UnitFields:
 
 
 def convert(
-    units: str | os.PathLike[str],
+    units: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     folder: str | os.PathLike[str],
     *,
     fields: UnitFields | None = None,
@@ -80,8 +81,8 @@ def convert(
     households; demonstrations of redistricting data have none. The files are public, so errors name their lines.
 
     Args:
-        units: a CSV file, or a pattern for several such as "ppmf/*.csv.gz". Files ending in .gz, .bz2 or .zst are
-            decompressed.
+        units: a CSV file, a pattern for several such as "ppmf/*.csv.gz", or a list of both. Files ending in .gz, .bz2
+            or .zst are decompressed.
         folder: where to write.
         fields: the names of the columns, if they are not those of `UnitFields()`.
         delimiter: the sign between fields; "|" in the files that the Bureau's own programs write.
@@ -110,14 +111,15 @@ def convert(
     """
     fields = UnitFields() if fields is None else fields
     require_kind(fields, UnitFields, "fields", "give UnitFields(state=...), or None for the names of 2020")
-    keys, numbers = _counted(str(units), fields, delimiter, progress)
-    path = Path(folder) / FILE
+    patterns = [units] if isinstance(units, str | os.PathLike) else units
+    keys, numbers = _counted([str(pattern) for pattern in patterns], fields, delimiter, progress)
+    path = Path(folder) / FILE.file
     _write(path, keys, numbers)
     return path
 
 
 def _counted(
-    pattern: str, fields: UnitFields, delimiter: str, progress: bool | Callable[[int], None]
+    patterns: Sequence[str], fields: UnitFields, delimiter: str, progress: bool | Callable[[int], None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Count units by block and class: keys code * number of classes + class, ascending, and how many units each has."""
     from pgsr.tables.source import files
@@ -126,7 +128,7 @@ def _counted(
     with _shown(progress) as tell:
         n_units = 0
         try:
-            listed = files(pattern)
+            listed = [file for pattern in patterns for file in files(pattern)]
         except TableError as fault:
             raise DataError(str(fault)) from fault
         for file in listed:
@@ -138,7 +140,7 @@ def _counted(
                 n_units += len(found)
                 tell(n_units)
     if not n_units:
-        raise DataError(f"{pattern} has no units; is it the right file?")
+        raise DataError(f"{', '.join(patterns)} has no units; is it the right file?")
     return _merged(parts)
 
 

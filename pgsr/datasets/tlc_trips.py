@@ -4,13 +4,21 @@ import os
 
 import numpy as np
 
-from pgsr.datasets.files import locate, read
+from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.parameters import whole_number
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
 from pgsr.histogram import CountOfCounts
 
-FILE, ZONES = "tlc2014_trips.parquet", "taxi_zone_lookup.csv"
+FILE = DataFile("tlc2014_trips.parquet", text=("medallion",), whole=("PULocationID",), may_miss=("PULocationID",))
+ZONES = DataFile(
+    "taxi_zone_lookup.csv",
+    text=("Borough",),
+    whole=("LocationID",),
+    may_miss=("Borough",),
+    totals=(Total("zones", 265), Total("zones in Manhattan", 69, where=("Borough", "Manhattan"))),
+    content="6e53974a587fc9ee571537cdcfef1f71998906a0fd3a5b5a4ba15eae96aff4b1",
+)
 UNKNOWN = (264, 265)
 """The zones of places that are unknown or outside of the city; what the lookup calls them differs between versions."""
 
@@ -42,10 +50,10 @@ def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_2
     import duckdb
 
     max_size = whole_number("max_size", max_size, least=1)
-    lookup = read(locate(ZONES, folder), text=["Borough"], whole=["LocationID"], may_miss=["Borough"])
+    lookup = ZONES.read(folder)
     known = ~np.isin(lookup["LocationID"], UNKNOWN)
     zones, boroughs = lookup["LocationID"][known], lookup["Borough"][known]
-    path = locate(FILE, folder)
+    path = FILE.path(folder)
     try:
         with duckdb.connect() as connection:
             pairs = connection.execute(
@@ -63,7 +71,7 @@ def tlc_trips(folder: str | os.PathLike[str] | None = None, max_size: int = 13_2
     if np.asarray(pairs["none"]).any():
         raise DataError(f"{path} has trips without a medallion; leave them out")
     if not np.isin(zone, zones).all():
-        raise DataError(f"{path} has trips from a zone that {ZONES} lacks; correct one of both files")
+        raise DataError(f"{path} has trips from a zone that {ZONES.file} lacks; correct one of both files")
     order = np.argsort(zones)
     leaf = order[np.searchsorted(zones[order], zone)]
     paths = [("New York", str(borough), f"zone {number}") for number, borough in zip(zones, boroughs, strict=True)]
