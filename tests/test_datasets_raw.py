@@ -227,15 +227,16 @@ def survey_files(folder: Path) -> None:
     """Two households with a weight, and one without, in the layout of the public files of 2001."""
     homes = pd.DataFrame(
         {
-            "HOUSEID": [10000018, 10000045, 10000099], "CENSUS_D": [5, 2, 9], "HHINCTTL": [18, -9, 17],
+            "HOUSEID": ["010000018", "1M0000045", "010000099"], "CENSUS_D": [5, 2, 9], "HHINCTTL": [18, -9, 17],
             "HOMETYPE": [3, 91, 1], "EXPFLLHH": [9727.4, 3355.6, None], "MSASIZE": [5, 6, 1], "URBAN": [2, 4, 1],
             "URBRUR": [1, 2, 1], "LIF_CYC": [2, -9, 1], "HHVEHCNT": [3, 0, 1], "HHSIZE": [2, 4, 1],
         }
     )  # fmt: skip
     people = pd.DataFrame(
         {
-            "HOUSEID": [10000018, 10000018, 10000045, 10000099], "PERSONID": [1, 2, 1, 1], "R_AGE": [26, -9, 88, 40],
-            "R_SEX": [2, 1, -9, 1], "WORKER": [1, 2, -1, 1], "DRIVER": [2, 1, -9, 1], "USEPUBTR": [2, 1, -1, 1],
+            "HOUSEID": ["010000018"] * 2 + ["1M0000045", "010000099"], "PERSONID": [1, 2, 1, 1],
+            "R_AGE": [26, -9, 88, 40], "R_SEX": [2, 1, -9, 1], "WORKER": [1, 2, -1, 1], "DRIVER": [2, 1, -9, 1],
+            "USEPUBTR": [2, 1, -1, 1],
             "NWALKTRP": [3, 0, -7, 1], "OTHER": ["a", "b", "c", "d"],
         }
     )  # fmt: skip
@@ -249,14 +250,14 @@ def test_the_survey_of_2001(tmp_path):
     assert survey.households([tmp_path / "Ascii.zip"], tmp_path) == tmp_path / HOUSEHOLDS.file
     survey.persons([tmp_path / "Ascii.zip"], tmp_path)
     homes = pd.read_parquet(tmp_path / HOUSEHOLDS.file)
-    assert homes["Houseid"].tolist() == ["010000018", "010000045"]
+    assert homes["Houseid"].tolist() == ["010000018", "1M0000045"]
     assert homes["n_person_records"].tolist() == [2, 1]
     assert homes["Census_d"].tolist() == ["South Atlantic", "Middle Atlantic"]
     assert homes["Hometype"].tolist() == ["Attached", "Other"]
     assert homes["IncGrp"].fillna("none").tolist() == ["100KPlus", "none"]
     assert homes["Lif_cyc"].fillna(-1).tolist() == [2, -1]
     people = pd.read_parquet(tmp_path / PERSONS.file)
-    assert people["Personid"].tolist() == ["01000001801", "01000001802", "01000004501"]
+    assert people["Personid"].tolist() == ["01000001801", "01000001802", "1M000004501"]
     answers = people[["R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"]].fillna(-1).to_numpy().tolist()
     assert answers == [[26, 2, 1, 0, 2, 3], [-1, 1, 0, 1, 1, 0], [88, -1, -1, -1, -1, -1]]
     population = nhts2001(tmp_path)

@@ -33,7 +33,7 @@ from pgsr.release import Kind
 )
 def compare(
     data: Annotated[
-        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names.")
+        Data, typer.Option(help="Hierarchy; taxi and census2000 need the folder that PGSR_DATA names; docs/data.md.")
     ] = Data.CENSUS,
     size: Annotated[
         Size, typer.Option(help="census: 61 regions x 21 sizes or 3,195 x 1,001; census2000: counties or tracts.")

@@ -421,7 +421,8 @@ class Experiment:
                 continue
             if found is not data:
                 kind = "real" if found.real else "generated"
-                notes.append(f"{data.name} is absent; {found.name} ({kind}) stands in; set PGSR_DATA for the real one")
+                where = "set PGSR_DATA for the real one (docs/data.md)"
+                notes.append(f"{data.name} is absent; {found.name} ({kind}) stands in; {where}")
             kept[found.name] = found
         scale = replace(self.scale(profile), data=tuple(kept.values()))
         return replace(self, profiles={profile: scale}), notes
