@@ -234,7 +234,7 @@ def survey_files(folder: Path) -> None:
     )  # fmt: skip
     people = pd.DataFrame(
         {
-            "HOUSEID": ["010000018"] * 2 + ["1M0000045", "010000099"], "PERSONID": [1, 2, 1, 1],
+            "HOUSEID": ["010000018"] * 2 + ["1M0000045", "010000099"],
             "R_AGE": [26, -9, 88, 40], "R_SEX": [2, 1, -9, 1], "WORKER": [1, 2, -1, 1], "DRIVER": [2, 1, -9, 1],
             "USEPUBTR": [2, 1, -1, 1],
             "NWALKTRP": [3, 0, -7, 1], "OTHER": ["a", "b", "c", "d"],
@@ -257,7 +257,7 @@ def test_the_survey_of_2001(tmp_path):
     assert homes["IncGrp"].fillna("none").tolist() == ["100KPlus", "none"]
     assert homes["Lif_cyc"].fillna(-1).tolist() == [2, -1]
     people = pd.read_parquet(tmp_path / PERSONS.file)
-    assert people["Personid"].tolist() == ["01000001801", "01000001802", "1M000004501"]
+    assert people["Houseid"].tolist() == ["010000018", "010000018", "1M0000045"]
     answers = people[["R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"]].fillna(-1).to_numpy().tolist()
     assert answers == [[26, 2, 1, 0, 2, 3], [-1, 1, 0, 1, 1, 0], [88, -1, -1, -1, -1, -1]]
     population = nhts2001(tmp_path)

@@ -157,7 +157,7 @@ def test_list_names_all_and_tells_all_of_one(monkeypatch):
 def survey(folder: Path) -> None:
     """Write the survey's archive with one household."""
     home = {"HOUSEID": "A", "CENSUS_D": 1, "HHINCTTL": 1, "HOMETYPE": 1, "EXPFLLHH": 1.5, "MSASIZE": 1, "URBAN": 1}
-    person = {"HOUSEID": "A", "PERSONID": 1, "R_AGE": 1, "R_SEX": 1, "WORKER": 1, "DRIVER": 1, "USEPUBTR": 1}
+    person = {"HOUSEID": "A", "R_AGE": 1, "R_SEX": 1, "WORKER": 1, "DRIVER": 1, "USEPUBTR": 1}
     with zipfile.ZipFile(folder / "Ascii.zip", "w") as archive:
         for name, row in (("HHPUB.csv", home | {"URBRUR": 1, "LIF_CYC": 1, "HHVEHCNT": 1}), ("PERPUB.csv", person)):
             archive.writestr(name, pd.DataFrame([row | {"NWALKTRP": 1}]).to_csv(index=False))

@@ -24,8 +24,8 @@ SIMULATORS = {
 Simulator = Callable[[int, int, int], Population]
 
 needs_data = pytest.mark.skipif(
-    not (Path(os.environ.get(VARIABLE) or "absent") / PERSONS).is_file(),
-    reason=f"the environment variable {VARIABLE} names no folder with {PERSONS}",
+    not (Path(os.environ.get(VARIABLE) or "absent") / PERSONS.file).is_file(),
+    reason=f"the environment variable {VARIABLE} names no folder with {PERSONS.file}",
 )
 
 
@@ -165,8 +165,8 @@ def small_survey(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
             "Nwalktrp": pd.array([0, 99, None], "Int16"),
         }
     )  # fmt: skip
-    homes.to_parquet(folder / HOUSEHOLDS)
-    people.to_parquet(folder / PERSONS)
+    homes.to_parquet(folder / HOUSEHOLDS.file)
+    people.to_parquet(folder / PERSONS.file)
     return homes, people
 
 
@@ -206,6 +206,6 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         (homes.assign(n_person_records=1), HOUSEHOLDS, f"column {COUNT} says"),
     ):
         small_survey(tmp_path)
-        table.to_parquet(tmp_path / file)
+        table.to_parquet(tmp_path / file.file)
         with pytest.raises(DataError, match=message):
             nhts2001(tmp_path)

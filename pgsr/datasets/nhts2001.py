@@ -29,11 +29,11 @@ HOUSEHOLDS = DataFile(
 )
 PERSONS = DataFile(
     "nhts2001_persons.parquet",
-    text=(KEY, "Personid"),
+    text=(KEY,),
     whole=("R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"),
     may_miss=("R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"),
     totals=(Total("persons", 144_884), Total("households", 60_521, distinct=KEY)),
-    content="c7093983bb12f4e47b6d2fe670ec1820440204d34bfbb006106e4662e1de52ee",
+    content="fa4756ac413acc8cc463c28131ba2b430f0b15cb0cdc36f776ed328c9a7715bf",
 )
 MISSING = "missing"
 """The value of what a household or person did not report, or was not asked."""

@@ -59,14 +59,13 @@ def persons(raw: Sequence[Path], folder: Path) -> Path:
     for name in ("Worker", "Driver"):
         answer = people[name.upper()]
         found[name] = (answer == 1).astype("Int64").mask(~(answer >= 0))
-    found["Personid"] = people["HOUSEID"] + people["PERSONID"].map("{:02.0f}".format)
     return _written(found, folder, PERSONS)
 
 
 def _kept(raw: Sequence[Path]) -> tuple["pd.DataFrame", "pd.DataFrame"]:
     """Read the households with a weight, and their persons, in upper case as the survey names its columns."""
     homes = _read(raw, HOUSEHOLD_FILE, ["CENSUS_D", "HHINCTTL", "HOMETYPE", WEIGHT, *_raw_names(HOUSEHOLDS.whole)])
-    people = _read(raw, PERSON_FILE, ["PERSONID", *_raw_names(PERSONS.whole)])
+    people = _read(raw, PERSON_FILE, _raw_names(PERSONS.whole))
     homes = homes.take(np.flatnonzero(homes[WEIGHT].notna())).reset_index(drop=True)
     kept = np.flatnonzero(people["HOUSEID"].isin(list(homes["HOUSEID"])))
     return homes, people.take(kept).reset_index(drop=True)
