@@ -44,20 +44,32 @@ def members(raw: Sequence[Path]) -> Mapping[str, Reader]:
     return found
 
 
-def only(found: Mapping[str, Reader], names: Sequence[str], raw: Sequence[Path]) -> Reader:
-    """Take the first of `names` that is among the members.
+def member(raw: Sequence[Path], name: str) -> bytes:
+    """Read the file of this name, in small letters, from folders, zip archives and files.
 
     Raises:
-        DataError: none of them is.
+        DataError: it is not there, or cannot be read.
 
     Example:
-        >>> only({"hhpub.csv": lambda: b"HOUSEID"}, ["hhpub.csv"], [])()
+        >>> from tempfile import mkdtemp
+        >>> folder = Path(mkdtemp())
+        >>> _ = (folder / "HHPUB.csv").write_text("HOUSEID")
+        >>> member([folder], "hhpub.csv")
         b'HOUSEID'
     """
-    for name in names:
-        if name in found:
-            return found[name]
-    raise DataError(f"{', '.join(map(str, raw))}: there is no {' or '.join(names)}; download it, and name its folder")
+    return reader(members(raw), name, raw)()
+
+
+def reader(found: Mapping[str, Reader], name: str, raw: Sequence[Path]) -> Reader:
+    """Find the reader of a file among the members of what is named, or raise a `DataError`.
+
+    Example:
+        >>> reader({"hhpub.csv": lambda: b"HOUSEID"}, "hhpub.csv", [])()
+        b'HOUSEID'
+    """
+    if name not in found:
+        raise DataError(f"{', '.join(map(str, raw))}: there is no {name}; download it, and name its folder")
+    return found[name]
 
 
 def write_parquet(frame: "pd.DataFrame", path: Path) -> Path:
@@ -95,5 +107,5 @@ def _read(archive: Path, name: str) -> bytes:
     try:
         with zipfile.ZipFile(archive) as opened:
             return opened.read(name)
-    except (OSError, zipfile.BadZipFile) as fault:
+    except (OSError, NotImplementedError, zipfile.BadZipFile) as fault:
         raise DataError(f"{name} of {archive} cannot be read ({fault}); download the archive again") from fault

@@ -13,7 +13,7 @@ import numpy as np
 
 from pgsr.datasets.files import DataFile, Total
 from pgsr.datasets.kuo_taxi import FILE as TAXI
-from pgsr.datasets.raw.files import members, only, write_parquet
+from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
 from pgsr.replacing import replacing
 
@@ -46,7 +46,7 @@ def taxi(raw: Sequence[Path], folder: Path) -> Path:
     import pandas as pd
 
     name = "taxi_level3.npy"
-    areas = [_counts(area, name) for area in _array(only(members(raw), [name], raw)(), name)]
+    areas = [_counts(area, name) for area in _array(member(raw, name), name)]
     if len(areas) != AREAS:
         raise DataError(f"{name} holds {len(areas)} arrays, not {AREAS}; download it again")
     frames = []
@@ -68,7 +68,7 @@ def hawaiian(raw: Sequence[Path], folder: Path) -> Path:
         DataError: no such file, or one that does not hold an array of whole numbers.
     """
     name = "hawaiian_nation_h.npy"
-    counts = _counts(_array(only(members(raw), [name], raw)(), name), name)
+    counts = _counts(_array(member(raw, name), name), name)
     lines = [f"{size},{counts[size]}\n" for size in np.flatnonzero(counts)]
     path = folder / HAWAIIAN.file
     with replacing(path, DataError) as file:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pgsr.datasets.files import DataFile
 from pgsr.datasets.nhts2001 import DIVISIONS, HOMES, HOUSEHOLDS, INCOMES, KEY, PERSONS, SIZE
-from pgsr.datasets.raw.files import members, only, write_parquet
+from pgsr.datasets.raw.files import member, write_parquet
 from pgsr.errors import DataError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _read(raw: Sequence[Path], file: str, columns: Sequence[str]) -> "pd.DataFra
     """Read columns as numbers, and HOUSEID as text of 9 digits."""
     import pandas as pd
 
-    content = only(members(raw), [file], raw)()
+    content = member(raw, file)
     try:
         frame = pd.read_csv(BytesIO(content), dtype={"HOUSEID": str}, usecols=["HOUSEID", *columns], low_memory=False)
         frame[list(columns)] = frame[list(columns)].apply(pd.to_numeric)

@@ -21,7 +21,7 @@ from pgsr.datasets.census2000 import COUNTIES, SIZES, TRACTS
 from pgsr.datasets.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.datasets.census2000_race import Race
 from pgsr.datasets.census2010_race import FILE as BLOCKS
-from pgsr.datasets.raw.files import members, only, write_parquet
+from pgsr.datasets.raw.files import members, reader, write_parquet
 from pgsr.errors import DataError
 from pgsr.replacing import replacing
 
@@ -195,7 +195,7 @@ def regions(
     for state in sorted(known):
         header, segment = year.header.format(state), year.segment.format(state, table.segment)
         record, places = _header(found[header](), header, level, [year.codes[code] for code in codes])
-        cells = _segment(only(found, [segment], raw)(), segment, table)
+        cells = _segment(reader(found, segment, raw)(), segment, table)
         order = np.argsort(cells[0], kind="stable")
         place = np.searchsorted(cells[0], record, sorter=order).clip(max=max(0, len(order) - 1))
         row = order[place] if len(order) else place

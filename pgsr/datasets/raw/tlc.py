@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgsr.datasets.raw.files import members, only
+from pgsr.datasets.raw.files import member
 from pgsr.datasets.tlc_trips import FILE, UNKNOWN, ZONES
 from pgsr.errors import DataError
 from pgsr.replacing import replacing
@@ -33,7 +33,7 @@ def lookup(raw: Sequence[Path], folder: Path) -> Path:
     Raises:
         DataError: no such file.
     """
-    content = only(members(raw), [ZONES.file], raw)()
+    content = member(raw, ZONES.file)
     path = folder / ZONES.file
     with replacing(path, DataError) as file:
         file.write(content)
