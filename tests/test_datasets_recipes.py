@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pgsr.datasets import __main__ as command
-from pgsr.datasets import fetching, recipes
-from pgsr.datasets.__main__ import app
+from pgsr.datasets import command, fetching, recipes
+from pgsr.datasets.command import app
 from pgsr.datasets.contents import content_sum, contents
 from pgsr.datasets.fetching import download
 from pgsr.datasets.files import DataFile, Total

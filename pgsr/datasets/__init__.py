@@ -1,7 +1,8 @@
 """The data sets, as counts of groups by region and size: generators from published figures, and readers of files.
 
 `census_like`, `CensusBlocks`, `taxi_like` and `flights` work anywhere; `census2000`, `kuo_taxi` and `PpmfBlocks` read
-files from the folder that the environment variable PGSR_DATA names.
+files from the folder that the environment variable PGSR_DATA names; `python -m pgsr.datasets` says where these files
+come from, makes and checks them.
 """
 
 from pgsr.datasets.census2000 import census2000

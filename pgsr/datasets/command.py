@@ -1,0 +1,173 @@
+"""The commands of `python -m pgsr.datasets`: the files of real data, where they come from, and how they are made."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pgsr.datasets.contents import Contents, contents
+from pgsr.datasets.fetching import download
+from pgsr.datasets.files import VARIABLE, home_of
+from pgsr.datasets.recipes import RECIPES, Recipe, recipe_of
+from pgsr.errors import DataError, PgsrError
+from pgsr.help import examples
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A file, such as census2000_tract_hhsize; `list` shows all.",
+        autocompletion=lambda: [recipe.data.name for recipe in RECIPES],
+    ),
+]
+SomeNameArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="A file; all if none is named.",
+        autocompletion=lambda: [recipe.data.name for recipe in RECIPES],
+    ),
+]
+FolderOption = Annotated[
+    Path | None, typer.Option("--out", help=f"Folder of the files; by default the one that {VARIABLE} names.")
+]
+
+
+@app.callback(
+    epilog=examples(
+        ("python -m pgsr.datasets list", "all files"),
+        ("python -m pgsr.datasets list nhts2001_persons", "one of them, with source, licence and checksum"),
+        ("python -m pgsr.datasets fetch nhts2001_persons", "download, convert and check it"),
+        ("python -m pgsr.datasets convert nhts2001_persons Ascii.zip --out data", "make it of what you have"),
+        ("python -m pgsr.datasets check", "whether all files are those of the published results"),
+        after="Exit codes: 0 done, 1 a check failed or there is work by hand, 2 refused (one sentence on stderr).",
+    )
+)
+def datasets() -> None:
+    """Tell, make and check the files of real data, which are not in the repository. docs/data.md says more."""
+
+
+@app.command("list")
+def list_files(name: SomeNameArgument = None) -> None:
+    """List the files; of one tell all: source, licence, how it is made, totals and checksum."""
+    if name is not None:
+        _print(recipe_of(name).describe())
+        return
+    home = os.environ.get(VARIABLE)
+    table = Table(title="files of real data")
+    for column in ("name", "there", "fetch", "what", "needed by"):
+        table.add_column(column, overflow="fold", no_wrap=column == "name")
+    for recipe in RECIPES:
+        there = "yes" if home and (Path(home) / recipe.data.file).is_file() else "no"
+        how = "yes" if recipe.downloads else "by hand"
+        table.add_row(recipe.data.name, there, how, escape(recipe.what), escape(recipe.needed_by))
+    _console().print(table)
+
+
+@app.command()
+def fetch(
+    name: NameArgument,
+    out: FolderOption = None,
+    raw: Annotated[
+        Path | None, typer.Option("--raw", help="Folder of the downloads, which are kept; by default raw/ in --out.")
+    ] = None,
+) -> None:
+    """Download what a file is made of, convert it, and check it; or say what to download by hand.
+
+    Downloads that are there already are not repeated.
+    """
+    recipe = recipe_of(name)
+    if not recipe.downloads:
+        _print(f"{recipe.data.name} has no public address to download from.\n\n{recipe.describe()}")
+        raise typer.Exit(1)
+    folder = _folder(out, recipe)
+    files = download(
+        recipe.downloads,
+        folder / "raw" if raw is None else raw,
+        tell=lambda item, size: _print(f"{item.file}  {size:,} bytes"),
+    )
+    _convert(recipe, files, folder)
+
+
+@app.command()
+def convert(
+    name: NameArgument,
+    raw: Annotated[list[Path], typer.Argument(metavar="RAW...", help="What was downloaded: files, archives, folders.")],
+    out: FolderOption = None,
+) -> None:
+    """Make a file of what was downloaded, and check it."""
+    recipe = recipe_of(name)
+    _convert(recipe, raw, _folder(out, recipe))
+
+
+@app.command()
+def check(name: SomeNameArgument = None, out: FolderOption = None) -> None:
+    """Say whether the files that are there have the totals and the checksum that they must have. Exit 1 if one has not.
+
+    The checksum is of the columns that count, whatever the format and the order of rows.
+    """
+    recipes = RECIPES if name is None else [recipe_of(name)]
+    folder, wrong = home_of(out, "the data"), 0
+    for recipe in recipes:
+        path = folder / recipe.data.file
+        if not path.is_file():
+            _print(f"absent     {path}")
+            wrong += name is not None
+            continue
+        try:
+            wrong += not _told(contents(recipe.data, folder))
+        except DataError as fault:
+            _print(f"WRONG      {fault}")
+            wrong += 1
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _folder(out: Path | None, recipe: Recipe) -> Path:
+    """Find where to write, before hours of downloads."""
+    folder = home_of(out, recipe.data.file)
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; make it first, or name another by --out")
+    return folder
+
+
+def _convert(recipe: Recipe, raw: list[Path], folder: Path) -> None:
+    recipe.convert(raw, folder)
+    if not _told(contents(recipe.data, folder)):
+        raise typer.Exit(1)
+
+
+def _told(found: Contents) -> bool:
+    """Print what was found in a file, and say whether it is what it should be."""
+    known = found.data.content is not None
+    state = "WRONG" if found.differences else "right" if known else "unknown"
+    _print(f"{state:<11}{found.path}")
+    for difference in found.differences:
+        _print(f"           {difference}")
+    if not known:
+        _print(f"           nobody here has had this file, so its content {found.content} is not compared")
+    return not found.differences
+
+
+def _print(text: str) -> None:
+    _console().print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 150)
+
+
+def main() -> None:
+    """Run the command; an error is one sentence, with exit code 2."""
+    try:
+        app(prog_name="python -m pgsr.datasets")
+    except PgsrError as error:
+        Console(stderr=True).print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        raise SystemExit(2) from None
