@@ -91,7 +91,7 @@ def fetch(
     files = download(
         recipe.downloads,
         folder / "raw" if raw is None else raw,
-        tell=lambda item, size: _print(f"{item.file}  {size:,} bytes"),
+        tell=lambda file, size: _print(f"{file}  {size:,} bytes"),
     )
     _convert(recipe, files, folder)
 

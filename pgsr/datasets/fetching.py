@@ -1,6 +1,5 @@
 """The downloading of raw files, with the standard library alone: whole or not at all, and never without an end."""
 
-import hashlib
 import http.client
 import urllib.error
 import urllib.request
@@ -8,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgsr.datasets.recipes import Download
 from pgsr.errors import DataError
 from pgsr.replacing import replacing
 
@@ -20,32 +18,32 @@ CHUNK = 2**20
 
 
 def download(
-    items: Sequence[Download],
+    urls: Sequence[str],
     folder: Path,
     *,
     seconds: float = SECONDS,
-    tell: Callable[[Download, int], None] = lambda item, size: None,
+    tell: Callable[[str, int], None] = lambda file, size: None,
 ) -> list[Path]:
     """Download files to a folder, which is made if need be; what lies there already is kept.
 
-    A file takes its name once all of it is there: as many bytes as the server announced, with the checksum that is
-    known. So a download that was cut off goes on with the files that are missing.
+    A file takes its name, the last part of its address, once all of it is there: as many bytes as the server announced.
+    So a download that was cut off goes on with the files that are missing. What is in them is checked as they are
+    converted: zip archives have checksums of their own, and so has what is made of them.
 
     Args:
-        items: what to download.
+        urls: what to download.
         folder: where to.
         seconds: how long a server may be silent.
         tell: is told of every file that was downloaded, and its number of bytes.
 
     Raises:
-        DataError: an address cannot be reached, gives up in the middle, or has another file than is known.
+        DataError: an address cannot be reached, or breaks off.
 
     Example:
         >>> from tempfile import mkdtemp
         >>> folder = Path(mkdtemp())
         >>> _ = (folder / "there.csv").write_text("size,n_groups")
-        >>> item = Download((folder / "there.csv").as_uri())
-        >>> [path.name for path in download([item], folder / "raw")]
+        >>> [path.name for path in download([(folder / "there.csv").as_uri()], folder / "raw")]
         ['there.csv']
     """
     try:
@@ -53,49 +51,43 @@ def download(
     except OSError as fault:
         raise DataError(f"{folder} cannot be made ({fault}); name another folder") from fault
     paths = []
-    for item in items:
-        path = folder / item.file
+    for url in urls:
+        path = folder / url.rpartition("/")[2]
         if not path.is_file():
-            tell(item, _save(item, path, seconds))
+            tell(path.name, _save(url, path, seconds))
         paths.append(path)
     return paths
 
 
-def _save(item: Download, path: Path, seconds: float) -> int:
+def _save(url: str, path: Path, seconds: float) -> int:
     """Download one file, and count its bytes."""
-    digest, size = hashlib.sha256(), 0
-    with _opened(item, path, seconds) as answer, replacing(path, DataError) as file:
+    size = 0
+    with _opened(url, path, seconds) as answer, replacing(path, DataError) as file:
         announced = answer.headers.get("Content-Length")
-        while chunk := _chunk(answer, item, path):
+        while chunk := _chunk(answer, url, path):
             file.write(chunk)
-            digest.update(chunk)
             size += len(chunk)
         if announced is not None and size != int(announced):
-            raise DataError(f"{item.url} gave {size:,} of {int(announced):,} bytes; fetch again, to go on")
-        if item.sha256 not in (None, digest.hexdigest()):
-            raise DataError(
-                f"{item.url} has another file than is known: its SHA-256 is {digest.hexdigest()}, not {item.sha256}; "
-                "ask its publisher what changed"
-            )
+            raise DataError(f"{url} gave {size:,} of {int(announced):,} bytes; fetch again, to go on")
     return size
 
 
-def _opened(item: Download, path: Path, seconds: float) -> Any:
+def _opened(url: str, path: Path, seconds: float) -> Any:
     try:
-        return urllib.request.urlopen(item.url, timeout=seconds)
+        return urllib.request.urlopen(url, timeout=seconds)
     except urllib.error.HTTPError as fault:
-        raise DataError(f"{item.url} answers {fault.code} {fault.reason}; {_by_hand(path)}") from fault
+        raise DataError(f"{url} answers {fault.code} {fault.reason}; {_by_hand(path)}") from fault
     except (OSError, http.client.HTTPException) as fault:
         reason = fault.reason if isinstance(fault, urllib.error.URLError) else fault
-        raise DataError(f"{item.url} cannot be reached ({reason}); {_by_hand(path)}") from fault
+        raise DataError(f"{url} cannot be reached ({reason}); {_by_hand(path)}") from fault
 
 
-def _chunk(answer: Any, item: Download, path: Path) -> bytes:
+def _chunk(answer: Any, url: str, path: Path) -> bytes:
     """Read what comes next; errors of the server must not look like those of the disk, which `replacing` tells."""
     try:
         return answer.read(CHUNK)
     except (OSError, http.client.HTTPException) as fault:
-        raise DataError(f"{item.url} broke off ({fault}); {_by_hand(path)}") from fault
+        raise DataError(f"{url} broke off ({fault}); {_by_hand(path)}") from fault
 
 
 def _by_hand(path: Path) -> str:

@@ -24,24 +24,6 @@ Converter = Callable[[Sequence[Path], Path], Path]
 
 
 @dataclass(frozen=True)
-class Download:
-    """A raw file at a public address.
-
-    Attributes:
-        url: the address.
-        sha256: the checksum of its bytes, where it is known.
-    """
-
-    url: str
-    sha256: str | None = None
-
-    @property
-    def file(self) -> str:
-        """The name under which it is kept: the last part of the address."""
-        return self.url.rpartition("/")[2]
-
-
-@dataclass(frozen=True)
 class Recipe:
     """How a file of real data is made.
 
@@ -53,7 +35,7 @@ class Recipe:
         licence: under what terms.
         convert: what makes it of the raw files.
         raw: the raw files that `convert` takes.
-        downloads: those of them that have a public address.
+        downloads: public addresses of them; the last part of an address is the file's name.
         by_hand: how to get those that have none.
         unchecked: what could not be tried; of addresses it goes without saying.
     """
@@ -65,7 +47,7 @@ class Recipe:
     licence: str
     convert: Converter
     raw: str
-    downloads: tuple[Download, ...] = ()
+    downloads: tuple[str, ...] = ()
     by_hand: str = ""
     unchecked: str = ""
 
@@ -78,8 +60,8 @@ class Recipe:
         """
         data = self.data
         totals = "; ".join(f"{total.what} {total.value:,}" for total in data.totals)
-        addresses = [download.url for download in self.downloads]
-        shown = addresses if len(addresses) <= 2 else [*addresses[:2], f"and {len(addresses) - 2} more of this form"]
+        more = len(self.downloads) - 2
+        shown = [*self.downloads[:2], *([f"and {more} more of this form"] if more > 0 else [])]
         items = [
             ("file", data.file),
             ("what", self.what),
@@ -91,7 +73,7 @@ class Recipe:
             ("columns", ", ".join(data.columns)),
             ("totals", totals or "none are known"),
             ("content", data.content or "not known, nobody here has had the file"),
-            ("unchecked", "; ".join(filter(None, [self.unchecked, "no address was tried" if addresses else ""]))),
+            ("unchecked", "; ".join(filter(None, [self.unchecked, "no address was tried" if self.downloads else ""]))),
         ]
         return "\n".join(f"{name:<11}{text}" for name, text in items if text)
 
@@ -128,14 +110,14 @@ def _places() -> list[tuple[str, str]]:
     return [(state.name.replace(" ", "_"), state.abbreviation.lower()) for state in states()]
 
 
-def _archives_2000(segment: int) -> tuple[Download, ...]:
+def _archives_2000(segment: int) -> tuple[str, ...]:
     parts = ("geo", f"{segment:05}")
-    return tuple(Download(f"{_SF1_2000}/{name}/{two}{part}_uf1.zip") for name, two in _places() for part in parts)
+    return tuple(f"{_SF1_2000}/{name}/{two}{part}_uf1.zip" for name, two in _places() for part in parts)
 
 
-def _archives_2010() -> tuple[Download, ...]:
+def _archives_2010() -> tuple[str, ...]:
     places = [*_places(), ("Puerto_Rico", "pr")]
-    return tuple(Download(f"{_SF1_2010}/{name}/{two}2010.sf1.zip") for name, two in places)
+    return tuple(f"{_SF1_2010}/{name}/{two}2010.sf1.zip" for name, two in places)
 
 
 def _units_of_2020(raw: Sequence[Path], folder: Path) -> Path:
@@ -152,7 +134,7 @@ RECIPES = (
         licence=_NO_LICENCE,
         convert=kuo2018.taxi,
         raw="taxi_level3.npy",
-        downloads=(Download(f"{_COCO}/f9d345400b91176e10324d124598fd7145a2caab/data/taxi_level3.npy"),),
+        downloads=(f"{_COCO}/f9d345400b91176e10324d124598fd7145a2caab/data/taxi_level3.npy",),
         unchecked="that the arrays of taxi_level3.npy come in the order of our areas. The trips themselves do not give "
         "this file: the authors say neither which they left out (their text has 143,540,889, the data 130,962,398) nor "
         "which neighbourhoods their 28 areas are",
@@ -165,7 +147,7 @@ RECIPES = (
         f"140) and segment 2 of every state, {_SF1_2000}",
         licence=_PUBLIC_DOMAIN,
         convert=summary_file_1.block_groups_2000,
-        raw="SSgeo_uf1.zip and SS00002_uf1.zip of the 51 states, or the folder that holds them",
+        raw="SSgeo_uf1.zip and SS00002_uf1.zip for the two letters SS of 51 states, or the folder that holds them",
         downloads=_archives_2000(2),
         unchecked=_WATER,
     ),
@@ -177,7 +159,7 @@ RECIPES = (
         f"segment 37 of every state, {_SF1_2000}",
         licence=_PUBLIC_DOMAIN,
         convert=summary_file_1.counties_2000,
-        raw="SSgeo_uf1.zip and SS00037_uf1.zip of the 51 states, or the folder that holds them",
+        raw="SSgeo_uf1.zip and SS00037_uf1.zip for the two letters SS of 51 states, or the folder that holds them",
         downloads=_archives_2000(37),
     ),
     Recipe(
@@ -188,7 +170,7 @@ RECIPES = (
         f"segment 37 of every state, {_SF1_2000}",
         licence=_PUBLIC_DOMAIN,
         convert=summary_file_1.tracts_2000,
-        raw="SSgeo_uf1.zip and SS00037_uf1.zip of the 51 states, or the folder that holds them",
+        raw="SSgeo_uf1.zip and SS00037_uf1.zip for the two letters SS of 51 states, or the folder that holds them",
         downloads=_archives_2000(37),
         unchecked=_WATER,
     ),
@@ -201,7 +183,7 @@ RECIPES = (
         licence=_PUBLIC_DOMAIN,
         convert=survey.households,
         raw="Ascii.zip, or HHPUB.csv and PERPUB.csv",
-        downloads=(Download("https://nhts.ornl.gov/2001/download/Ascii.zip"),),
+        downloads=("https://nhts.ornl.gov/2001/download/Ascii.zip",),
         unchecked="names and codes of columns, and the selection (EXPFLLHH is given), are those of the package "
         "VE2001NHTS of VisionEval, which counts the same households and persons; the public files were not at hand",
     ),
@@ -213,7 +195,7 @@ RECIPES = (
         licence=_PUBLIC_DOMAIN,
         convert=survey.persons,
         raw="Ascii.zip, or HHPUB.csv and PERPUB.csv",
-        downloads=(Download("https://nhts.ornl.gov/2001/download/Ascii.zip"),),
+        downloads=("https://nhts.ornl.gov/2001/download/Ascii.zip",),
         unchecked="as of nhts2001_households",
     ),
     Recipe(
@@ -225,7 +207,7 @@ RECIPES = (
         licence=f"the counts are of the {_PUBLIC_DOMAIN}; the authors' file has no licence",
         convert=kuo2018.hawaiian,
         raw="Hawaiian_nation_H.npy",
-        downloads=(Download(f"{_COCO}/5e102e7ed53b319cd6f71ac112c0e82c849dce19/data/Hawaiian_nation_H.npy"),),
+        downloads=(f"{_COCO}/5e102e7ed53b319cd6f71ac112c0e82c849dce19/data/Hawaiian_nation_H.npy",),
     ),
     Recipe(
         data=BLOCKS,
@@ -235,7 +217,7 @@ RECIPES = (
         f"segment 3 of every state and Puerto Rico, {_SF1_2010}",
         licence=_PUBLIC_DOMAIN,
         convert=summary_file_1.blocks_2010,
-        raw="SS2010.sf1.zip of the 52 states, or the folder that holds them",
+        raw="SS2010.sf1.zip for the two letters SS of 52 states, or the folder that holds them",
         downloads=_archives_2010(),
         unchecked="nobody here has converted the Bureau's files; the totals are those that Kuo et al. 2018 print",
     ),
@@ -286,7 +268,7 @@ RECIPES = (
         licence="published by the city for anybody's use; its terms were not looked up",
         convert=tlc.lookup,
         raw="taxi_zone_lookup.csv",
-        downloads=(Download("https://d37ci6vzurychx.cloudfront.net/misc/taxi_zone_lookup.csv"),),
+        downloads=("https://d37ci6vzurychx.cloudfront.net/misc/taxi_zone_lookup.csv",),
         unchecked="newer versions call the borough of zone 265 otherwise, which changes the checksum and no result: "
         "both unknown zones, 264 and 265, are left out",
     ),
