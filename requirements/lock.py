@@ -27,8 +27,9 @@ def main() -> None:
         lock("installer").write_text(entries(resolved)["uv"])
         for stage in STAGES:
             whole = entries(resolve(program, extras_of(with_earlier(stage)), "--constraint", str(everything)))
-            earlier = {name for before in with_earlier(stage)[:-1] for name in entries(lock(before).read_text())}
-            new = [text for name, text in whole.items() if name not in earlier and not LEFT_OUT.fullmatch(name)]
+            # By text: what an earlier stage wants on one system only, a later one may want on all.
+            earlier = {text for before in with_earlier(stage)[:-1] for text in entries(lock(before).read_text()).values()}
+            new = [text for name, text in whole.items() if text not in earlier and not LEFT_OUT.fullmatch(name)]
             lock(stage).write_text("".join(new))
             print(f"{stage}: {len(new)} packages")
 

@@ -41,9 +41,12 @@ def test_every_package_has_a_version_and_a_hash(stage):
 
 
 @pytest.mark.parametrize("stage", install.STAGES)
-def test_no_package_is_in_two_stages_of_one_chain(stage):
+def test_a_stage_adds_what_no_earlier_one_has(stage):
+    """By name, version and system: what an earlier stage wants on Windows alone, a later one may want everywhere."""
     *earlier, last = map(locked, install.with_earlier(stage))
-    assert not [name for before in earlier for name in before if name in last]
+    held = {name: text for before in earlier for name, text in before.items()}
+    assert not [name for name, text in last.items() if held.get(name) == text]
+    assert {name for name in last if name in held} <= {"colorama"}
 
 
 @pytest.mark.parametrize("stage", install.STAGES)
