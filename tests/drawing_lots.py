@@ -1,9 +1,9 @@
 """Which of the tests that repeat one path run in `make test`: drawn by lot for each commit, all in `make test-all`.
 
 `@pytest.mark.drawn(3)` on a test: three of its sets of parameters run. `pytestmark = pytest.mark.drawn(3)` in a file:
-three of the file's items; a mark on a test goes before the file's. `drawn(3, pool="a nation in parts")`: three of all
-items with that pool. The lot is the environment variable PGSR_LOT if it is set, else the commit, else the date.
-`of="planted bugs"` prints at the end which ones ran.
+three of the file's items. `drawn(3, pool="a nation in parts")`: three of all items with that pool. The mark of a set of
+parameters goes before that of its test, and this before the file's. The lot is the environment variable PGSR_LOT if it
+is set, else the commit, else the date. `of="planted bugs"` prints at the end which ones ran.
 """
 
 import datetime
@@ -34,9 +34,10 @@ def split(items: list[pytest.Item], lot: str) -> tuple[list[pytest.Item], list[p
     groups: dict[str, list[pytest.Item]] = defaultdict(list)
     sizes: dict[str, int] = {}
     for item in items:
-        marked = next(item.iter_markers_with_node("drawn"), None)
-        if marked is not None:
-            node, mark = marked
+        marked = list(item.iter_markers_with_node("drawn"))
+        if marked:
+            own = [entry for entry in marked if entry[0] is item]
+            node, mark = own[-1] if own else marked[0]  # pytest lists those of the function, then of the parameters
             group = mark.kwargs.get("pool") or (item.nodeid.partition("[")[0] if node is item else node.nodeid)
             groups[group].append(item)
             sizes[group] = mark.args[0]
@@ -51,7 +52,7 @@ def split(items: list[pytest.Item], lot: str) -> tuple[list[pytest.Item], list[p
 def _note(members: list[pytest.Item], size: int) -> None:
     """Let the reports of drawn items say what they stand for."""
     for item in members[:size]:
-        of = item.get_closest_marker("drawn").kwargs.get("of")
+        of = next((mark.kwargs["of"] for mark in item.iter_markers("drawn") if "of" in mark.kwargs), None)
         if of is not None:
             item.user_properties.append(("drawn", (of, len(members), item.callspec.id)))
 

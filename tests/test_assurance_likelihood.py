@@ -107,6 +107,7 @@ OF_THREE_LEVELS = [
 ]
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> None:
@@ -118,6 +119,7 @@ def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> Non
             counted(1, "of them with equality")
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("name", OF_THREE_LEVELS)
 def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str], None]) -> None:
@@ -129,6 +131,7 @@ def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str
         counted(1, "of them with equality")
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("share", ["1/3", "2/3"] if FULL else ["1/3"])
 @pytest.mark.parametrize("name", NOISY_TOTALS)

@@ -166,12 +166,14 @@ def check_replays(mechanism: Mechanism, n_pairs: int) -> int:
     return answered
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", OURS, ids=named)
 def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
     counted(check_replays(mechanism, scale(10, 1_000)), "neighbour pairs")
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", MODELS, ids=named)
 def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:

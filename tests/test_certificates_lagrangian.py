@@ -80,6 +80,7 @@ def best_integers(problem, most=3):
     return values.min() if len(values) else np.inf
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_wild_multipliers_give_a_bound(kind):
     """Whatever the multipliers, the bound is finite and no feasible point is below it."""
@@ -99,6 +100,7 @@ def test_wild_multipliers_give_a_bound(kind):
             assert bound <= best
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_good_multipliers_reach_the_relaxed_optimum(kind):
     """The bound at the duals of a dense program is the continuous optimum to 1e-6, also at counts of 1e8."""

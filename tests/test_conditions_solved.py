@@ -64,7 +64,7 @@ def test_integer_solvers_find_the_best_of_all_points(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
     rng = np.random.default_rng(2)
     for problem, dense, free in conditioned(rng, kind, scale(2, 60)):
@@ -119,7 +119,7 @@ def test_rows_of_every_relation_are_priced(view, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
     rng = np.random.default_rng(3)
@@ -289,6 +289,7 @@ def test_claims_of_infeasibility_are_checked():
     assert verdict(odd.relaxed()).status is Status.FAILED
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_far_points_without_totals_or_signs(norm, view):

@@ -50,6 +50,7 @@ CASES = [
 ]
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str], None]) -> None:

@@ -92,6 +92,7 @@ TREE_CASES = [
 ]
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("case", TREE_CASES, ids=str)
 @pytest.mark.parametrize("branching", [2, 3])

@@ -93,6 +93,7 @@ def views(database: Database, cap: int) -> tuple[np.ndarray, np.ndarray, list[np
     return counts, cumulative(counts), [ranked(row) for row in counts]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("cap", CAPS)
 def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None]) -> None:

@@ -82,6 +82,7 @@ def test_counties_against_the_list():
 # Census-like data
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("regions", "levels"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sweeps
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from pgsr import PgsrError
 from pgsr.experiments.__main__ import app
@@ -86,28 +86,32 @@ def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_new_experiment_runs_as_it_is(tmp_path):
+def call_here(*arguments: str) -> Result:
+    """The command line in this process, in the folder where the test is."""
+    return CliRunner().invoke(app, [*arguments])
+
+
+def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
-    written = call("new", "mine", cwd=tmp_path)
-    assert written.returncode == 0, written.stderr
+    monkeypatch.chdir(tmp_path)
+    written = call_here("new", "mine")
+    assert written.exit_code == 0, written.output
     assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
     ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "4 cells: 4 missing; ran: 4 done" in ran.stdout
-    assert "nothing to do: 4 cells, 4 finished" in call("run", "mine.py", "--profile", "smoke", cwd=tmp_path).stdout
-    drawn = call("plot", "mine.py", "--profile", "smoke", cwd=tmp_path)
-    assert drawn.returncode == 0, drawn.stderr
+    assert "nothing to do: 4 cells, 4 finished" in call_here("run", "mine.py", "--profile", "smoke").stdout
+    drawn = call_here("plot", "mine.py", "--profile", "smoke")
+    assert drawn.exit_code == 0, drawn.output
     assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
     assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
-    reported = call("report", "mine.py", "--profile", "smoke", cwd=tmp_path)
-    assert reported.returncode == 0, reported.stderr
+    reported = call_here("report", "mine.py", "--profile", "smoke")
+    assert reported.exit_code == 0, reported.output
     page = (tmp_path / "results" / "report" / "report.md").read_text()
     assert "`python -m pgsr.experiments run mine.py --profile quick`" in page.replace(
         "PGSR_DATA=folder-of-the-real-data ", ""
     )
-    again = call("new", "mine", cwd=tmp_path)
-    assert again.returncode == 2
-    assert "is there already; choose another name" in again.stderr
+    assert "is there already; choose another name" in str(call_here("new", "mine").exception)
     changed = (tmp_path / "mine.py").read_text().replace('totals="root")', 'totals="regions")')
     (tmp_path / "mine.py").write_text(changed)
     assert "4 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout

@@ -78,6 +78,7 @@ def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
         assert set(frame["status"]) <= {"OPTIMAL", "FEASIBLE", "RELAXED"}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
 def test_every_arm_warms_up(experiment: Experiment):
     tasks = {task.cell.arm: task for task in experiment.tasks(Profile.QUICK)}
@@ -217,6 +218,7 @@ def test_taxi_like_keeps_any_totals():
             taxi_like(**wrong)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("data", [CENSUS, FLIGHTS, KUO_TAXI], ids=lambda data: data.name)
 def test_declared_shapes(data):
     try:

@@ -63,7 +63,7 @@ def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
     return bool((np.abs(found.mean(axis=0) - expected) <= 0.03 * np.array(expected) + 3 * spread).all())
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDS)
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     experiment, store = find(name), Store(tmp_path)
@@ -79,6 +79,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     assert all(isinstance(verdict.finding, Finding) and verdict.words for verdict in verdicts)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):
     """A sweep cut short has some arms and replicates only."""
@@ -192,6 +193,7 @@ G2 = [
 ]
 
 
+@pytest.mark.drawn(2, pool="experiments end to end")
 @needs_taxi
 def test_g2_three_levels():
     found = computed(on(three_levels.EXPERIMENT, TAXI, (Fraction(1, 3), Fraction(1)), scale(4, 30)))
@@ -213,6 +215,7 @@ G7 = {
 }  # fmt: skip
 
 
+@pytest.mark.drawn(2, pool="experiments end to end")
 @needs_taxi
 def test_g7_weighting_on_two_levels():
     epsilons = (Fraction(1, 10), Fraction(1), Fraction(1, 2))[: scale(2, 3)]

@@ -24,6 +24,7 @@ from pgsr.programs.named import named
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("family", EXACT)
 def test_integer_families_are_proved_without_a_gap(family):
     rng = np.random.default_rng([5, *family.encode()])
@@ -32,6 +33,7 @@ def test_integer_families_are_proved_without_a_gap(family):
         assert objective == bound
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("family", [*EXACT[:3], "mean", "mh", "mh-regions", "mc", "mc-regions", "mc-l1"])
 def test_relaxed_families_are_proved_to_nine_digits(family):
     rng = np.random.default_rng([6, *family.encode()])

@@ -151,6 +151,7 @@ FORGERIES = {
 }  # fmt: skip
 
 
+@pytest.mark.drawn(23)
 @pytest.mark.parametrize("forgery", FORGERIES)
 @pytest.mark.parametrize("name", [INTEGER, REAL, MAGNITUDES])
 def test_every_forgery_is_found(name, forgery, built, tmp_path, capsys):

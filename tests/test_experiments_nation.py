@@ -14,6 +14,7 @@ from pgsr.isolation import Outcome
 from pgsr.partitions import ParquetFolder
 
 
+@pytest.mark.drawn(2, pool="experiments end to end")
 def test_a_small_nation_is_made_measured_and_released(tmp_path):
     data = CensusBlocks(blocks=3_200, groups=20_000, max_sizes=(12,) * 7 + (7,))
     folder = ParquetFolder(str(tmp_path))

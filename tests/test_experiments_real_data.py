@@ -127,7 +127,7 @@ TWO_LEVELS = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @needs_taxi
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
 @pytest.mark.parametrize("views", TWO_LEVELS, ids=lambda views: " x ".join(view.value for view in views))

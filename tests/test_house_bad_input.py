@@ -221,6 +221,7 @@ SPOILED = {
 }
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", SPOILED)
 def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
     """A typed error that names the fault and the remedy, no charge, no folder, and no private id.

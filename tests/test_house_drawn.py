@@ -16,8 +16,8 @@ class Node:
     def iter_markers_with_node(self, name):
         return iter([(self if node is None else node, mark) for node, mark in self.marks])
 
-    def get_closest_marker(self, name):
-        return next((mark for _, mark in self.marks), None)
+    def iter_markers(self, name):
+        return iter([mark for _, mark in self.marks])
 
 
 def drawn(n: int, **options: str) -> pytest.Mark:
@@ -45,6 +45,13 @@ def test_the_mark_of_a_file_counts_all_its_items_but_those_with_their_own():
     by_file = [Node(f"f.py::t{k}", (file, drawn(2))) for k in range(8)]
     runs, _ = split([*by_file, *marked_by_test("f.py::a", 5, (file, drawn(2)))], "lot")
     assert len(runs) == 2 + 3
+
+
+def test_the_mark_of_a_set_of_parameters_goes_before_that_of_the_test():
+    long = [Node(f"f.py::a[long {k}]", (None, drawn(3)), (None, drawn(1, pool="long"))) for k in range(5)]
+    runs = names(split([*long, *marked_by_test("f.py::a", 5)], "lot")[0])
+    assert len(runs) == 4
+    assert sum("long" in name for name in runs) == 1
 
 
 def test_tests_of_one_pool_are_drawn_together():

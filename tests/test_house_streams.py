@@ -85,6 +85,7 @@ def noises(n_levels: int) -> Iterator[Geometric]:
             yield Geometric(view, "1", shares, totals)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
 def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
@@ -115,6 +116,7 @@ def test_measurements_by_groups(name: str, counted: Callable[[int, str], None]) 
         counted(source.assert_once(wanted), "streams of measurements by groups")
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("name", TREES)
@@ -128,6 +130,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
         counted(source.assert_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("private", [False, True])

@@ -70,6 +70,7 @@ def test_forms_equal_sorting(form):
         np.testing.assert_allclose([real.lower[0], real.upper[0]], np.clip([low, high], 0, 9))
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("totals", [None, "noisy"])
 def test_replicates_are_releases_of_the_release(kind, totals):

@@ -92,6 +92,7 @@ def independent_thresholds(rate: Fraction, sides: int) -> list[int]:
     raise AssertionError
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("sigma_squared", [*PARAMETERS, *WIDE])
 @pytest.mark.assure("R1")
 def test_thresholds_and_guide_equal_an_interval_computation(

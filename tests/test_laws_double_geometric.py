@@ -177,6 +177,7 @@ def forced_cases(rng: np.random.Generator, law_scale: Fraction, n: int) -> list[
 FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fraction(60)]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
 @pytest.mark.assure("R2")
 def test_forced_ties_and_overflows_equal_the_exact_law(
@@ -284,6 +285,7 @@ N_DRAWS = 10_000_000
 N_MUTANT_DRAWS = scale(1_000_000, 10_000_000)  # what one million draws reject, ten million do
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R3")
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
 def test_fit(law_scale: Fraction, counted: Callable[[int, str], None]) -> None:

@@ -22,6 +22,7 @@ LAWS = [*(DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600")), IN_STR
 LAWS += [DoubleGeometric(Fraction(v)) for v in ("1", "20/3", "1000")]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.assure("R3")
 @pytest.mark.parametrize(
@@ -44,6 +45,7 @@ def test_fit(law: Law, counted: Callable[[int, str], None]) -> None:
     counted(n, "draws")
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "25000001/2", "1000000000000"])
 def test_kolmogorov_smirnov_and_moments(sigma_squared: str) -> None:
     law, n = DiscreteGaussian(Fraction(sigma_squared)), 1_000_000
@@ -136,6 +138,7 @@ def broken_add_to(monkeypatch: MonkeyPatch, name: str, sigma_squared: str) -> No
     monkeypatch.setattr(DiscreteGaussian, "add_to", broken)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R3")
 @pytest.mark.parametrize("sigma_squared", drawn_of_each(1, "wrong laws", ["5/2", "3600", "25000001/2"]))
 @pytest.mark.parametrize("name", ["sigma 1 % too large", "double geometric", "all signs positive"])

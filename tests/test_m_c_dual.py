@@ -15,6 +15,7 @@ from pgsr.algorithms.m_c.emd_dual import ProximalDual
 KINDS = ("squares", "squares by cell", "absolute values")
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_value_and_gradient_are_those_of_the_definition(kind, totals):
@@ -32,6 +33,7 @@ def test_value_and_gradient_are_those_of_the_definition(kind, totals):
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
     """Every leaf at any prices, against all ways to cut its cells into runs; the gradient is what nodes miss."""

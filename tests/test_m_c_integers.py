@@ -222,6 +222,7 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert result.certificate == certificate
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_bounds_of_leaves_are_kept(totals):
     """Tiny problems against branch and bound: feasible, near the optimum, which lies between bound and objective."""
@@ -243,6 +244,7 @@ def test_bounds_of_leaves_are_kept(totals):
     assert np.mean(excess) < 0.02, np.mean(excess)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_three_levels_against_branch_and_bound(totals):
     """On average within a percent of the optimum, which lies between bound and objective, and mostly at it."""

@@ -56,6 +56,7 @@ def test_equals_the_whole_where_order_does_not_matter():
             assert np.allclose(a, b, atol=1e-4)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [LevelTwoStage(ROUGH), LevelPosterior(1, projection=ROUGH)])
 def test_a_nation_in_parts_adds_up_and_is_near_the_whole(tmp_path, method):
     data, folder = measured(tmp_path)

@@ -84,6 +84,7 @@ def test_equals_the_whole(tmp_path, name, view):
     assert joined(data, folder, "counts").tables[0].sum() == 60_000
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("view", "totals_of", "name"),
     [

@@ -442,6 +442,7 @@ def test_numbers_of_entities_are_refused_where_a_unit_changes_more_than_one(unit
     assert ledger.left == Fraction(1, 3)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 def test_noisy_entities_are_possible(totals):
     """Consistent, non-negative, within the public numbers of groups: the problem has an answer, also in integers."""

@@ -190,6 +190,7 @@ def test_counts_of_1e8_are_no_harder(method, kind):
     assert abs(result.residuals.gap) <= 1e-6
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/10000"])
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), MathOpt("PDLP")], ids=repr)
 def test_noise_of_any_size_is_no_harder(method, epsilon):
@@ -312,6 +313,7 @@ def test_options_of_scip_leave_the_time_limit_in_place():
     assert stated.solver_options(7, True) == {"scip_params": {"limits/time": 7, "presolving/maxrounds": 0}}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("solver", ["GUROBI", "SCIP", "HIGHS", "SCIPY"])
 def test_cvxpy_solves_integers_where_its_solver_does(solver):
     rng = np.random.default_rng(41)

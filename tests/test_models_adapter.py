@@ -128,6 +128,7 @@ class Broken(SolverModel):
         return Run(Answer(Claim.INFEASIBLE), 0.0, 0.0)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("how", "reason"),
     [("raises", "KeyError"), ("short", "instead of"), ("infeasible", "not so"), ("silent", "duals|residual|violates")],

@@ -36,6 +36,7 @@ def need(method):
     return method
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", {"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
 def test_relaxed_squares_reach_the_exact_optimum(method):
     """Against pgsr's own algorithms, which prove theirs; with equalities, inequalities and bounds."""
@@ -47,6 +48,7 @@ def test_relaxed_squares_reach_the_exact_optimum(method):
         assert result.certificate.objective == pytest.approx(exact.solve(problem).certificate.objective, rel=1e-6)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", RELAXING, ids=repr)
 def test_integers_are_the_rounded_relaxation_and_linear_programs_are_refused(method):
     problem = states_problem()

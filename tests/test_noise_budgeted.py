@@ -45,6 +45,7 @@ def test_a_pure_budget_of_entities_is_geometric_noise() -> None:
 LONG = pytest.mark.drawn(2, pool="budgets whose noise is searched for in distributions of losses")
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.parametrize(
     "budget", [pytest.param(b, marks=LONG) if isinstance(b, Approximate) else b for b in BUDGETS], ids=str
 )

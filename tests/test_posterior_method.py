@@ -23,6 +23,7 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(leaves))
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
 @pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])

@@ -48,6 +48,7 @@ def point_of(program, problem, rng):
     return np.concatenate([x, up, up - (x - y)[measured]])
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_named_program_is_the_problem(name):
     """Its objective at any point is the distance, its constant included, in exact integers."""
@@ -92,6 +93,7 @@ def test_rows_are_what_their_names_say():
     assert rows["total[US]"] == row(**{"x[US,2]": 1})
 
 
+@pytest.mark.drawn(41)
 @pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):

@@ -18,6 +18,7 @@ def known_optimum(name, relaxed):
     return optimum(problem.relaxed() if relaxed else problem)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "ending"),

@@ -29,6 +29,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_every_mechanism_end_to_end(place, mechanism):
     asked = config(place, mechanism, epsilon='"1/3"')
@@ -51,7 +52,7 @@ def test_every_mechanism_end_to_end(place, mechanism):
 @pytest.mark.parametrize("mechanism", ["posterior", "two_stage"])
 @pytest.mark.parametrize("shares", ['["0", "1/4", "3/4"]', '["0", "0", "1"]', '["1/1000", "1/1000", "499/500"]'])
 @pytest.mark.parametrize("totals", ["root", "regions"])
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, totals):
     asked = config(place, mechanism, shares=shares, totals=f'"{totals}"')
     folder = release(asked)
@@ -64,6 +65,7 @@ def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, t
     assert sum(not line.endswith(",") for line in published) == (1 if totals == "root" else 7)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_private_groups_pay_for_their_totals(place, mechanism):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
@@ -74,6 +76,7 @@ def test_private_groups_pay_for_their_totals(place, mechanism):
     assert "empty group" in manifest["neighbours"]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_branches_of_different_depth(tmp_path, mechanism):
     write_tables(tmp_path, leaves=RAGGED)

@@ -84,6 +84,7 @@ def test_a_release_is_made_checked_and_charged_once(tmp_path: Path) -> None:
     assert fields["certificate"]["objective"] == fields["certificate"]["bound"]
 
 
+@pytest.mark.drawn(1)
 def test_other_mechanisms_release_cumulative_counts(other: tuple[str, Path]) -> None:
     """Cumulative counts change by one; M_c^dp proves its second step, and nobody the distance to the noisy values."""
     kind, folder = other

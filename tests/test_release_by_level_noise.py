@@ -84,6 +84,7 @@ def test_residuals_are_noise_alone(terms: Terms) -> None:
         assert all((ours.residuals[kind] == theirs.residuals[kind]).all() for kind in ours.residuals)
 
 
+@pytest.mark.drawn(1)
 @every_case
 def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
     """Of 300 noises: the mean square over the stated variance, within five standard errors."""

@@ -75,6 +75,7 @@ def expected(folder: Path) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
             fails /= 10
 
 
+@pytest.mark.drawn(2)
 def test_the_columns_are_the_intervals_of_the_noisy_values(made):
     assert not failed(made), check(made)
     tree, lower, upper = expected(made)
@@ -274,6 +275,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_end_is_found(copy, name):
     """By this check alone, and with a sentence that counts the cells."""

@@ -28,6 +28,7 @@ def folder(request, tmp_path_factory) -> Path:
     return publish(ReleaseConfig.read(write_config(place, request.param, **keys))).folder
 
 
+@pytest.mark.drawn(2)
 def test_sums_over_leaves_count_every_group_once(folder):
     counts = pd.read_parquet(folder / "counts.parquet")
     assert counts[counts.is_leaf].n_groups.sum() == 60

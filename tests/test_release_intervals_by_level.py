@@ -123,6 +123,7 @@ def test_a_row_for_every_cell_needs_memory() -> None:
     )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", [name for name in CHANGES if name != "no width"])
 def test_a_changed_end_is_found(copy: Path, name: str) -> None:
     """By this check alone, and with a sentence that counts the cells: 7, two times 4 and four times 3."""
@@ -175,7 +176,7 @@ def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.parametrize(("statistic", "view"), [("count", View.COUNTS), ("cumulative", View.CUMULATIVE)])
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Path, statistic: str, view: View) -> None:
     """The posterior's own intervals, else the bootstrap's; from the folder alone, in the columns of other releases."""
     read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"

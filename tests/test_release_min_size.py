@@ -66,7 +66,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-@pytest.mark.drawn(7)
+@pytest.mark.drawn(4)
 def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report
@@ -92,6 +92,7 @@ def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     assert json.loads((made.folder / artefact.MANIFEST).read_text())["min_size"] == LEAST
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "case", [{"kind": "m_h"}, {"kind": "kuo", "view": "by_groups"}, {"kind": "m_h", "max_size": (12, 4)}], ids=named
 )

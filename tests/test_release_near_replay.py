@@ -87,7 +87,7 @@ def joint(request, tmp_path_factory) -> tuple[Path, ReleaseConfig, Path]:
 
 
 @pytest.mark.parametrize("name", ROUNDINGS)
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
     """The replay alone finds them without the key; with it every change of a published file is found anyway."""
     folder, config, public = joint

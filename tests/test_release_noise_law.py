@@ -78,6 +78,7 @@ GEOMETRIC = [
 ]
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("parts", GEOMETRIC, ids=str)
 @pytest.mark.parametrize("shapes", [(GeometricShape,), (GaussianShape,), (GaussianShape, GeometricShape)], ids=len)
 def test_the_law_of_a_sum_equals_convolution(shapes, parts):
@@ -136,7 +137,7 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
 @pytest.mark.parametrize("true", ["1/10", "1", "10", "1000000"])
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(6)
 def test_a_false_epsilon_is_found(view, totals, true, claimed):
     """Also noise that is none at all (epsilon a million)."""
     noisy = Geometric(view, true, totals=totals).measure(TRUTH, Seeded("k"))
@@ -147,6 +148,7 @@ def test_a_false_epsilon_is_found(view, totals, true, claimed):
     assert (verdict.least or 0) > 0.6
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("wrong", range(3))
 def test_one_level_s_false_share_is_found(wrong):
     noisy = Geometric(View.COUNTS, 3).measure(TRUTH, Seeded("k"))
@@ -179,6 +181,7 @@ def test_one_value_far_off_is_enough():
     assert judge(noise.measure(TRUTH, Seeded("k")), stated(0, 0, 1)).n_values == 0
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("leaves", "epsilon"), [(300, 20), (1_000, 30), (300, 6)])
 def test_the_stated_power_is_had_where_the_noise_is_small(leaves, epsilon):
     """Scales below 1, where nearly all noise is 0 and a stretched law would be wrong."""

@@ -114,7 +114,7 @@ def test_tables_without_the_mark(tmp_path):
 @pytest.mark.parametrize("max_size", ["30", BY_LEVEL], ids=["one K", "K per level"])
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior"])
 @pytest.mark.parametrize("intervals", [None, '"9/10"'])
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_rows_of_zeros(tmp_path, max_size, mechanism, intervals):
     """Every region has rows of all its sizes, unless the publisher wants none; the counts are read alike."""
     if intervals and mechanism == "m_h" and max_size == BY_LEVEL:
@@ -264,6 +264,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_one_change_is_found(worded, tmp_path, name):
     shutil.copytree(worded, tmp_path / "copy")

@@ -40,6 +40,7 @@ def test_without_laws_the_bytes_are_tested():
     assert {f.name for f in selftest([]).findings} == {"byte source", "secure streams"}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("sigma_squared", ["1/100", "1/2", "5/2", "3600", "1048576"])
 def test_two_computations_of_gaussian_laws_agree(sigma_squared):
     for sides in (1, 2):
@@ -47,6 +48,7 @@ def test_two_computations_of_gaussian_laws_agree(sigma_squared):
         assert thresholds(sizes) == expected_thresholds(sizes)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "100000000"])
 def test_gaussian_laws_pass_and_broken_ones_are_found(monkeypatch, sigma_squared):
     law, add_to = DiscreteGaussian(Fraction(sigma_squared)), DiscreteGaussian.add_to

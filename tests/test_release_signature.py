@@ -99,7 +99,7 @@ def test_a_rehearsal_is_not_signed(place):
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
 @pytest.mark.parametrize("moment", ["replayed", "_write", "check"])
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
 

@@ -160,6 +160,7 @@ def test_the_outline_says_so(tmp_path):
     assert "the number of groups of every region" in facts["exact"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind):
     """The same noisy values and counts as by `Geometric(ByGroups())` with the same noise."""
@@ -273,6 +274,7 @@ def test_the_view_of_one_region_changed_is_found(copy, change):
     assert "measurement" in failed(copy)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(("name", "value"), [("ranked_up_to", 2), ("view", "cumulative"), ("view", "counts")])
 def test_another_rule_in_the_manifest_is_found(copy, name, value):
     """The rule is another on one level, and on all."""

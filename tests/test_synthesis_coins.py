@@ -179,6 +179,7 @@ def fits(draws: list[int], expected: dict[int, mpf]) -> bool:
     return bool(stats.chi2.sf(statistic, len(cells)) > REJECT)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("parameter", ["1", "2", "63/4"])
 def test_draws_of_the_discrete_gaussian(parameter: str) -> None:
     variance = Fraction(parameter)

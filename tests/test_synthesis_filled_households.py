@@ -93,6 +93,7 @@ def persons(model: FilledHouseholds, first: np.ndarray, slot: int, role: int, k:
     return [(weight / whole, codes) for weight, codes in found]
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE, Neighbours.ADD_REMOVE])
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_answers_are_those_of_all_groups_weighted_by_their_chance(case: int, neighbours: Neighbours) -> None:
@@ -114,6 +115,7 @@ def test_answers_are_those_of_all_groups_weighted_by_their_chance(case: int, nei
     assert model.answers(workload) == pytest.approx(answers(everyone, workload, weights), abs=1e-12)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_public_facts_are_exact(case: int) -> None:
     domain, impossible = CASES[case]
@@ -133,6 +135,7 @@ def test_public_facts_are_exact(case: int) -> None:
     assert model.answers(workload) == pytest.approx(answers(truth, workload), abs=1e-12)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE, Neighbours.ADD_REMOVE])
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_samples_stay_near_the_answers(domain: Domain, neighbours: Neighbours) -> None:

@@ -33,7 +33,7 @@ def _distinct(rows: list[np.ndarray]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("domain", SMALL, ids=lambda d: f"{len(d.roles)}-{len(d.individual)}-{d.max_size}")
-@pytest.mark.drawn(9)
+@pytest.mark.drawn(5)
 def test_no_neighbours_differ_by_more(domain: Domain, neighbours: Neighbours) -> None:
     workload = Workload(domain, tuple(marginals(domain)))
     found = changes(domain, workload, neighbours)

@@ -107,6 +107,7 @@ def kept_as(kind: str, table: pd.DataFrame, path: Path, connection: duckdb.DuckD
     return pa.Table.from_pandas(table, preserve_index=False) if kind == "arrow" else table
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", ["parquet", "csv", "query", "arrow", "pandas"])
 def test_counts_equal_a_loop_over_dictionaries(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(71)
@@ -159,6 +160,7 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
 # --- rows that fit nowhere or twice -------------------------------------------------------------------------------
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("people", "homes", "message"),
     [
