@@ -67,6 +67,11 @@ def test_another_lot_draws_others_and_each_is_drawn_some_day():
     assert lots[0] == frozenset(names(split(tests[::-1], "lot 0")[0]))  # whatever their order
 
 
+def test_all_are_drawn_on_request():
+    tests = marked_by_test("f.py::a", 10)
+    assert split(tests, "all") == (tests, [])
+
+
 def test_the_summary_names_what_was_drawn():
     runs, _ = split(marked_by_test("f.py::a", 10, of="planted bugs"), "lot")
     line = summary([entry for node in runs for entry in node.user_properties])
