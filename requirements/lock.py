@@ -28,7 +28,8 @@ def main() -> None:
         for stage in STAGES:
             whole = entries(resolve(program, extras_of(with_earlier(stage)), "--constraint", str(everything)))
             # By text: what an earlier stage wants on one system only, a later one may want on all.
-            earlier = {text for before in with_earlier(stage)[:-1] for text in entries(lock(before).read_text()).values()}
+            before = [entries(lock(name).read_text()) for name in with_earlier(stage)[:-1]]
+            earlier = {text for held in before for text in held.values()}
             new = [text for name, text in whole.items() if text not in earlier and not LEFT_OUT.fullmatch(name)]
             lock(stage).write_text("".join(new))
             print(f"{stage}: {len(new)} packages")
