@@ -42,7 +42,8 @@ def split(items: list[pytest.Item], lot: str) -> tuple[list[pytest.Item], list[p
             node, mark = own[-1] if own else marked[0]  # pytest lists those of the function, then of the parameters
             group = mark.kwargs.get("pool") or (item.nodeid.partition("[")[0] if node is item else node.nodeid)
             groups[group].append(item)
-            sizes[group] = mark.args[0]
+            if sizes.setdefault(group, mark.args[0]) != mark.args[0]:
+                raise pytest.UsageError(f"{item.nodeid}: {group!r} is marked with two numbers of tests to draw")
     left_out = set()
     for group, members in groups.items():
         members.sort(key=lambda item: hashlib.sha256(f"{lot} {item.nodeid}".encode()).digest())

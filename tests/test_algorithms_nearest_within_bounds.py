@@ -30,6 +30,7 @@ def instance(rng: np.random.Generator, tree: Hierarchy, n_sizes: int, most: int,
     return y, lower, upper, totals if whole else totals[:1]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("whole", [False, True], ids=["root", "regions"])
 @pytest.mark.parametrize("start_at_y", [True, False])
 def test_equals_exhaustive_search(whole, start_at_y):
@@ -73,6 +74,7 @@ def test_counts_that_keep_the_bounds_stay():
     assert np.array_equal(nearest_within_bounds(tree, x, lower, upper, totals), x)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("whole", [False, True], ids=["root", "regions"])
 def test_both_starts_are_as_near(whole):
     """On trees too large for a search of all counts, two ways of computing find the same distance."""

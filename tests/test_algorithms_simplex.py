@@ -73,6 +73,7 @@ def test_exchange_test_equals_brute_force():
             assert is_region_exchange_optimal(problem, estimate) == (values[index] == values.min())
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_estimate_gives_a_bound(integer):
     rng = np.random.default_rng(34)

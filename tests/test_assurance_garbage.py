@@ -288,7 +288,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R15")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: Callable[[int, str], None]) -> None:

@@ -107,7 +107,7 @@ OF_THREE_LEVELS = [
 ]
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> None:
@@ -131,7 +131,7 @@ def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str
         counted(1, "of them with equality")
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("share", ["1/3", "2/3"] if FULL else ["1/3"])
 @pytest.mark.parametrize("name", NOISY_TOTALS)
@@ -150,6 +150,7 @@ def test_likelihood_ratio_with_noisy_totals(
     counted(1, "small worlds")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("check", [check_noisy_totals_lose_their_epsilon, check_noisy_entities_lose_their_epsilon])
 def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], None]) -> None:
@@ -162,6 +163,7 @@ def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
     counted(check_values_lose_no_more_beside_noisy_totals(), "losses")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
 @pytest.mark.parametrize("view", View)
 def test_equality_is_attained_by_the_noisy_values(view: View, counted: Callable[[int, str], None]) -> None:

@@ -166,7 +166,7 @@ def check_replays(mechanism: Mechanism, n_pairs: int) -> int:
     return answered
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.assure("R8")
 @pytest.mark.parametrize("mechanism", OURS, ids=named)
 def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:

@@ -20,6 +20,7 @@ SHARE = 1 if FULL else 1 / 4
 """How much of a speed has to be there: all where `make assure` measures, else what compiled draws reach anywhere."""
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R4")
 @pytest.mark.parametrize(("source", "wanted"), [(Secure(), 50e6), (Seeded("speed"), 100e6)], ids=["secure", "research"])
 @pytest.mark.parametrize(

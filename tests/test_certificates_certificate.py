@@ -28,6 +28,7 @@ def test_exchange_test_equals_brute_force():
             checked += 1
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_multipliers_give_a_bound(integer):
     rng = np.random.default_rng(12)

@@ -80,7 +80,7 @@ def best_integers(problem, most=3):
     return values.min() if len(values) else np.inf
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_wild_multipliers_give_a_bound(kind):
     """Whatever the multipliers, the bound is finite and no feasible point is below it."""

@@ -90,6 +90,7 @@ def test_what_the_chain_cannot_prove_is_refused():
         isotonic_is_optimal(np.array([2**60]), np.array([0]), None, None, 2)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("public", [True, False])
 def test_certify_equals_brute_force(norm, public):

@@ -50,7 +50,7 @@ CASES = [
 ]
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(3)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str], None]) -> None:
@@ -77,6 +77,7 @@ def test_moved_counts_of_two_sizes_are_bounded_and_not_reached() -> None:
     assert of(View.COUNTS, case).l2_squared == 24
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_sensitivity_too_small_by_one_is_found(case: Case) -> None:
     """Any one entry of a stated change less by one, or one cell more, is found in the same enumeration."""

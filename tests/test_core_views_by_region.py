@@ -263,7 +263,7 @@ STAND_INS = {
 }
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("epsilon", ["1/5", "2"])
 @pytest.mark.parametrize("name", STAND_INS)
 def test_errors_are_near_those_of_the_better_view(name, epsilon):

@@ -38,6 +38,7 @@ def test_import_is_light():
 # Census 2000
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("regions", "levels", "file"),
     [

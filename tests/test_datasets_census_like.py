@@ -82,7 +82,7 @@ def test_counties_against_the_list():
 # Census-like data
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("regions", "levels"),
     [
@@ -116,6 +116,7 @@ def test_defaults_are_counties_of_2000():
     assert truth.totals[0] == HOUSEHOLDS
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("tail", list(Tail))
 def test_levels_are_nested(tail):
     divisions, coarse, counties, tracts = (

@@ -61,7 +61,7 @@ def entry(task: Task, record: Record) -> Entry:
     return Entry(task.cell, task.data.real, State.DONE, reason, record, "code", task.time_limit, 1.0, 1)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
     assert find(experiment.id) is experiment

@@ -63,7 +63,7 @@ def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
     return bool((np.abs(found.mean(axis=0) - expected) <= 0.03 * np.array(expected) + 3 * spread).all())
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", IDS)
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     experiment, store = find(name), Store(tmp_path)
@@ -79,7 +79,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     assert all(isinstance(verdict.finding, Finding) and verdict.words for verdict in verdicts)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):
     """A sweep cut short has some arms and replicates only."""

@@ -49,7 +49,7 @@ def entries() -> dict[str, list[Entry]]:
     return {experiment.id: smoke(experiment) for experiment in OWN}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("experiment", [*OWN, *LOOKS], ids=lambda e: e.id)
 def test_smoke_runs_draws_and_judges(experiment, entries):
     assert find(experiment.id) is experiment

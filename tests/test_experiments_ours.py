@@ -52,6 +52,7 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
             assert set(shares) == {epsilon / levels}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("levels", [2, 3])
 def test_laws_and_units_have_one_budget(levels: int) -> None:
     """Every arm of X4 spends the same epsilon and delta, on its own law and unit, with public numbers of groups."""
@@ -98,6 +99,7 @@ def no_noise(key: str, replicate: int) -> Source:
     return Undrawn(key, replicate)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("arm", x2.ARMS, ids=lambda arm: arm.label)
 def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> None:
     data = replace(CENSUS_SMALL, groups=x2.RANKED_GROUPS + 1)

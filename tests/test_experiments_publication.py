@@ -40,7 +40,7 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     return entries
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("identity", ALL)
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")

@@ -88,6 +88,7 @@ def test_root_errors_as_published():
 
 @pytest.mark.drawn(2)
 # Earth mover's distance per region and level: five-run prototypes with independent noise (bottom-up: ten runs).
+@pytest.mark.drawn(1)
 @needs_taxi
 @pytest.mark.parametrize(
     ("view", "post", "epsilon", "shares", "expected"),
@@ -127,7 +128,7 @@ TWO_LEVELS = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @needs_taxi
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
 @pytest.mark.parametrize("views", TWO_LEVELS, ids=lambda views: " x ".join(view.value for view in views))

@@ -17,6 +17,7 @@ from pgsr.release import ReleaseConfig
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("rows", "regions"), [(20_000, "states"), (250_001, "counties")])
 def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):
     release_run.make_tables(tmp_path, rows, regions, 20)

@@ -205,6 +205,7 @@ E = Experiment(id="X1", plot=plot, verdicts=plot, measure=measure)
 '''
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("old", "new", "same"),
     [

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')", "QpSolvers('cvxopt')", "QpSolvers('proxqp')")
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_methods_agree(name):
     instances = scale(1, 200)

@@ -282,6 +282,7 @@ IN_TOML = {
 }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", IN_TOML)
 def test_a_remedy_is_spelled_as_a_configuration_has_it(tmp_path, name):
     """Whoever wrote a TOML file is told what to write there, beside the Python of the same."""

@@ -57,7 +57,7 @@ def test_somebody_elses_models_are_left_alone(tmp_path):
     assert done.stdout.strip() == "True ['models']", done.stderr
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["models", "pgsr.models", "experiments", "pgsr.experiments"])
 def test_commands_run_by_both_names(name):
     done = run("-m", name, *(["--help"] if name.endswith("experiments") else []))

@@ -130,7 +130,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
         counted(source.assert_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.assure("R5")
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("private", [False, True])

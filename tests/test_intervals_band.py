@@ -103,7 +103,7 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (View.RANKED, [[0, 1], [1, 1]], ("0", "1"), "regions"),
     ],
 )
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
     """Over all noise of a range that holds nearly all mass: P(truth inside) >= level, and always within the quantiles.
 

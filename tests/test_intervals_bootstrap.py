@@ -70,7 +70,7 @@ def test_forms_equal_sorting(form):
         np.testing.assert_allclose([real.lower[0], real.upper[0]], np.clip([low, high], 0, 9))
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("totals", [None, "noisy"])
 def test_replicates_are_releases_of_the_release(kind, totals):
@@ -187,6 +187,7 @@ def test_progress_is_told():
     assert told == [(place, 20) for place in range(20)]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["kuo", "m_h"])
 def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
     write_tables(tmp_path)

@@ -27,6 +27,7 @@ def made(seed: int) -> CountsByLevel:
     return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(leaves)), SIZES)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_equals_a_loop_over_cells(name, view):

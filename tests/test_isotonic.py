@@ -103,7 +103,7 @@ def isotonic_problem(rng, view, norm, totals="regions"):
 @pytest.mark.parametrize(
     ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
 )
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 def test_the_method_proves_every_answer(view, totals, norm, optimum):
     rng = np.random.default_rng(25)
     for _ in range(scale(40, 1_000)):

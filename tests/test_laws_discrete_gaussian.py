@@ -92,7 +92,7 @@ def independent_thresholds(rate: Fraction, sides: int) -> list[int]:
     raise AssertionError
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("sigma_squared", [*PARAMETERS, *WIDE])
 @pytest.mark.assure("R1")
 def test_thresholds_and_guide_equal_an_interval_computation(
@@ -266,7 +266,7 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 
 @pytest.mark.parametrize("sigma_squared", WIDE)
 @pytest.mark.assure("R2")
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
     rng, law, n, n_refused = np.random.default_rng(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0

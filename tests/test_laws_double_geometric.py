@@ -65,6 +65,7 @@ def independent_thresholds(law_scale: Fraction) -> list[int]:
     return found
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
 @pytest.mark.assure("R1")
 def test_thresholds_and_guide_equal_an_interval_computation(
@@ -177,7 +178,7 @@ def forced_cases(rng: np.random.Generator, law_scale: Fraction, n: int) -> list[
 FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fraction(60)]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
 @pytest.mark.assure("R2")
 def test_forced_ties_and_overflows_equal_the_exact_law(
@@ -285,7 +286,7 @@ N_DRAWS = 10_000_000
 N_MUTANT_DRAWS = scale(1_000_000, 10_000_000)  # what one million draws reject, ten million do
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R3")
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
 def test_fit(law_scale: Fraction, counted: Callable[[int, str], None]) -> None:
@@ -326,6 +327,7 @@ def test_fit_accepts_the_law_from_elsewhere(law_scale: Fraction) -> None:
     assert p_value(draws, float(law_scale)) > REJECT
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.assure("R3")
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
 @pytest.mark.parametrize("mutant", MUTANTS)

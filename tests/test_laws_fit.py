@@ -93,6 +93,7 @@ def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
     return float(stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
 def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
     """A sampler that tosses coins and knows no table is an independent twin."""

@@ -97,6 +97,7 @@ def test_moves_that_cost_are_left_out():
     assert cancel_cycles(x, *stuck, np.inf, True) == 1
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_near_the_integer_optimum(totals):
     """Random problems of one to four levels, any weights, against branch and bound; most are proved optimal."""

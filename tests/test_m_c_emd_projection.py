@@ -21,6 +21,7 @@ def absolute(problem: Problem) -> Problem:
     return replace(problem, norm=1, label="M_c L1^r")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", ["root", "regions"])
 def test_equals_highs(totals):
@@ -109,6 +110,7 @@ def test_what_is_not_solved_says_why():
             EmdProjection(**arguments)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_weights_per_cell_equal_clarabel(totals):
     cp = pytest.importorskip("cvxpy")

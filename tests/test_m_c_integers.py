@@ -208,6 +208,7 @@ def test_a_change_of_the_gradient_by_rounding_alone_is_no_curvature():
     assert result.certificate.objective == 162
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_not_below_the_bound(totals):
     rng = np.random.default_rng(506)

@@ -75,6 +75,7 @@ def test_equals_clarabel(fan, n_cells, weights):
     assert result.objective == pytest.approx(stated.value, rel=1e-7, abs=1e-6)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_integers_are_nearer(name, monkeypatch):
     """The relaxed optimum is not above the best of all integer points with the same totals; its gap is closed."""

@@ -20,6 +20,7 @@ from pgsr.solving import Deadline, Stopped
 TOTALS = ("root", "regions", None)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_equals_clarabel(totals):
     pytest.importorskip("cvxpy")
@@ -51,6 +52,7 @@ def test_answers_are_feasible_and_proved(totals):
             assert (x[:, -1] == problem.region_totals).all()
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_bounds_of_leaves_equal_clarabel(totals):
     """Zeros, minima, maxima and fixed totals of the lowest regions, against a solver that takes all conditions."""
@@ -179,6 +181,7 @@ def test_integers_are_the_rounded_relaxation():
     assert result.certificate.bound <= IsotonicTreeProjection().apply(noisy).certificate.objective
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("method", ["newton", "accelerated"])
 @pytest.mark.parametrize("totals", TOTALS)
 def test_in_place_is_the_same_answer(totals, method):

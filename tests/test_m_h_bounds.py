@@ -42,6 +42,7 @@ def test_equals_brute_force():
     assert statuses.count(Status.OPTIMAL) > 200
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("largest", [3, 30, 10**4])
 def test_relaxed_optimum_of_medium_trees_is_proved(largest):
     """With bounds at every level, of unmeasured regions, too: the Lagrangian bound closes the gap."""

@@ -85,7 +85,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_equals_brute_force(name, monkeypatch):
     shape, largest = SHAPES[name]
@@ -191,7 +191,7 @@ def cells_of(problem: LevelProblem) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("fan", "max_sizes"), MEDIUM)
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_equals_two_general_solvers_and_min_cost_flows(fan, max_sizes, kind):
     """Integer programs and a flow with a variable or an arc per unit, up to 3 units beyond the answer.
 

@@ -14,6 +14,7 @@ from pgsr.quadratic_flow.balancing import Balance
 SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
 
 
+@pytest.mark.drawn(1)
 @SHARES
 def test_every_set_is_moved_to_where_it_is_balanced(share):
     """Set by set; one that cannot be balanced, or not in a few tries, moves so that the dual falls."""

@@ -19,7 +19,7 @@ from pgsr.measurement_by_level import MeasurementByLevel
 from pgsr.noise import measured_by_level
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_both_steps_equal_brute_force(name, monkeypatch):
     """Fits in fractions, rounded; then all points with the public totals. In all 21,600 small trees at full counts."""

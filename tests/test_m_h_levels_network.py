@@ -90,7 +90,7 @@ def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
 
 
 @pytest.mark.parametrize(("short", "few"), [(64, 64), (0, 1), (3, 4), (0, 2**62)])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_any_prices_and_flows_to_start_from_give_an_optimum(short, few, monkeypatch):
     """By short searches and phases as usual, by phases alone, by some of all, and by unlimited searches alone."""
     monkeypatch.setattr(integers, "_SHORT", short)

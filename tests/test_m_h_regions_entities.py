@@ -113,6 +113,7 @@ def assert_optimal(problem, result):
     np.testing.assert_allclose(x @ np.arange(x.shape[1]), problem.entities, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", EXACT, ids=repr)
 def test_integers_equal_brute_force(method):
     rng = np.random.default_rng(71)
@@ -302,6 +303,7 @@ def test_relaxation_equals_clarabel():
         assert result.certificate.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("spread", [1, 30, 1_000])
 def test_random_problems_are_solved_and_proved(spread):
     """Noise far beyond the counts leaves most leaves with one or two sizes."""

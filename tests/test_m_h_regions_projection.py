@@ -45,6 +45,7 @@ def test_some_totals_equal_clarabel():
         assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("spread", [1, 30, 1_000])
 def test_random_problems_are_solved_and_proved(spread):
     """Noise far beyond the counts empties leaves at all sizes but a few."""
@@ -175,6 +176,7 @@ def test_integers_equal_brute_force():
         checked += 1
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("around", [None, RegionTotalsProjection()])
 def test_integers_with_some_totals_equal_brute_force(around):
     pytest.importorskip("ortools")

@@ -47,6 +47,7 @@ def test_flow_around_a_continuous_optimum_equals_flow_from_scratch():
         assert around.certificate.bound_by == "node potentials"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [MathOpt("GSCIP"), Gurobi(), Scip()], ids=repr)
 def test_branch_and_bound_equals_tree_projection(method):
     rng = np.random.default_rng(33)
@@ -57,6 +58,7 @@ def test_branch_and_bound_equals_tree_projection(method):
         assert result.certificate.objective == TreeProjection().solve(problem).certificate.objective
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [*RELAXING, Gurobi()], ids=repr)
 def test_relaxations_agree(method):
     """Independent quadratic solvers and ours, to 1e-6 relative."""
@@ -190,7 +192,7 @@ def test_counts_of_1e8_are_no_harder(method, kind):
     assert abs(result.residuals.gap) <= 1e-6
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/10000"])
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), MathOpt("PDLP")], ids=repr)
 def test_noise_of_any_size_is_no_harder(method, epsilon):

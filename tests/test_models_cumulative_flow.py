@@ -21,6 +21,7 @@ pytest.importorskip("ortools")
 TOTALS = ("root", "regions")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_a_share_is_the_best_below_its_parent(totals):
     """The share is best with `exact`; else between floor and ceiling of the relaxed optimum in 99 of 100 cases."""
@@ -72,6 +73,7 @@ def test_values_that_never_grow_are_shared_nevertheless():
         assert_consistent(tree, integers_top_down(tree, values, root, np.ones(9)), root)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_not_below_the_bound(totals):
     rng = np.random.default_rng(73)
@@ -89,6 +91,7 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
         assert certify(problem, result.estimate).objective == certificate.objective
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_three_levels_are_within_a_percent_of_the_optimum_on_average(totals):
     rng = np.random.default_rng(74)

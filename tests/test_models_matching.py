@@ -119,6 +119,7 @@ class Witness:
         return match
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_the_whole_mechanism_with_a_solver_inside(model):
     """Valid releases; at every region the least cost, and at the root, where inputs are the same, the default's."""

@@ -36,7 +36,7 @@ def need(method):
     return method
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", {"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
 def test_relaxed_squares_reach_the_exact_optimum(method):
     """Against pgsr's own algorithms, which prove theirs; with equalities, inequalities and bounds."""

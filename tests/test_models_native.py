@@ -71,6 +71,7 @@ def objective(result):
     return float(result.certificate.objective)
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("method", drawn_of_each(3, "both paths", METHODS), ids=repr)
 @pytest.mark.parametrize("name", NAMES)
@@ -127,6 +128,7 @@ def rows_of_named(program):
         yield name, {variables[j]: a for j, a in entries}, sense, low if sense == ">" else high
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_the_same_by_name(name):
     for seed in range(scale(2, 20)):
@@ -160,6 +162,7 @@ def test_the_total_is_the_last_cell_of_cumulative_counts_alone(method):
         assert result.estimate.values[0].tolist() in best
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_duals_are_the_same(name):

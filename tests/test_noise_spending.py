@@ -33,7 +33,7 @@ Changes = tuple[tuple[View, int, tuple[int, ...]], ...]
 """(view, level, absolute changes) of every region that changes; of numbers of groups the level is 2."""
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.assure("R6")
 @pytest.mark.parametrize(
     ("unit", "relation", "quantity"),

@@ -138,6 +138,7 @@ LAWS = [
 CASES = [(view, True) for view in View] + [(View.CUMULATIVE, False)]
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(("view", "public"), CASES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_equals_brute_force(view: View, public: bool, law: Law) -> None:
@@ -158,6 +159,7 @@ def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
         assert_same_posterior(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(1)), DiscreteGaussian(Fraction(3, 2))], ids=str)
 def test_draws_have_the_posterior_law(view: View, law: Law) -> None:

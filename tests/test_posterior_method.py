@@ -23,7 +23,7 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(leaves))
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
 @pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])
@@ -164,7 +164,7 @@ LEAN = Posterior(intervals=False)
 
 @pytest.mark.parametrize("totals", ["regions", "root", "noisy"])
 @pytest.mark.parametrize("shares", [None, ("1/20", "0", "19/20")])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_without_intervals_the_release_is_the_same(
     totals: str, shares: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,7 +195,7 @@ def test_families_in_parts_have_the_same_prior_means(monkeypatch: pytest.MonkeyP
         assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
 
 
-@pytest.mark.drawn(1, pool="counties of the nation")
+@pytest.mark.drawn(1, pool="the memory of a release")
 def test_memory_without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less than half of what intervals take, blocks apart: `test_few_blocks_take_little_memory` is about those."""
     monkeypatch.setattr("pgsr.algorithms.posterior.prior.CELLS_AT_ONCE", 20_000)

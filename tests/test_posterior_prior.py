@@ -98,6 +98,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_spike_is_smoothed_away(name: str):
     """Not worse than Kuo's matching by more than a tenth at root or leaves, in means over eight seeds.

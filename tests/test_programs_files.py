@@ -93,7 +93,7 @@ def test_rows_are_what_their_names_say():
     assert rows["total[US]"] == row(**{"x[US,2]": 1})
 
 
-@pytest.mark.drawn(41)
+@pytest.mark.drawn(21)
 @pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):
@@ -110,6 +110,7 @@ def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):
         assert again.rows.words() == program.rows.words()
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
     for instance in range(scale(2, 20)):

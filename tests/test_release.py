@@ -29,7 +29,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_every_mechanism_end_to_end(place, mechanism):
     asked = config(place, mechanism, epsilon='"1/3"')
@@ -52,7 +52,7 @@ def test_every_mechanism_end_to_end(place, mechanism):
 @pytest.mark.parametrize("mechanism", ["posterior", "two_stage"])
 @pytest.mark.parametrize("shares", ['["0", "1/4", "3/4"]', '["0", "0", "1"]', '["1/1000", "1/1000", "499/500"]'])
 @pytest.mark.parametrize("totals", ["root", "regions"])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, totals):
     asked = config(place, mechanism, shares=shares, totals=f'"{totals}"')
     folder = release(asked)
@@ -65,7 +65,7 @@ def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, t
     assert sum(not line.endswith(",") for line in published) == (1 if totals == "root" else 7)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_private_groups_pay_for_their_totals(place, mechanism):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
@@ -76,7 +76,7 @@ def test_private_groups_pay_for_their_totals(place, mechanism):
     assert "empty group" in manifest["neighbours"]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_branches_of_different_depth(tmp_path, mechanism):
     write_tables(tmp_path, leaves=RAGGED)
@@ -133,7 +133,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place):
 
 
 @pytest.mark.parametrize("mechanism", Kind)
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_neighbours_with_the_same_noisy_values_are_published_byte_for_byte(place, mechanism, monkeypatch):
     """The truth changes by one entity, the noisy arrays are replayed: no file may differ. There are no time stamps."""
     monkeypatch.setattr("pgsr.release.making.Secure", lambda: __import__("pgsr").Seeded("frozen"))

@@ -64,7 +64,7 @@ def made(request, tmp_path_factory) -> tuple[str, ReleaseConfig]:
     return request.param, config
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_a_release_states_and_keeps_its_budget(made) -> None:
     case, config = made
     terms, total = config.terms, CASES[case][2]
@@ -86,7 +86,7 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     assert total.spelled in (config.output / "README.txt").read_text().replace("\n", " ")
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_what_is_said_before_anything_is_spent(made) -> None:
     _, config = made
     shown = ReleaseConfig.read(config.output.parent / "release.toml", {"output": str(config.output.parent / "other")})
@@ -130,7 +130,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     """All files are written anew under other terms; the noise that is there gives them away."""
@@ -164,7 +164,7 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     ],
     ids=str,
 )
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) -> None:
     config = configured(tmp_path, "rho")
     publish(config)

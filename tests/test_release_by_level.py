@@ -105,6 +105,7 @@ def test_other_mechanisms_release_cumulative_counts(other: tuple[str, Path]) -> 
         assert (certificate["objective"], certificate["bound"]) == (None, None)
 
 
+@pytest.mark.drawn(1)
 def test_their_tables_say_what_the_readme_says(other: tuple[str, Path]) -> None:
     """Noisy cumulative counts end at their level's last class, near the number of groups; distances are of them."""
     kind, folder = other
@@ -200,7 +201,7 @@ def test_files_follow_from_noisy_values(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_blocks", "sizes", "intervals"), PEAKS, ids=str)
-@pytest.mark.drawn(2, pool="the memory of a release")
+@pytest.mark.drawn(1, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...], intervals: bool) -> None:
     """The estimate is within 25 % of the peak, in a process of its own."""
     outcome = run_isolated(partial(made_counts, kind, n_blocks, sizes, intervals))
@@ -235,6 +236,7 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
         require_arithmetic(terms, many)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["m_h", "posterior"])
 def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path, kind: str) -> None:
     folder = made(tmp_path, rehearse=True, kind=kind)
@@ -243,6 +245,7 @@ def test_a_rehearsal_is_not_charged_and_says_so(tmp_path: Path, kind: str) -> No
     assert not read_release_by_level(folder).secure
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["m_h", "two_stage"])
 def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     """Another currency and unit: every level states its law, and the check composes them to the budget."""
@@ -257,6 +260,7 @@ def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     assert levels[0]["noise"] != levels[2]["noise"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["m_h", "two_stage"])
 def test_failed_releases_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
@@ -319,7 +323,7 @@ def test_a_synthesis_refuses_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -256,6 +256,7 @@ def test_every_change_is_found(made, tmp_path):
     assert {name for name, times in fixed.items() if not times} <= {file_removed.__name__}, "digests were never fixed"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("tamper", "names"),
     [
@@ -297,7 +298,7 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
         shutil.rmtree(folder)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", Kind)
 def test_a_rehearsal_cannot_pass_for_a_release(tmp_path, kind):
     """Somebody rewrites every claim of a rehearsal: the noise itself gives it away."""
@@ -320,6 +321,7 @@ def test_a_rehearsal_cannot_pass_for_a_release(tmp_path, kind):
     assert check(honest).passed
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("totals", ["usual", "noisy"])
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("mean", [1, 3_000], ids=["few", "many"])

@@ -75,7 +75,7 @@ def expected(folder: Path) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
             fails /= 10
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_the_columns_are_the_intervals_of_the_noisy_values(made):
     assert not failed(made), check(made)
     tree, lower, upper = expected(made)
@@ -95,6 +95,7 @@ def test_the_columns_are_the_intervals_of_the_noisy_values(made):
     }
 
 
+@pytest.mark.drawn(2)
 def test_the_folder_says_what_they_are(made):
     fields = json.loads((made / artefact.MANIFEST).read_text())
     posterior = fields["mechanism"] == "posterior"
@@ -111,6 +112,7 @@ def test_the_folder_says_what_they_are(made):
     assert pq.read_schema(made / artefact.COUNTS).names[-3:] == ["n_groups", "lower", "upper"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("unit", "relation"), [("entity", Relation.ADD_REMOVE), ("group", Relation.REPLACE)])
 def test_a_posterior_of_noisy_counts_publishes_its_own(tmp_path, unit, relation):
     """Households are hidden best by noisy counts, and the band is far wider than an interval of each count."""
@@ -165,6 +167,7 @@ def test_noisy_values_that_were_paid_for_get_them_when_they_are_finished(tmp_pat
     assert read_release(made.folder).terms.intervals == Fraction(9, 10)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["posterior", "m_h"])
 def test_regions_of_different_depth(tmp_path, kind):
     """A region that padding repeats has one set of rows."""
@@ -275,7 +278,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_end_is_found(copy, name):
     """By this check alone, and with a sentence that counts the cells."""
@@ -308,6 +311,7 @@ def test_a_row_of_zeros_added_or_an_interval_dropped_is_found(copy):
     assert "intervals" in failed(copy)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("field", "value"), [("level", "1/2"), ("level", "2"), ("construction", "bootstrap"), ("more", "1")]
 )

@@ -28,7 +28,7 @@ def folder(request, tmp_path_factory) -> Path:
     return publish(ReleaseConfig.read(write_config(place, request.param, **keys))).folder
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_sums_over_leaves_count_every_group_once(folder):
     counts = pd.read_parquet(folder / "counts.parquet")
     assert counts[counts.is_leaf].n_groups.sum() == 60
@@ -42,6 +42,7 @@ def test_sums_over_leaves_count_every_group_once(folder):
     assert not set(counts.columns) & set(dir(pd.DataFrame)), "columns must not collide with pandas"
 
 
+@pytest.mark.drawn(2)
 def test_both_files_hold_the_same_rows(folder):
     counts = pd.read_parquet(folder / "counts.parquet")
     again = pd.read_csv(folder / "counts.csv", dtype=dict.fromkeys(("region_id", "county"), "string"))

@@ -70,7 +70,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_released_counts_keep_the_facts(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report
@@ -137,7 +137,7 @@ def test_a_forged_count_is_found(tmp_path):
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI"), ("US", "OH")])
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "terms",
     [
@@ -220,7 +220,7 @@ def test_a_wrong_fact_keeps_its_release_back(tmp_path):
     shutil.rmtree(kept)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("facts", "words"),
     [

@@ -377,7 +377,7 @@ def test_there_are_enough_kinds():
 
 
 @pytest.mark.parametrize("name", ALONE)
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 def test_one_change_is_found(made, target, name):
     """The change is found without the key already, whether digests are written anew or not."""
     _, _, public = made
@@ -393,7 +393,7 @@ def test_one_change_is_found(made, target, name):
 
 
 @pytest.mark.parametrize("name", CONSISTENT)
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_a_consistent_forgery_is_found_with_the_key(made, target, name):
     """The publisher's signature is left in place, removed, or replaced by another one."""
     _, _, public = made

@@ -176,7 +176,7 @@ def without_columns(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.parametrize(("statistic", "view"), [("count", View.COUNTS), ("cumulative", View.CUMULATIVE)])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_the_command_gives_what_python_gives(without_columns: Path, tmp_path: Path, statistic: str, view: View) -> None:
     """The posterior's own intervals, else the bootstrap's; from the folder alone, in the columns of other releases."""
     read, file = read_release_by_level(without_columns), tmp_path / "intervals.csv"

@@ -99,6 +99,7 @@ def orphan(place):
         file.write("US/XX/XX1,US/XX\n")
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("keys", "error", "word"),
     [

@@ -66,7 +66,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report
@@ -118,7 +118,7 @@ def test_the_values_are_those_of_groups_without_their_first_members(tmp_path, ca
 @pytest.mark.parametrize("view", ["counts", "cumulative", "from above", "ranked"])
 @pytest.mark.parametrize("quantity", [1, 2])
 @pytest.mark.parametrize("tree", [PAIR, CHAIN], ids=["pair", "chain"])
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(3)
 def test_every_neighbour(view, quantity, tree):
     """No pair of neighbours, whether it obeys the public fact or not, loses more than epsilon, and some lose it all."""
     kinds = {
@@ -224,6 +224,7 @@ def test_outline_and_plan_know_it(tmp_path):
     assert {choice.terms.min_size for choice in plan.choices} == {2}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("case", [{"kind": "kuo"}, {"kind": "posterior", "max_size": (12, 4)}], ids=named)
 def test_intervals_of_a_folder_name_sizes(tmp_path, case):
     made = publish(config(tmp_path, **case))

@@ -87,7 +87,7 @@ def joint(request, tmp_path_factory) -> tuple[Path, ReleaseConfig, Path]:
 
 
 @pytest.mark.parametrize("name", ROUNDINGS)
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
     """The replay alone finds them without the key; with it every change of a published file is found anyway."""
     folder, config, public = joint
@@ -105,6 +105,7 @@ def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
         assert "up to rounding: 2 of 25,025 cumulative counts differ, by up to 1; up to 2 may" in replay
 
 
+@pytest.mark.drawn(1)
 def test_an_unchanged_replay_is_equal(joint):
     """The same machine gives the same counts, every one: the tolerance is for others."""
     [replay] = [finding.sentence for finding in check(joint[0]).findings if finding.name == "replay"]

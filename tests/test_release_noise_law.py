@@ -120,7 +120,7 @@ def test_what_lies_below_a_region():
 
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_false_alarms_are_as_rare_as_stated(view, totals):
     """The evidence has mean 1 at most, so it is above 10^9 with chance 10^-9."""
     tree = Hierarchy.from_paths([("US", f"s{i}") for i in range(5)])
@@ -137,7 +137,7 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
 @pytest.mark.parametrize("true", ["1/10", "1", "10", "1000000"])
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 def test_a_false_epsilon_is_found(view, totals, true, claimed):
     """Also noise that is none at all (epsilon a million)."""
     noisy = Geometric(view, true, totals=totals).measure(TRUTH, Seeded("k"))

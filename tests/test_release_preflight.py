@@ -42,7 +42,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
 
 @pytest.mark.assure("R17")
 @pytest.mark.parametrize(("shape", "kind"), CASES if FULL else CASES[:3], ids=str)
-@pytest.mark.drawn(2, pool="the memory of a release")
+@pytest.mark.drawn(1, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
     """The estimate is within 25 % of the peak."""
     outcome = run_isolated(partial(made_release, shape, kind))
@@ -68,6 +68,7 @@ def test_an_oversized_request_is_refused_at_once(tmp_path):
     assert not make_ledger(tmp_path).entries
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("kind", "options", "refused"),
     [

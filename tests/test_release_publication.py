@@ -50,6 +50,7 @@ def worded(request, tmp_path_factory) -> Path:
     return made(tmp_path_factory.mktemp("worded"), WORDS | {"bom": True}, max_size=request.param)
 
 
+@pytest.mark.drawn(1)
 def test_words_stand_in_every_description(worded):
     page = (worded / "summary.html").read_text()
     readme = " ".join((worded / "README.txt").read_text().split())
@@ -114,7 +115,7 @@ def test_tables_without_the_mark(tmp_path):
 @pytest.mark.parametrize("max_size", ["30", BY_LEVEL], ids=["one K", "K per level"])
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior"])
 @pytest.mark.parametrize("intervals", [None, '"9/10"'])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_rows_of_zeros(tmp_path, max_size, mechanism, intervals):
     """Every region has rows of all its sizes, unless the publisher wants none; the counts are read alike."""
     if intervals and mechanism == "m_h" and max_size == BY_LEVEL:
@@ -155,6 +156,7 @@ def test_public_numbers_decide_on_zeros():
     assert chosen.settled([1, 10_000]) == chosen
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("max_size", ["3", BY_LEVEL], ids=["one K", "K per level"])
 def test_wide_tables_count_every_group_once(tmp_path, max_size):
     """The sums of every file's columns are those of the leaves, and its cells are those of counts.parquet."""

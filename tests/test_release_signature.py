@@ -99,7 +99,7 @@ def test_a_rehearsal_is_not_signed(place):
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
 @pytest.mark.parametrize("moment", ["replayed", "_write", "check"])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
 
@@ -123,6 +123,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     assert not hidden.exists()
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("moment", ["check", "rename"])
 def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
     """While the folder is checked, and when only its name is missing."""

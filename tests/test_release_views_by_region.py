@@ -89,6 +89,7 @@ def failed(folder: Path) -> dict[str, str]:
     return {f.name: f.sentence for f in check(folder).findings if f.outcome is Outcome.FAILED}
 
 
+@pytest.mark.drawn(1)
 def test_a_release_is_checked(made):
     wanted, folder = made
     assert check(folder).passed, check(folder)
@@ -99,6 +100,7 @@ def test_a_release_is_checked(made):
     assert ranked == {*RANKED, "US/OH/c"}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_intervals_of_ranked_regions(tmp_path, kind):
     """An empty region, whose number of groups is public, has none; the others have some that `check` computes again."""
@@ -267,6 +269,7 @@ def far_off(rows: list[dict]) -> list[dict]:
     ]
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("change", [as_cumulative, as_ranked, moved_columns, both_columns, no_value, swapped_ranks])
 def test_the_view_of_one_region_changed_is_found(copy, change):
     in_rows(copy, change)
@@ -274,7 +277,7 @@ def test_the_view_of_one_region_changed_is_found(copy, change):
     assert "measurement" in failed(copy)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("name", "value"), [("ranked_up_to", 2), ("view", "cumulative"), ("view", "counts")])
 def test_another_rule_in_the_manifest_is_found(copy, name, value):
     """The rule is another on one level, and on all."""
@@ -302,6 +305,7 @@ def test_a_public_total_changed_is_found(copy):
     assert "measurement" in failed(copy)
 
 
+@pytest.mark.drawn(1)
 def test_another_threshold_is_found(made, copy, monkeypatch):
     """Everything is made anew by a rule that ranks more regions."""
     with monkeypatch.context() as patch:

@@ -242,7 +242,7 @@ def neighbours_of(domain: Domain, groups: tuple[Naive, ...], relation: Neighbour
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("domain", [NO_GROUP, HOUSEHOLD, DOMAINS[3]], ids=range(3))
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_squared_sensitivities_by_enumeration(domain: Domain, relation: Neighbours) -> None:
     """Two groups, all their compositions, all neighbours: no histogram changes by more; the worst of each kind does."""
     small = Domain((), (SEX,), domain.roles)

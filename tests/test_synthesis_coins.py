@@ -57,6 +57,7 @@ def test_below_is_uniform_by_enumeration_of_all_first_draws(n: int) -> None:
     assert n * found[0] > size // 2
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_first_bits_decide_as_the_real_number_does(gamma: Fraction) -> None:
     """Exactly those of all 2^12 prefixes wholly below exp(-gamma) say yes, and only the one around it says neither."""
@@ -147,6 +148,7 @@ def defined(weight: Callable[[int], mpf], support: range) -> dict[int, mpf]:
     return {x: w / total for x, w in weights.items()}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("parameter", ["1/3", "1", "3/2", "5", "7/3", "8/5"])
 def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     t = Fraction(parameter)
@@ -156,6 +158,7 @@ def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     assert len(found) > 10
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("parameter", ["1/10", "1/3", "4", "25/2", "9", "30"])
 def test_law_of_discrete_gaussian_from_its_decision_tree(parameter: str) -> None:
     variance = Fraction(parameter)

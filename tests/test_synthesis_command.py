@@ -322,6 +322,7 @@ def ended_by_the_console() -> SystemExit:
     return end
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ended_by_the_console()])
 def test_a_listener_who_hangs_up_loses_nothing(place, error):
     """The pipe `pgsr synthesize ... | head -1` is closed after every number of lines."""

@@ -76,7 +76,7 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("noise", NoiseScale)
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_neighbours_are_told_apart_no_better_than_charged(
     neighbours: Neighbours, noise: NoiseScale, monkeypatch: pytest.MonkeyPatch
 ) -> None:

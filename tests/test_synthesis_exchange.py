@@ -75,7 +75,7 @@ def drawn_by_chance(model: FilledHouseholds, seed: int) -> tuple[np.ndarray, np.
     return kind_of, component, balanced
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE, Neighbours.ADD_REMOVE])
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_moves_equal_counting_anew(case: int, neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def test_answers_are_those_of_all_groups_weighted_by_their_chance(case: int, nei
     assert model.answers(workload) == pytest.approx(answers(everyone, workload, weights), abs=1e-12)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_public_facts_are_exact(case: int) -> None:
     domain, impossible = CASES[case]

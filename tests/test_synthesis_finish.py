@@ -44,6 +44,7 @@ def command_of(message: str) -> list[str]:
     return shlex.split(found[1])
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("at", ["write", "quality.report", "signature.sign", "name_folder", "artefact.sums_text"])
 def test_the_command_of_the_message_finishes_what_was_paid_for(place, monkeypatch, at):
     """The same folder as without the failure, but for the signature's bytes, which depend on nothing else."""

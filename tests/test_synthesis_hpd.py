@@ -77,7 +77,7 @@ def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tupl
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
     pytest.importorskip("torch", reason="HPD is fitted with torch")
     means, estimator = worst_first(family, domain, 25)
@@ -88,6 +88,7 @@ def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> Non
     assert sample.n_groups == 2_000
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("kind", ["fixed", "gen"])
 def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:

@@ -69,6 +69,7 @@ def test_read_equals_a_loop_over_rows() -> None:
         assert members == population.n_persons == len(people)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
 def test_written_populations_read_back(tmp_path: Path, ending: str) -> None:
     for population in (households(50, seed=1), related_households(50, seed=2), referrals(50, seed=3)):

@@ -48,6 +48,7 @@ def test_no_neighbours_differ_by_more(domain: Domain, neighbours: Neighbours) ->
             assert absolute == claimed.absolute, (marginal, absolute, claimed)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("largest", [2, 3, 4])
 def test_the_table_of_the_docstring_is_attained(largest: int) -> None:
     """With a member's attribute of as many values as members move, every number of the table is reached."""
@@ -104,6 +105,7 @@ def replaced_groups(domain: Domain, workload: Workload) -> np.ndarray:
     return np.unique(np.array(found), axis=0)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("domain", SMALL, ids=lambda d: f"{len(d.roles)}-{len(d.individual)}-{d.max_size}")
 def test_no_replaced_group_changes_more(domain: Domain) -> None:
     workload = Workload(domain, tuple(marginals(domain)))
@@ -118,6 +120,7 @@ def test_no_replaced_group_changes_more(domain: Domain) -> None:
             assert (squared, absolute) == (claimed.squared, claimed.absolute), marginal
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("values", [2, 3, 5, 9])
 def test_the_table_of_replaced_groups_is_attained(values: int) -> None:
     domain = Domain.plain([], [Attribute("kind", tuple(range(values)))], 3)

@@ -122,6 +122,7 @@ def test_worked_example_of_relations() -> None:
     assert mixture.answers(workload, pairs=True)[first] * 2.35 == pytest.approx([0.468, 0.1978, 0.27], abs=1e-12)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain) -> None:
     mixture = random_mixture(domain, 2, 3)
@@ -174,6 +175,7 @@ def test_order_of_attributes_and_chunks_change_nothing(monkeypatch: pytest.Monke
         np.testing.assert_allclose(household.answers(workload), expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_samples_have_these_answers(domain: Domain) -> None:
     """Within 4 standard errors, Bonferroni apart: groups are independent, so errors are those of ratios of means."""

@@ -282,6 +282,7 @@ def test_linearised_step_is_towards_the_measurement_and_never_beyond() -> None:
     assert moved > 1_000
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("update", Update)
 @pytest.mark.parametrize("domain", DOMAINS, ids=range(len(DOMAINS)))
 def test_types_equal_ordered_tuples(domain: Domain, update: Update) -> None:
@@ -351,6 +352,7 @@ def test_refusals() -> None:
 # --- sampling and files -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD])
 def test_samples_follow_the_distribution_in_random_order(domain: Domain) -> None:
     """Ordered groups are as frequent as their type's probability over its number of orderings; 5 standard errors."""

@@ -103,6 +103,7 @@ def all_marginals(rng: np.random.Generator, domain: Domain, k: int) -> Workload:
     return Workload(domain, (*(marginals[i] for i in chosen), *extra))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("household", [False, True])
 def test_counts_equal_loops_over_groups_persons_and_relatives(household: bool) -> None:
     rng = np.random.default_rng(41 + household)

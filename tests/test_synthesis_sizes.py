@@ -60,6 +60,7 @@ def test_a_release_may_count_larger_sizes_without_groups_and_be_empty() -> None:
     assert sample_to_sizes(mixture, nobody, 0).population.n_groups == 0
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_groups_follow_the_mixture_given_size_and_region(n: int) -> None:
     """Against many unconditional samples, of which the right size and region are kept: within 5 standard errors."""

@@ -98,6 +98,7 @@ def test_a_fit_ends_where_noise_alone_is_left(variance: Fraction, steps: int) ->
     assert len(told) == steps
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_what_is_public_is_not_measured(neighbours: Neighbours) -> None:
     for m in fitted(neighbours=neighbours).transcript.measured:

@@ -102,6 +102,7 @@ def test_households_as_units(place: Path) -> None:
     assert not check_synthesis(place / "synthetic").passed
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("text", [NO_RULES, MOVED])
 def test_other_neighbours(place, text):
     assert invoke(configured(place, text)).exit_code == 0
@@ -114,6 +115,7 @@ def test_other_neighbours(place, text):
     assert report.passed, report
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("text", [NO_RULES, REPLACED])
 def test_sizes_are_those_of_the_release(place, text):
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -158,6 +160,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "synthetic-rehearsal"
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_found(made: Path, what: str, tmp_path: Path) -> None:
     folder = tmp_path / "changed"

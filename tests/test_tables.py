@@ -107,7 +107,7 @@ def kept_as(kind: str, table: pd.DataFrame, path: Path, connection: duckdb.DuckD
     return pa.Table.from_pandas(table, preserve_index=False) if kind == "arrow" else table
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["parquet", "csv", "query", "arrow", "pandas"])
 def test_counts_equal_a_loop_over_dictionaries(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(71)

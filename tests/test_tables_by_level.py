@@ -37,6 +37,7 @@ def tables(seed: int, n_groups: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
     return people, pd.DataFrame({"group": range(n_groups), **columns})
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("max_sizes", [(12, 12, 12), (20, 9, 3), (9, 9, 1), (5, 1, 1)])
 def test_counts_equal_folded_ones(max_sizes: tuple[int, ...]) -> None:
     """A size above K counts in the last class of a level, whatever the classes of the other levels are."""

@@ -16,7 +16,7 @@ from pgsr.tables import (
 )
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("names", [None, ("nation", "state, or none", "é")])
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
