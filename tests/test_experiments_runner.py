@@ -108,7 +108,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     )
     assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
     assert burning[0] >= 0.65  # clocks tick in hundredths
-    assert late[0] > 0.5
+    assert late[0] > 0.2  # within a second of the clock, of which a busy machine gives it a quarter
     assert set(store.frame("O", SMOKE)["state"]) == {State.TIMED_OUT}
 
 
