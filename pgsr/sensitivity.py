@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
+from pgsr.memory import require
 from pgsr.neighbours import Relation, Unit
 from pgsr.views import View
 
@@ -193,6 +194,7 @@ def _of_a_group(view: View, max_size: int, relation: Relation) -> tuple[int, ...
     if view is View.COUNTS:
         return (1, 1) if moved or relation is Relation.REPLACE else (1,)
     if view is View.CUMULATIVE:
+        require(16 * max_size, f"the change of {max_size:,} cumulative counts by a group", "lower the largest size K")
         return (1,) * (2 * (max_size + 1) if moved else max_size)
     return (max_size, max_size) if moved else (max_size,)
 

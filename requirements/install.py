@@ -118,7 +118,7 @@ def indexes_of_pip() -> dict[str, str]:
     """
     listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=True).stdout
     settings: dict[str, str] = {}
-    for line in listed.splitlines():  # global.find-links='/opt/wheels', :env:.cert='...'; those of the environment win
+    for line in listed.splitlines():  # global.find-links='/wheels', :env:.cert='...'; those of the environment win
         name, _, value = line.partition("=")
         key = name.rpartition(".")[2]
         if key not in settings or name.startswith(":env:"):

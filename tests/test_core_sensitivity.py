@@ -10,7 +10,7 @@ import pytest
 from instances import scale
 
 from pgsr.accounting import PureEpsilon
-from pgsr.errors import ArgumentError, ProblemError
+from pgsr.errors import ArgumentError, MemoryNeededError, ProblemError
 from pgsr.ledger import Charge, LedgerError, LedgerFile
 from pgsr.neighbours import Relation, Unit
 from pgsr.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
@@ -343,3 +343,8 @@ def vector(world: World, view: View | None, case: Case, level: str = "leaves") -
         else:
             values += sorted(sizes, reverse=True) + [0] * (padded - len(sizes))
     return np.array(values)
+
+
+def test_a_largest_size_beyond_memory_is_refused() -> None:
+    with pytest.raises(MemoryNeededError, match="lower the largest size K"):
+        sensitivity_of(View.CUMULATIVE, Unit.GROUP, max_size=2**40, relation=REPLACE)
