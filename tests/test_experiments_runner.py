@@ -100,7 +100,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
         return {}
 
     store, arms = Store(tmp_path), (Arm("one"),)
-    for measure, identity, seconds in ((rest, "R", 60), (burn, "B", 60), (burn_on, "O", 1)):
+    for measure, identity, seconds in ((rest, "R", 60), (burn, "B", 60), (burn_on, "O", 2)):
         asked = sweeps.experiment(measure, replicates=3, arms=arms, scale_time_limit=seconds)
         run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
     resting, burning, late = (
@@ -108,7 +108,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     )
     assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
     assert burning[0] >= 0.65  # clocks tick in hundredths
-    assert late[0] > 0.2  # within a second of the clock, of which a busy machine gives it a quarter
+    assert late[0] > 0.5  # within two seconds of the clock, of which a busy machine gives it a quarter
     assert set(store.frame("O", SMOKE)["state"]) == {State.TIMED_OUT}
 
 
