@@ -21,7 +21,7 @@ from pgsr.experiments.kuo2018 import (
     two_levels,
     weighting,
 )
-from pgsr.experiments.liu2022 import errors, relations, scaling
+from pgsr.experiments.liu2022 import errors, relations, scaling, settings
 from pgsr.experiments.ours import every_release, exact_optima, laws_and_units, synthetic_populations
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -45,6 +45,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     every_release.EXPERIMENT,
     laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
+    settings.EXPERIMENT,
     errors.EXPERIMENT,
     relations.EXPERIMENT,
     errors.MEANS,

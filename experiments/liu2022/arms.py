@@ -25,10 +25,12 @@ from pgsr.synthesis import (
     IndependentMarginals,
     Level,
     MbiMissingError,
+    Output,
     PersonsAlone,
     Population,
     TableMechanism,
     TorchMissingError,
+    Update,
     WholeMarginals,
     Workload,
     errors,
@@ -58,6 +60,16 @@ PAPERS_EPSILONS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1))
 PAPERS_COMPONENTS, PAPERS_ROUNDS = 1_000, 300
 """Components as in the code of the paper's predecessors, and the largest number of rounds that the paper tries."""
 
+ENOUGH_ROUNDS = 100
+"""Rounds with which a claim is judged: a number that the paper's predecessors try, too."""
+
+SEARCHED_COMPONENTS = (50, 400, 1_000)
+SEARCHED_RATES: Mapping[str, tuple[float, ...]] = {"HPD-Fixed": (0.03, 0.1), "HPD-Gen": (0.0001, 0.001)}
+"""The settings that experiment HP0 tries, as many of one method as of the other."""
+
+CHOSEN: Mapping[str, tuple[int, float]] = {"HPD-Fixed": (1_000, 0.1), "HPD-Gen": (1_000, 0.001)}
+"""The components and the rate with the smallest largest errors there, which all other experiments use."""
+
 LARGEST_TABLE = 10_000_000
 """Cells of the table of persons that `PersonsAlone` works on."""
 
@@ -70,39 +82,61 @@ class Competitor(Arm):
     """A method of synthesis as an arm.
 
     Attributes:
-        method: from the number of components, which only mixtures have.
+        method: from the largest number of components that the profile allows; only mixtures have components.
     """
 
     method: Callable[[int], Method] = field(repr=False)
 
 
-def _fixed(components: int) -> HPDFixed:
-    # One device for all: another one gives other last digits.
-    return HPDFixed(components=components, device=Device.CPU)
-
-
 RULE = "rounds: rho (0.01 / Delta)^2, so that the noise of an answer has standard deviation 0.01; 10 at least, and at "
 RULE += "most what the profile allows. The papers choose them afterwards by the errors, which is not private"
 
-HPD_FIXED = Competitor(label="HPD-Fixed", method=_fixed, note=RULE)
-HPD_GEN = Competitor(
-    label="HPD-Gen", method=lambda k: HPDGen(components=k, device=Device.CPU), note="rounds as HPD-Fixed"
+Fit = Callable[..., HPDFixed | HPDGen]
+HPD: Mapping[str, Fit] = {"HPD-Fixed": HPDFixed, "HPD-Gen": HPDGen}
+
+
+def hpd(name: str, components: int, rate: float, label: str = "", **settings: Any) -> Competitor:
+    """Make an arm of HPD with this number of components, or fewer where the profile allows fewer.
+
+    Args:
+        name: a key of `HPD`.
+        rate: of Adam.
+        label: of the arm; the name, if none is given.
+        settings: of `HPDFixed` and `HPDGen`, beyond these.
+    """
+
+    def method(most: int) -> HPDFixed | HPDGen:
+        # One device for all: another one gives other last digits.
+        return HPD[name](components=min(components, most), learning_rate=rate, device=Device.CPU, **settings)
+
+    note = f"{components:,} components, rate {rate:g}, chosen in HP0 on other noise; {RULE}"
+    return Competitor(label=label or name, method=method, note=note)
+
+
+HPD_FIXED = hpd("HPD-Fixed", *CHOSEN["HPD-Fixed"])
+HPD_GEN = hpd("HPD-Gen", *CHOSEN["HPD-Gen"])
+PRINTED = Competitor(
+    label="MWEM as printed",
+    method=lambda _: MWEM(update=Update.LITERAL, output=Output.AVERAGE),
+    note="the update that the paper prints, and the average of the distributions of all rounds; rounds as HPD-Fixed",
 )
 MULTIPLICATIVE = Competitor(
-    label="MWEM",
+    label="MWEM, linearised",
     method=lambda _: MWEM(),
     note="linearised update, last distribution (the printed update can move shares of persons the wrong way); rounds "
     "as HPD-Fixed",
 )
 CONVERGED = Competitor(
-    label="MWEM, 30 passes", method=lambda _: MWEM(passes=30), note="as MWEM, with 30 passes per round in place of one"
+    label="MWEM, linearised, 30 passes",
+    method=lambda _: MWEM(passes=30),
+    note="as MWEM, linearised, with 30 passes per round in place of one",
 )
 MARGINALS = Competitor(
     label="independent marginals", method=lambda _: IndependentMarginals(), note="baseline of ours, no rounds"
 )
 PERSONS = Competitor(
     label="persons alone",
-    method=lambda k: PersonsAlone(_fixed(k), k=K_WAY),
+    method=lambda most: PersonsAlone(HPD_FIXED.method(most), k=K_WAY),
     note="baseline of ours: persons by HPD-Fixed, put into households at random; rounds as HPD-Fixed",
 )
 
@@ -112,9 +146,9 @@ def query_grid(asked: Sequence[str], components: int, most_rounds: int) -> tuple
 
     Example:
         >>> query_grid(["Q_R"], 10, 20)
-        ((('queries', 'Q_R'), ('components', 10), ('most rounds', 20)),)
+        ((('queries', 'Q_R'), ('most components', 10), ('most rounds', 20)),)
     """
-    return tuple((("queries", name), ("components", components), ("most rounds", most_rounds)) for name in asked)
+    return tuple((("queries", name), ("most components", components), ("most rounds", most_rounds)) for name in asked)
 
 
 def scales(
@@ -123,19 +157,23 @@ def scales(
     quick: Scale,
     paper: tuple[DataSet, ...],
     epsilons: tuple[Fraction, ...] = PAPERS_EPSILONS,
+    reduced: tuple[Fraction, ...] = (Fraction(1, 10), Fraction(1)),
 ) -> dict[Profile, Scale]:
-    """List the profiles of an experiment: few small cells, the quick one, and one with the paper's models and rounds.
+    """List the profiles of an experiment, from few small cells to the paper's models and rounds.
 
     Args:
         asked: sets of queries, keys of `QUERIES`.
-        small: the data of the first profile.
-        paper: the data of the last one.
+        small: the data of the profile smoke.
+        quick: the profile of that name.
+        paper: the data of the profiles reduced and paper. Both have the paper's models; the first has `ENOUGH_ROUNDS`.
+        epsilons, reduced: of the profiles paper and reduced.
     """
     smoke = Scale((small,), (Fraction(1),), replicates=2, time_limit=60, grid=query_grid(asked, 10, 10))
-    grid = query_grid(asked, PAPERS_COMPONENTS, PAPERS_ROUNDS)
+    enough, grid = (query_grid(asked, PAPERS_COMPONENTS, most) for most in (ENOUGH_ROUNDS, PAPERS_ROUNDS))
     return {
         Profile.SMOKE: smoke,
         Profile.QUICK: quick,
+        Profile.REDUCED: Scale(paper, reduced, replicates=5, time_limit=1_200, grid=enough),
         Profile.PAPER: Scale(paper, epsilons, replicates=5, time_limit=3_600, grid=grid),
     }
 
@@ -161,7 +199,8 @@ def rounds(population: Population, workload: Workload, budget: AdaptiveBudget, m
 def synthesis_record(trial: "Trial") -> "Record":
     """Fit with (epsilon, 1 / N_I^2)-differential privacy and compare all answers with the truth.
 
-    Free parameters: "queries" (a name of `QUERIES`, of 3 attributes each), "components" (K), "most rounds".
+    Free parameters: "queries" (a name of `QUERIES`, of 3 attributes each), "most components" and "most rounds" (limits
+    for K and T).
 
     Returns:
         largest_error, mean_error: over all queries, in shares of 1.
@@ -209,7 +248,7 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
     arm, population = trial.arm, trial.truth
     if not isinstance(arm, Competitor):
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis; make it a Competitor")
-    method, seed = arm.method(int(trial.parameters["components"])), trial.cell.replicate
+    method, seed = arm.method(int(trial.parameters["most components"])), trial.cell.replicate
     if isinstance(method, WholeMarginals):
         return method.fit(population, budget, source=trial.source, seed=seed).distribution
     if isinstance(method, IndependentMarginals):
@@ -235,6 +274,6 @@ def fitted(trial: "Trial", workload: Workload, budget: AdaptiveBudget) -> Distri
 
 def synthesis_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
     """Estimate peak bytes: libraries, tables with their gradients and moments, answers in blocks, programs of mbi."""
-    components = int(parameters["components"])
+    components = int(parameters["most components"])
     compiled = isinstance(arm, Competitor) and isinstance(arm.method(components), TableMechanism)
     return 900_000_000 + 400_000 * components + 500 * data.groups + 1_200_000_000 * compiled

@@ -9,8 +9,8 @@ from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis
 from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Finding, Verdict, compared
-from pgsr.experiments.liu2022.arms import PAPERS_COMPONENTS, PAPERS_ROUNDS
+from pgsr.experiments.engine.verdicts import Verdict, compared
+from pgsr.experiments.liu2022.arms import ENOUGH_ROUNDS, PAPERS_COMPONENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ def errors_of(frame: "pd.DataFrame", metric: str) -> LevelErrors:
     """Collect one number per cell, by data set, epsilon, arm and set of queries."""
     if metric not in frame.columns or "queries" not in frame.columns:
         return LevelErrors([])
-    free = ["queries", "components", "most rounds"]
+    free = ["queries", "most components", "most rounds"]
     return level_errors(frame.rename(columns={metric: f"{metric}_level0"}), metric, free)
 
 
@@ -68,20 +68,12 @@ def smaller_than(
     this: Arm,
     other: Arm,
     declared: Cause = Cause.CLAIM,
-    *,
-    reversed_by: str = "",
     **wanted: object,
 ) -> Iterator[Verdict]:
-    """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one.
-
-    Args:
-        reversed_by: what is known of the reason where the claim fails; the words of such a verdict end with it.
-    """
+    """Judge whether `this` arm has the smaller error, replicate by replicate, wherever both have one."""
     for ours, theirs, where in _pairs(found, this, other, **wanted):
-        judged, words = compared(theirs.less(ours)), _words(ours, theirs)
-        if reversed_by and judged.finding is Finding.FAILS:
-            words += f"; reversed: {reversed_by}"
-        yield Verdict(claim, where, judged, words, cause_of(ours, declared))
+        judged = compared(theirs.less(ours))
+        yield Verdict(claim, where, judged, _words(ours, theirs), cause_of(ours, declared))
 
 
 def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: object) -> Iterator[Verdict]:
@@ -96,10 +88,11 @@ def close(found: LevelErrors, claim: str, this: Arm, other: Arm, **wanted: objec
 def cause_of(row: LevelError, declared: Cause) -> Cause:
     """Find the cause of a verdict on this error.
 
-    No data are the paper's. With fewer components or rounds than it has, a claim waits for the larger profile.
+    No data are the paper's. With fewer components or rounds than methods are run with, a claim waits for the larger
+    profile.
     """
     free = dict(row.parameters)
-    small = int(free["components"]) < PAPERS_COMPONENTS or int(free["most rounds"]) < PAPERS_ROUNDS
+    small = int(free["most components"]) < PAPERS_COMPONENTS or int(free["most rounds"]) < ENOUGH_ROUNDS
     return declared if declared is Cause.OURS else Cause.PROFILE if small else Cause.STAND_IN
 
 

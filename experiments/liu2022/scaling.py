@@ -97,7 +97,7 @@ class Step:
 def growth(trial: Trial) -> "Record":
     """Measure one cell: fit populations that grow along the axis, in order; a refusal does not end the climb.
 
-    Free parameters: "axis"; "climb", text like "1 2 3"; "rounds"; "components".
+    Free parameters: "axis"; "climb", text like "1 2 3"; "rounds"; "most components".
 
     Returns:
         steps, universe, types, parameters, step_seconds, reasons, kinds_of_person: lists, one entry per step. Or status
@@ -107,7 +107,7 @@ def growth(trial: Trial) -> "Record":
     if not isinstance(arm, Competitor) or trial.cell.epsilon is None:
         raise ExperimentError(f"arm {arm.label!r} has no method of synthesis, or the scale no epsilon")
     record: Record = {name: [] for name in ("steps", *_COUNTS, "step_seconds", "reasons", "kinds_of_person")}
-    method = arm.method(int(free["components"]))
+    method = arm.method(int(free["most components"]))
     if isinstance(method, IndependentMarginals | PersonsAlone | TableMechanism | WholeMarginals):
         raise ExperimentError(f"arm {arm.label!r} has no rounds to time; use MWEM or HPD")
     for x in map(int, str(free["climb"]).split()):
@@ -306,7 +306,7 @@ def growth_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int
 
 
 def _grid(sizes: str, attributes: str, components: int, n_rounds: int) -> tuple[Parameters, ...]:
-    rest = (("components", components), ("rounds", n_rounds))
+    rest = (("most components", components), ("rounds", n_rounds))
     return ((("axis", SIZE), ("climb", sizes), *rest), (("axis", ATTRIBUTES), ("climb", attributes), *rest))
 
 
@@ -320,6 +320,9 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((FEW_HOUSEHOLDS,), (Fraction(1),), 1, 60, _grid("1 2 3", "1 2 3", 10, 5)),
         Profile.QUICK: Scale((FEW_HOUSEHOLDS,), (Fraction(1),), 1, 120, _grid("1 2 3 4 5 6", "1 2 3 4 5 6", 100, 10)),
+        Profile.REDUCED: Scale(
+            (FEW_HOUSEHOLDS,), (Fraction(1),), 5, 600, _grid("1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7", 1_000, 10)
+        ),
         Profile.PAPER: Scale(
             (FEW_HOUSEHOLDS,), (Fraction(1),), 5, 3_600, _grid("1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7", 1_000, 50)
         ),

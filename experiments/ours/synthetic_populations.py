@@ -1,6 +1,7 @@
 """The experiment X5: all methods of synthesis side by side, over a wide range of epsilon."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from pgsr.experiments.liu2022.arms import (
     MARGINALS,
     MULTIPLICATIVE,
     PERSONS,
+    PRINTED,
     Competitor,
     query_grid,
     scales,
@@ -22,7 +24,7 @@ from pgsr.experiments.liu2022.arms import (
 )
 from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import LARGEST, MEAN, error_figure, errors_of, smaller_than
-from pgsr.synthesis import AIM, Device, HPDGen, MarkovTree, NoiseScale, Rows, WholeMarginals
+from pgsr.synthesis import AIM, MarkovTree, NoiseScale, Rows, WholeMarginals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +32,13 @@ if TYPE_CHECKING:
 
 WHOLE = Competitor(
     label="whole marginals",
-    method=lambda k: WholeMarginals(components=min(k, 100)),
+    method=lambda most: WholeMarginals(components=min(most, 100)),
     note="at most 100 components; finds its rounds itself; attributes and sizes of households are public and exact",
 )
-OWN_NOISE = Competitor(
+OWN_NOISE = replace(
+    HPD_GEN,
     label="HPD-Gen, own noise",
-    method=lambda k: HPDGen(components=k, noise=NoiseScale.OWN, device=Device.CPU),
+    method=lambda most: replace(HPD_GEN.method(most), noise=NoiseScale.OWN),
     note="as HPD-Gen, but queries of persons get the noise of their own sensitivity; not in the paper",
 )
 AIM_SIZE = 1
@@ -56,7 +59,7 @@ ADAPTIVE = tuple(
     )
     for rows in Rows
 )
-ARMS = (WHOLE, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
+ARMS = (WHOLE, PRINTED, MULTIPLICATIVE, CONVERGED, HPD_FIXED, HPD_GEN, OWN_NOISE, MARGINALS, PERSONS, *TREES, *ADAPTIVE)
 ASKED = ("Q_G + Q_I",)
 EPSILONS = (
     Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(2),
