@@ -75,6 +75,7 @@ def test_the_joint_stage_is_the_projection_of_the_midpoints():
     np.testing.assert_allclose(x[0], x[1] + x[2], atol=1e-9)
 
 
+@pytest.mark.drawn(2, pool="errors beside the papers'")
 @pytest.mark.slow
 def test_closer_than_matching_at_every_level():
     """The same measurements, epsilon split equally: at the root less than three quarters of the error."""

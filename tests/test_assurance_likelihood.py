@@ -158,6 +158,7 @@ def test_noisy_numbers(check: Callable[[], int], counted: Callable[[int, str], N
     counted(check(), "likelihoods")
 
 
+@pytest.mark.drawn(2, pool="likelihoods keep the budget")
 @pytest.mark.assure("R7")
 def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
     counted(check_values_lose_no_more_beside_noisy_totals(), "losses")

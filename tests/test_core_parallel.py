@@ -106,6 +106,7 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
         pytest.fail("the child waits for threads that it does not have")
 
 
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 @pytest.mark.slow
 def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     """The answers agree to the last bit, on trees so small that usually one thread takes them."""

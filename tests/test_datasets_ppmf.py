@@ -117,6 +117,7 @@ def test_hierarchies_are_what_their_parents_say(tmp_path, named):
         assert Hierarchy.from_paths(tree.paths).paths == tree.paths
 
 
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 def test_solved_state_by_state(tmp_path):
     """What takes a generated nation in parts takes these households in its place."""
     convert(write(tmp_path / "units.csv", made_units(4)), tmp_path)

@@ -77,6 +77,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
 
 
+@pytest.mark.drawn(1, pool="pages of a comparison")
 def test_on_a_terminal_a_bar_shows_what_runs_and_how_much_is_left(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -109,6 +110,7 @@ def test_the_figure_says_how_many_methods_have_no_answer() -> None:
     assert drawn.get_suptitle() == "29 households"
 
 
+@pytest.mark.drawn(1, pool="pages of a comparison")
 def test_arms_without_an_answer_are_explained_once(tiny: None) -> None:
     table = CompareExperiment(problems=("naive",)).run(TRUTH)
     console = Console(record=True, width=150)

@@ -173,6 +173,7 @@ def test_k1_counts_white_block_groups():
     assert not is_the_papers(by_group.name)
 
 
+@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 def test_g1_root_errors():
     """Taxi at epsilon 1, ten-run prototypes; 2,819.8 and 11,227.6 are printed for the first and the last."""

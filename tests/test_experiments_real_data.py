@@ -86,9 +86,8 @@ def test_root_errors_as_published():
     assert emd_per_level(root, HG, NoConsistency(FIT), 1, replicates=runs)[0] == pytest.approx(11_227.6, rel=0.03)
 
 
-@pytest.mark.drawn(2)
 # Earth mover's distance per region and level: five-run prototypes with independent noise (bottom-up: ten runs).
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 @pytest.mark.parametrize(
     ("view", "post", "epsilon", "shares", "expected"),
@@ -139,6 +138,7 @@ def test_two_levels(views, epsilon):
         assert found == pytest.approx(expected, rel=0.05), merge
 
 
+@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 def test_the_published_bottom_up_table_carries_one_seed():
     """One noise sequence for all regions gives the published 20,731 / 10,405.5 / 772.8; independent noise does not."""

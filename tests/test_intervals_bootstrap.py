@@ -109,9 +109,9 @@ def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
     assert len(set(names)) == 21
 
 
+@pytest.mark.drawn(2, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("post", [Matching(), BottomUp(), TreeProjection(), IsotonicTreeProjection()])
-@pytest.mark.drawn(1)
 def test_measured_coverage_of_cumulative_counts(post):
     """Intervals of 90 % hold the truth in 80 % of cases at least, by every level, over nested replicates."""
     noise = Geometric(View.COUNTS if isinstance(post, TreeProjection) else View.CUMULATIVE, 2)

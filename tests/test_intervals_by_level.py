@@ -49,9 +49,9 @@ def test_equals_a_loop_over_cells(name, view):
     assert found.lower[0].dtype == np.int64
 
 
+@pytest.mark.drawn(2, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.drawn(1)
 def test_intervals_cover(name):
     """90 % intervals of counts hold the truth in 85 % or more of the cells of every level, over many releases."""
     mechanism, held = MECHANISMS[name], [[], [], []]

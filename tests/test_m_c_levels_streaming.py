@@ -56,7 +56,7 @@ def test_equals_the_whole_where_order_does_not_matter():
             assert np.allclose(a, b, atol=1e-4)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 @pytest.mark.parametrize("method", [LevelTwoStage(ROUGH), LevelPosterior(1, projection=ROUGH)])
 def test_a_nation_in_parts_adds_up_and_is_near_the_whole(tmp_path, method):
     data, folder = measured(tmp_path)
@@ -76,6 +76,7 @@ def test_a_nation_in_parts_adds_up_and_is_near_the_whole(tmp_path, method):
         assert off < 1.1 * off_whole + 20 * len(a) ** 0.5
 
 
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 def test_threads_give_the_same_integers(tmp_path):
     data, folder = measured(tmp_path / "here")
     StreamedLevelRelease(LevelTwoStage(ROUGH), HERE).release(data, folder, NOISE)

@@ -17,6 +17,7 @@ from pgsr.nearest_tree.bounds import NO_BOUND
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_equals_brute_force():
     """Integers are optimal, and the relaxed optimum is proved and no larger; without solutions both are infeasible."""
     rng = np.random.default_rng(31)

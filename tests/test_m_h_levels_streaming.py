@@ -74,7 +74,7 @@ def assert_same(data, folder, streamed, result):
         assert np.array_equal(ours, expected)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("name", SIZES)
 def test_equals_the_whole(tmp_path, name, view):
@@ -84,7 +84,7 @@ def test_equals_the_whole(tmp_path, name, view):
     assert joined(data, folder, "counts").tables[0].sum() == 60_000
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
 @pytest.mark.parametrize(
     ("view", "totals_of", "name"),
     [
@@ -149,6 +149,7 @@ class Failing:
         return self.data.part(key)
 
 
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
     data, calm = measured(tmp_path / "calm", SIZES["one drop"])
     failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
@@ -282,7 +283,7 @@ class Broken:
             raise OSError("the disk is gone")
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("failing", ["noise of level 5", "counts-6"])
 def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, failing):

@@ -11,6 +11,7 @@ from pgsr import CountOfCounts, Geometric, Hierarchy, Problem, Seeded, Status, V
 from pgsr.algorithms import TreeProjection
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_equals_brute_force():
     rng = np.random.default_rng(1)
     for _ in range(scale(1_000, 50_000)):
@@ -20,6 +21,7 @@ def test_equals_brute_force():
         assert result.certificate.objective == naive.objectives(problem, points).min()
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_equals_brute_force_without_public_total():
     rng = np.random.default_rng(2)
     for _ in range(scale(200, 2_000)):
@@ -32,6 +34,7 @@ def test_equals_brute_force_without_public_total():
         assert result.certificate.objective == best
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_weights_equal_brute_force():
     rng = np.random.default_rng(3)
     for _ in range(scale(1_000, 20_000)):
@@ -117,6 +120,7 @@ def test_padded_and_unmeasured_regions_do_not_count():
     assert TreeProjection().solve(problem).certificate.objective == naive.objectives(problem, points).min()
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_outputs_satisfy_every_condition():
     rng = np.random.default_rng(7)
     for _ in range(scale(2_000, 1_000_000)):

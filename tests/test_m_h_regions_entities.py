@@ -143,6 +143,7 @@ def test_conditions_are_rows_and_violations():
     assert violations(problem.relaxed(), halves)["entities"] == len(problem.entities)
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_wild_multipliers_give_a_bound():
     rng = np.random.default_rng(73)
     for _ in range(scale(300, 5_000)):
@@ -173,6 +174,7 @@ def test_no_exact_test_decides():
         assert not certificate.optimal
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_contradictions_are_found_exactly():
     """A reason if and only if no point exists: integers by enumeration, reals by a linear program."""
     rng = np.random.default_rng(75)

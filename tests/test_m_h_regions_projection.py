@@ -154,6 +154,7 @@ def test_an_integer_problem_is_relaxed_and_rounded():
     assert result.certificate.bound >= relaxed.certificate.bound - 1e-6
 
 
+@pytest.mark.drawn(5, pool="M_H against brute force")
 def test_integers_equal_brute_force():
     """The flow around the continuous optimum solves M_H with every region's total."""
     pytest.importorskip("ortools")
@@ -176,7 +177,7 @@ def test_integers_equal_brute_force():
         checked += 1
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(5, pool="M_H against brute force")
 @pytest.mark.parametrize("around", [None, RegionTotalsProjection()])
 def test_integers_with_some_totals_equal_brute_force(around):
     pytest.importorskip("ortools")

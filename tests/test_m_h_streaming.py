@@ -136,6 +136,7 @@ def test_every_mapper_gives_the_same_integers():
             assert (solved(problem, StreamedTreeProjection(block=2, map=mapper)) == expected).all()
 
 
+@pytest.mark.drawn(1, pool="memory of a nation")
 def test_dask_gives_the_same_integers(tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster': pip install pgsr[cluster]")
     problem = random_problem(np.random.default_rng(7))
@@ -148,6 +149,7 @@ def test_dask_gives_the_same_integers(tmp_path):
     assert (answer.read(0, problem.target.shape[1]) == expected).all()
 
 
+@pytest.mark.drawn(1, pool="memory of a nation")
 def test_memory_is_bounded():
     """6,000 leaves: counts and answer of 1,000 sizes would fill 97 MB, 78 MB more than of 200, working arrays apart."""
     assert run_isolated(solve_large).error == ""

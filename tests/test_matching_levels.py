@@ -132,7 +132,7 @@ SIZES = (12, 12, 12, 12, 8, 5, 5, 2)
 BY_LEVEL = Geometric(View.CUMULATIVE, 4)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 @pytest.mark.parametrize("engine", [HERE, Engine()])
 def test_a_nation_in_parts_equals_the_whole(tmp_path, engine):
     data, folder = nation(SIZES), ParquetFolder(str(tmp_path))

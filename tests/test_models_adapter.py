@@ -35,6 +35,7 @@ def test_unsupported_problems_are_sentences():
         assert len(result.reason) > 20
 
 
+@pytest.mark.drawn(1, pool="time limits of solvers")
 @pytest.mark.slow
 def test_time_limits_end_in_an_honest_status():
     problem = states_problem("0.1", max_size=30)
@@ -143,6 +144,7 @@ def test_whatever_a_solver_does_is_a_status(how, reason):
     assert compare(problem, [Broken(how)], progress=False).rows[0].status is Status.FAILED
 
 
+@pytest.mark.drawn(1, pool="time limits of solvers")
 def test_a_time_limit_below_any_solver_is_a_status():
     problem = states_problem(max_size=30)
     for method in (Scipy(), CpSat(), MathOpt("HIGHS"), MathOpt("GLOP"), Cvxpy("SCIPY"), Flow(), Scip(), Gurobi()):

@@ -115,6 +115,7 @@ def smooth(seed: int) -> CountsByLevel:
     return CountsByLevel.of(CountOfCounts(TREE, TREE.sum_up(np.array(leaves))), SIZES)
 
 
+@pytest.mark.drawn(2, pool="intervals hold the truth")
 @pytest.mark.slow
 def test_intervals_cover():
     """90 % intervals hold the truth in 85 % or more of the cells with a standard deviation above 1, at every level.

@@ -61,9 +61,9 @@ def smooth(seed: int) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(np.array(leaves)))
 
 
+@pytest.mark.drawn(2, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
-@pytest.mark.drawn(1)
 def test_intervals_cover_on_nested_replicates(shares: tuple[str, ...] | None) -> None:
     """90 % intervals hold the truth in 86 % or more of the cells whose standard deviation exceeds 1, at every level."""
     inside = {(view, level): [] for view in (View.COUNTS, View.CUMULATIVE) for level in range(3)}

@@ -401,6 +401,7 @@ def test_an_end_next_to_the_middle_may_be_either():
     assert allowed == [27, 28]
 
 
+@pytest.mark.drawn(2, pool="intervals hold the truth")
 def test_the_published_band_holds_often_enough():
     """Bands without counts are widened, which happens here, and the level is kept."""
     small = CountOfCounts(Hierarchy.from_paths([("US", "a"), ("US", "b")]), [[3, 0, 0, 2], [1, 0, 4, 0]], "d")

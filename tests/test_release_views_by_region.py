@@ -369,6 +369,7 @@ def measured(epsilon, key="k", truth=TRUTH) -> Measurement:
     return Geometric(ByGroups(), epsilon).measure(truth, Seeded(key))
 
 
+@pytest.mark.drawn(2, pool="power of the checks of noise")
 def test_scales_of_noise_are_told_apart():
     laws = (DoubleGeometric(Fraction(3)),) * 3
     assert not judge(measured(1), laws).refuted
