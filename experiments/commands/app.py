@@ -47,7 +47,7 @@ SomeNamesArgument = Annotated[
 ]
 ProfileOption = Annotated[
     Profile,
-    typer.Option(help="smoke: seconds; quick: minutes; paper: the papers' sizes; reduced: K8, PG1, X2 in hours."),
+    typer.Option(help="smoke: seconds; quick: minutes; reduced: hours, where there is one; paper: the papers' sizes."),
 ]
 ResultsOption = Annotated[Path, typer.Option("--out", help="Folder of all results.")]
 
