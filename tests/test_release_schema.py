@@ -4,10 +4,11 @@ import json
 import re
 import tomllib
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.errors import PgsrError
@@ -20,7 +21,14 @@ from pgsr.synthesis import config as synthesis
 from pgsr.synthesis.keys import keys
 from pgsr.synthesis.sensitivity import Neighbours
 
-VALIDATOR = Draft202012Validator(json.loads(schema_text()))
+
+@cache
+def validator(schema: str = "") -> Any:
+    """The validator of the project's schema, or of another as JSON."""
+    from jsonschema import Draft202012Validator  # three seconds, which only the process with these tests need spend
+
+    return Draft202012Validator(json.loads(schema or schema_text()))
+
 
 TUPLES = TABLES.replace("[entities]\n", "[tuples]\nmax_quantity = 2\n")
 LEVELS = TABLES + 'levels = ["nation", "state"]\n'
@@ -114,7 +122,7 @@ def test_the_reading_code_of_syntheses_asks_for_the_declared_keys(tmp_path, monk
 def test_the_file_in_the_package_is_the_schema():
     """The command `pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
     assert stored_schema() == schema_text()
-    Draft202012Validator.check_schema(json.loads(schema_text()))
+    validator().check_schema(json.loads(schema_text()))
 
 
 def test_every_key_is_described():
@@ -132,7 +140,7 @@ def test_every_key_is_described():
 def test_the_example_is_valid(tmp_path):
     path = tmp_path / "release.toml"
     path.write_text(EXAMPLE)
-    assert VALIDATOR.is_valid(as_schema_sees(path))
+    assert validator().is_valid(as_schema_sees(path))
     ReleaseConfig.read(path)
 
 
@@ -165,7 +173,7 @@ GOOD = [
 @pytest.mark.parametrize("text", GOOD)
 def test_good_configurations_pass_both(tmp_path, text):
     path = write_config(tmp_path, **text)
-    assert not [error.message for error in VALIDATOR.iter_errors(as_schema_sees(path))]
+    assert not [error.message for error in validator().iter_errors(as_schema_sees(path))]
     ReleaseConfig.read(path)
 
 
@@ -208,7 +216,7 @@ BAD = [
 @pytest.mark.parametrize("text", BAD)
 def test_bad_configurations_fail_both(tmp_path, text):
     path = write_config(tmp_path, **text)
-    assert not VALIDATOR.is_valid(as_schema_sees(path))
+    assert not validator().is_valid(as_schema_sees(path))
     with pytest.raises(PgsrError):
         ReleaseConfig.read(path)
 
@@ -230,7 +238,7 @@ def test_bad_configurations_fail_both(tmp_path, text):
 def test_what_only_the_reader_refuses(tmp_path, text):
     """Values that contradict each other, and 3.0, which is an integer in JSON."""
     path = write_config(tmp_path, **text)
-    assert VALIDATOR.is_valid(as_schema_sees(path))
+    assert validator().is_valid(as_schema_sees(path))
     with pytest.raises(PgsrError):
         ReleaseConfig.read(path)
 
@@ -245,7 +253,7 @@ def test_what_only_the_reader_refuses(tmp_path, text):
     ],
 )
 def test_forms_are_judged_as_by_json_schema(value, schema):
-    assert forms.fits(value, schema) == Draft202012Validator(dict(schema)).is_valid(value)
+    assert forms.fits(value, schema) == validator(json.dumps(schema)).is_valid(value)
 
 
 def test_exact_numbers_are_exact(tmp_path):
