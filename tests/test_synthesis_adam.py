@@ -11,11 +11,15 @@ from pgsr import Seeded
 from pgsr.synthesis import AdaptiveBudget, Device, HPDFixed, WholeMarginals, fit
 from pgsr.synthesis.adam import Adam
 
-torch: Any = pytest.importorskip("torch", reason="Adam is a function of torch")
+
+@pytest.fixture
+def torch() -> Any:
+    """Imported for these tests alone: it takes two seconds."""
+    return pytest.importorskip("torch", reason="Adam is a function of torch")
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_steps_are_those_of_the_formulas(fused: bool) -> None:
+def test_steps_are_those_of_the_formulas(torch: Any, fused: bool) -> None:
     """Moments are divided by one minus the power of their weight; the rate changes; a tensor without gradient stays."""
     rng = np.random.default_rng(3)
     start, target = rng.normal(size=(2, 4, 3))
@@ -35,7 +39,7 @@ def test_steps_are_those_of_the_formulas(fused: bool) -> None:
     assert np.abs(at - start).max() > 0.1
 
 
-def test_no_fit_imports_the_compiler_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_fit_imports_the_compiler_of_torch(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes some seconds in every process."""
     monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # an import of it raises
     budget = AdaptiveBudget(1, "1e-6", rounds=1)

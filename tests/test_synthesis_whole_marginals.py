@@ -1,6 +1,7 @@
 """WholeMarginals: spending, selection and noise of whole marginals, fits from transcripts, blindness, refusals."""
 
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,7 @@ from pgsr.synthesis.marginal_curator import GROUPS_WEIGH, MarginalCurator, Measu
 from pgsr.synthesis.marginal_sensitivity import marginal_sensitivity
 from pgsr.synthesis.whole_marginals import replay
 
-pytest.importorskip("torch")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 
 BUDGET = AdaptiveBudget(1, "1e-6", rounds=1)
 LEVELS = (Level.GROUP, Level.INDIVIDUAL)
