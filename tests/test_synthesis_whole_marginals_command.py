@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -22,8 +23,7 @@ from pgsr.synthesis.config import SYNTHESIS_EXAMPLE, SynthesisConfig, SynthesisM
 from pgsr.synthesis.folder import FILES
 from pgsr.tables import write_long
 
-pytest.importorskip("torch")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")]
 
 NO_RULES = CONFIG.replace("rounds = 5\n", "").replace('method = "{method}"\n', "").replace("= 20", "= 6")
 NO_RULES = NO_RULES.replace("n_persons = 600\n", "public_household_attributes = true\n")
